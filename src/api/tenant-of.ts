@@ -1,0 +1,23 @@
+import { GatewayError } from '../errors.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { Caller } from './route.ts';
+
+/** The tenant that a request acts for: the key's own; for the admin secret the named one, or the only one. */
+export function tenantOf(gate: Gate, caller: Caller, named: string | null | undefined): string {
+  if (caller.kind === 'key') return caller.identity.tenantId;
+  if (caller.kind === 'anybody') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
+  const tenantIds = gate.tenants.ids();
+  const tenantId = named ?? (tenantIds.length === 1 ? tenantIds[0] : undefined);
+  if (tenantId === undefined) {
+    const message = 'name the tenant that the admin secret acts for';
+    throw new GatewayError('VALIDATION_FAILED', `tenant_id: ${message}`, {
+      errors: [{ path: 'tenant_id', message }],
+    });
+  }
+  if (!gate.tenants.find(tenantId)) throw new GatewayError('NOT_FOUND', 'There is no such tenant.');
+  return tenantId;
+}
+
+/** How audit entries name the caller: a key's prefix, or `admin`. */
+export const operatorOf = (caller: Caller): string =>
+  caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;

@@ -1,0 +1,204 @@
+import type { Target } from './target.ts';
+
+/*
+ * The nouns that everybody shares. An agent makes a call through an entrance; stages fill in what is known of it; the last of
+ * them gives a verdict. Types that one module alone needs live with that module.
+ */
+
+export const decisions = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const;
+/** From the mildest to the strictest, as in `decisions`. */
+export type Decision = (typeof decisions)[number];
+
+export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
+export type DataClass = (typeof dataClasses)[number];
+
+export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+export type Band = (typeof bands)[number];
+
+export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
+export type Verb = (typeof verbs)[number];
+
+export const confidences = ['low', 'medium', 'high'] as const;
+/** Classes need `medium`; `low` is reported and weighs nothing. */
+export type Confidence = (typeof confidences)[number];
+
+export type Entrance = 'forward' | 'inbound' | 'scan' | 'a2a';
+
+/** What a call does, as the catalogue understands it. */
+export interface Operation {
+  /** `custom_proxy` where no tool of the catalogue has this host. */
+  readonly toolName: string;
+  /** A stable name of the catalogue (`create_issue`), or `method:PATH` in a known tool, or the method in an unknown one. */
+  readonly name: string;
+  readonly category: string;
+  readonly verb: Verb;
+  readonly resource: Resource;
+  /** Whom the operation addresses: mail recipients, collaborators, share targets. */
+  readonly principals: readonly string[];
+}
+
+/** What an operation acts on; a field that is not known is absent. `repo` is `org/name`. */
+export interface Resource {
+  readonly org?: string;
+  readonly repo?: string;
+  readonly channel?: string;
+  readonly region?: string;
+  readonly account?: string;
+  readonly bucket?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+/** Where a caller's key leads. The key itself is never in here. */
+export interface Identity {
+  readonly keyId: string;
+  readonly keyPrefix: string;
+  readonly tenantId: string;
+  readonly envName: string;
+  readonly agentId: string;
+  readonly agentName: string;
+  readonly permissions: ReadonlySet<string>;
+}
+
+/** Something that a detector found. `start` and `end` are bytes of the part as it was received, so that a cut is exact. */
+export interface Finding {
+  readonly class: DataClass;
+  /** The detector's id. */
+  readonly kind: string;
+  readonly confidence: Confidence;
+  /** `body:$.path`, `query:name`, `path`, `host`, `header:name`. */
+  readonly location: string;
+  readonly part: 'head' | 'body';
+  readonly start: number;
+  readonly end: number;
+  /** A credential at its own vendor's place and host: no leak, no class. */
+  readonly atHome: boolean;
+  /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */
+  readonly vendorHosts: readonly string[];
+}
+
+/** Something unusual that one engine noticed. */
+export interface Signal {
+  readonly engine: string;
+  readonly name: string;
+  /** 0 to 1. */
+  readonly score: number;
+  readonly details: string;
+}
+
+export interface MatchedRule {
+  readonly policyId: string;
+  readonly policyName: string;
+  readonly version: number;
+  readonly ruleId: string;
+  readonly action: string;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** One intended or actual outbound call. Entrances fill the first half, stages the second. */
+export class Call {
+  readonly traceId: string;
+  readonly entrance: Entrance;
+  readonly receivedAtMs: number;
+  /** Of the caller, as seen at the socket (or by a trusted proxy before it). */
+  readonly clientAddress: string;
+  /** The presented key; `undefined` where none was presented. Only its hash is kept. */
+  readonly key: PresentedKey | undefined;
+  readonly method: string;
+  readonly target: Target;
+  /** Flat [name, value, …] as received, without the gateway's own fields; what is forwarded is made of these. */
+  readonly headers: readonly string[];
+  /** As received; empty where there is none. */
+  readonly body: Buffer;
+  readonly contentType: string;
+  readonly contentEncoding: string;
+  /** From the proxy user name, a header or the scan request; UUIDs override the key's agent. */
+  readonly claimed: Claimed;
+
+  identity: Identity | undefined;
+  operation: Operation | undefined;
+  agentStatus: 'active' | 'suspended' = 'active';
+  /** What the call touches, as `is_new_destination` counts it. */
+  destination = '';
+  isNewDestination = false;
+  /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
+  plain: Buffer | undefined;
+  /** The body parsed, once it was asked for. */
+  parsed: { readonly value: unknown } | undefined;
+  /** The body and its decoded forms. */
+  bodyTexts: readonly Buffer[] = [];
+  /** URL and headers as one text, which findings in them count their bytes in. */
+  head: Buffer = noBytes;
+  findings: Finding[] = [];
+  /** Why the call could not be read to its end; undefined where it could. */
+  unreadable: string | undefined;
+  signals: Signal[] = [];
+  riskScore = 0;
+  riskBand: Band = 'LOW';
+  /** The band that is left when what SANITIZE cuts is gone. */
+  residualBand: Band = 'LOW';
+  verdict: Verdict | undefined;
+
+  constructor(from: CallFields) {
+    this.traceId = from.traceId;
+    this.entrance = from.entrance;
+    this.receivedAtMs = from.receivedAtMs;
+    this.clientAddress = from.clientAddress;
+    this.key = from.key;
+    this.method = from.method;
+    this.target = from.target;
+    this.headers = from.headers;
+    this.body = from.body;
+    this.contentType = from.contentType;
+    this.contentEncoding = from.contentEncoding;
+    this.claimed = from.claimed;
+  }
+}
+
+export interface CallFields {
+  traceId: string;
+  entrance: Entrance;
+  receivedAtMs: number;
+  clientAddress: string;
+  key: PresentedKey | undefined;
+  method: string;
+  target: Target;
+  headers: readonly string[];
+  body: Buffer;
+  contentType: string;
+  contentEncoding: string;
+  claimed: Claimed;
+}
+
+/** A key as it may be held in memory: its prefix to name it, its hash to find it. */
+export interface PresentedKey {
+  readonly prefix: string;
+  readonly hash: string;
+}
+
+/** What the caller says of itself. All of it is recorded, none of it is believed beyond the key's tenant. */
+export interface Claimed {
+  readonly agentId?: string;
+  readonly agentName?: string;
+  readonly runtimeType?: string;
+  readonly context?: string;
+  readonly envName?: string;
+}
+
+/** The pipeline's answer. */
+export interface Verdict {
+  readonly decision: Decision;
+  readonly reasonCodes: readonly string[];
+  readonly classifications: readonly DataClass[];
+  /** Sentences saying why and what would make the call pass; never the sensitive text. */
+  readonly explanation: readonly string[];
+  readonly matchedRules: readonly MatchedRule[];
+  /** The rule that decided, where one did. */
+  readonly decidedBy: MatchedRule | undefined;
+  /** In monitor mode: the decision that would have stood. */
+  readonly wouldBe: Decision | undefined;
+  /** On SANITIZE: what is forwarded instead of the body. */
+  readonly sanitizedBody: Buffer | undefined;
+  /** On REQUIRE_APPROVAL. */
+  readonly approval: { readonly approvalId: string; readonly expiresAtMs: number } | undefined;
+}

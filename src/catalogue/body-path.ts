@@ -1,0 +1,44 @@
+/** Steps into a JSON value; `*` is every element of a list. */
+export type BodyPath = readonly (string | number | '*')[];
+
+const valuesMax = 10_000;
+const step = /\.([A-Za-z_][\w-]*)|\[(\*|\d{1,6})\]/y;
+
+/** Parses `$.field`, `$.nested.field`, `$.items[*].field`, `$.items[0]`; undefined where it is none of these. */
+export function parseBodyPath(text: string): BodyPath | undefined {
+  if (!text.startsWith('$')) return undefined;
+  const steps: (string | number)[] = [];
+  step.lastIndex = 1;
+  while (step.lastIndex < text.length) {
+    const match = step.exec(text);
+    if (!match) return undefined;
+    const [, field, index = ''] = match;
+    steps.push(field ?? (index === '*' ? '*' : Number(index)));
+  }
+  return steps;
+}
+
+/** All values at the path, at most 10,000 of them. Only a value's own fields are followed, never those of a prototype. */
+export function valuesAt(root: unknown, path: BodyPath): readonly unknown[] {
+  let values: unknown[] = root === undefined ? [] : [root];
+  for (const name of path) {
+    values = values.flatMap((value) => {
+      if (Array.isArray(value)) return name === '*' ? value : typeof name === 'number' ? [value[name]] : [];
+      return isObject(value) && typeof name === 'string' && Object.hasOwn(value, name) ? [value[name]] : [];
+    });
+    if (values.length > valuesMax) values.length = valuesMax;
+  }
+  return values;
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What of a value can stand as text: itself, or the members of a list. */
+export function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
+  return Array.isArray(value)
+    ? value.slice(0, valuesMax).flatMap((item) => (Array.isArray(item) ? [] : textsOf(item)))
+    : [];
+}

@@ -1,0 +1,180 @@
+import type { Verb } from '../call.ts';
+import { type Extraction, toExtraction } from './extract.ts';
+import { HostTree } from './hosts.ts';
+import { graphqlMeaning, type Meaning, rpcMeaning, shortMethod, strictness, verbOf } from './meaning.ts';
+import { type Capture, capturesOf, PathTree, type Route, templateOf } from './paths.ts';
+import type { Reading } from './reading.ts';
+import type { OperationEntry, Surface, Tool } from './schema.ts';
+
+/** One thing that a path may mean. */
+export interface Candidate {
+  readonly captures: readonly Capture[];
+  readonly conditions: number;
+  /** Of what it may mean at the most. */
+  readonly verb: Verb;
+  /** For mistakes in the table. */
+  readonly label: string;
+  /** What the request is, or undefined where it is not this. */
+  meaning(reading: Reading, method: string): Meaning | undefined;
+}
+
+/** A surface of a tool, ready to be asked. */
+export interface Mounted {
+  readonly toolName: string;
+  /** Literal segments below which it lies. */
+  readonly under: readonly string[];
+  readonly paths: PathTree<Candidate>;
+  /** What a path is that stands in no operation. */
+  unknown(method: string, template: string): Meaning;
+}
+
+/** Compiles all tools into one tree of hosts. Mistakes that only show between entries are added to `mistakes`. */
+export function compile(tools: readonly Tool[], mistakes: string[]): HostTree<Mounted> {
+  const hosts = new HostTree<Mounted>();
+  const owners = new Map<string, string>();
+  const mounts = tools.flatMap((tool) => {
+    checkNames(tool, mistakes);
+    return [tool, ...tool.surfaces].flatMap((surface) => {
+      const compiled = compileSurface(tool, surface, mistakes);
+      return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, toolName: tool.name }));
+    });
+  });
+  // Of several surfaces at one host, that of the longest path is asked first.
+  mounts.sort((a, b) => b.pattern.under.length - a.pattern.under.length);
+  for (const { pattern, compiled, toolName } of mounts) {
+    const owner = owners.get(pattern.text) ?? toolName;
+    if (owner !== toolName) mistakes.push(`${toolName}: ${pattern.text} already belongs to ${owner}`);
+    owners.set(pattern.text, toolName);
+    hosts.add(pattern, { ...compiled, under: pattern.under });
+  }
+  return hosts;
+}
+
+/** A name is part of the API: within a tool it has one verb. Its category may differ, as that of AWS's services does. */
+function checkNames(tool: Tool, mistakes: string[]): void {
+  const known = new Map<string, Verb>();
+  for (const { name, verb } of operationsOf(tool)) {
+    const first = known.get(name) ?? verb;
+    if (first !== verb) mistakes.push(`${tool.name}: ${name} is both ${first} and ${verb}`);
+    known.set(name, first);
+  }
+}
+
+/** All named operations of a tool, in the order of its file. */
+export function* operationsOf(
+  tool: Tool,
+): Generator<{ name: string; category: string; verb: Verb; entry: OperationEntry }> {
+  for (const { operations } of [tool, ...tool.surfaces]) {
+    for (const [category, entries] of Object.entries(operations)) {
+      for (const [name, entry] of Object.entries(entries)) yield { name, category, verb: entry.verb, entry };
+    }
+  }
+}
+
+function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<Mounted, 'under'> {
+  const layers = surface === tool ? [tool.extract] : [surface.extract, tool.extract];
+  const extraction = toExtraction(layers);
+  const paths = new PathTree<Candidate>();
+  const byAction = new Map<string, Meaning>();
+  const byField = new Map<string, Meaning>();
+  for (const [category, entries] of Object.entries(surface.operations)) {
+    for (const [name, entry] of Object.entries(entries)) {
+      const { verb, call = [], rpc = [], graphql = [], extract } = entry;
+      const meaning = { name, category, verb, extraction: toExtraction([extract, ...layers]) };
+      for (const action of rpc) byAction.set(action, meaning);
+      for (const field of graphql) byField.set(field, meaning);
+      addRoutes(paths, surface, call, toCandidate(meaning, entry));
+      if (rpc.length > 0 && !surface.rpc) mistakes.push(`${tool.name}: ${name}: its surface has no rpc`);
+      if (graphql.length > 0 && !surface.graphql)
+        mistakes.push(`${tool.name}: ${name}: its surface has no graphql`);
+    }
+  }
+  const { rpc, graphql } = surface;
+  const any = { conditions: 0, verb: 'ADMIN' } as const;
+  if (rpc) {
+    const meaning = (reading: Reading) => rpcMeaning(rpc, byAction, extraction, reading);
+    addRoutes(paths, surface, rpc.call, { ...any, label: 'rpc', meaning });
+  }
+  if (graphql) {
+    const meaning = (reading: Reading) => graphqlMeaning(byField, extraction, reading);
+    addRoutes(paths, surface, graphql.call, { ...any, label: 'graphql', meaning });
+  }
+  addBases(surface, paths, extraction);
+  for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);
+  return { toolName: tool.name, paths, unknown: unknownOf(surface, extraction) };
+}
+
+type AnyPath = Omit<Candidate, 'captures'>;
+
+/** The operation, where all its conditions hold. */
+function toCandidate(meaning: Meaning, { when }: OperationEntry): AnyPath {
+  const holds = (reading: Reading) =>
+    when.every(({ read, value }) =>
+      value === true ? read(reading).length > 0 : read(reading).includes(value),
+    );
+  return {
+    conditions: when.length,
+    verb: meaning.verb,
+    label: meaning.name,
+    meaning: (reading) => (holds(reading) ? meaning : undefined),
+  };
+}
+
+/** Below each base path of the surface. */
+function addRoutes(
+  paths: PathTree<Candidate>,
+  surface: Surface,
+  routes: readonly Route[],
+  candidate: AnyPath,
+): void {
+  for (const base of surface.base_paths) {
+    for (const { methods, parts } of routes) {
+      const whole = [...base, ...parts];
+      paths.add({ methods, parts: whole }, { ...candidate, captures: capturesOf(whole) });
+    }
+  }
+}
+
+/** What a path is that stands in no operation. */
+const unknownOf =
+  ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
+  (method: string, template: string): Meaning => ({
+    name: `${shortMethod(method)}:${template}`,
+    category: 'other',
+    verb: verb ?? verbOf(method),
+    extraction,
+  });
+
+/** Below a base path with placeholders unknown paths, too, act on what the base names: `POST:/repos/{org}/{repo}/new`. */
+function addBases(surface: Surface, paths: PathTree<Candidate>, extraction: Extraction): void {
+  const unknown = unknownOf(surface, extraction);
+  for (const base of surface.base_paths) {
+    const captures = capturesOf(base);
+    if (captures.length === 0) continue;
+    const candidate: Candidate = {
+      captures,
+      conditions: 0,
+      verb: 'ADMIN',
+      label: 'unknown',
+      meaning: ({ segments }, method) => unknown(method, templateOf(segments, base)),
+    };
+    paths.add({ methods: ['*'], parts: base }, candidate);
+    paths.add({ methods: ['*'], parts: [...base, { kind: 'rest', name: 'below' }] }, candidate);
+  }
+}
+
+/**
+ * What has conditions before what has none; where conditions of several hold, the strictest counts. Two without any would
+ * make the second unreachable.
+ */
+function order(candidates: Candidate[], toolName: string, mistakes: string[]): void {
+  candidates.sort(
+    (a, b) =>
+      Number(b.conditions > 0) - Number(a.conditions > 0) ||
+      strictness(b.verb) - strictness(a.verb) ||
+      b.conditions - a.conditions,
+  );
+  const [first, second] = candidates.filter(({ conditions }) => conditions === 0);
+  if (first && second)
+    mistakes.push(`${toolName}: ${first.label} and ${second.label} have the same method and path`);
+}

@@ -1,0 +1,64 @@
+import { unescape as decodePercent } from 'node:querystring';
+import { fits } from './template.ts';
+
+/** One field of a form or a query; the name is decoded, the value is not yet. */
+export interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Decodes what stands in a query or an urlencoded form. Malformed escapes are left as they are, as servers do. */
+export function decodeField(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  return spaced.includes('%') ? decodePercent(spaced) : spaced;
+}
+
+/** Fields of `application/x-www-form-urlencoded` (WHATWG URL, 5.1), in time linear in the text. */
+export function parseFields(text: string): readonly Field[] {
+  const fields: Field[] = [];
+  for (let start = 0; start < text.length; ) {
+    const ampersand = text.indexOf('&', start);
+    const end = ampersand < 0 ? text.length : ampersand;
+    if (end > start) fields.push(toField(text.slice(start, end)));
+    start = end + 1;
+  }
+  return fields;
+}
+
+function toField(pair: string): Field {
+  const equals = pair.indexOf('=');
+  if (equals < 0) return { name: decodeField(pair), value: '' };
+  return { name: decodeField(pair.slice(0, equals)), value: decodeField(pair.slice(equals + 1)) };
+}
+
+const partHeadMax = 2048;
+const partsMax = 10_000;
+const partValueMax = 65_536;
+const boundaryOf = /\bboundary=(?:"([^"]{1,200})"|([^\s";,]{1,200}))/i;
+const nameOf = /[;\s]name=(?:"([^"]*)"|([^\s";]*))/i;
+
+/** Fields of `multipart/form-data` (RFC 7578). Of a file there is no more than the first 64 KB. */
+export function parseMultipart(text: string, contentType: string): readonly Field[] {
+  const [, quoted, plain] = boundaryOf.exec(contentType) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) return [];
+  const fields: Field[] = [];
+  for (const part of text.split(`--${boundary}`, partsMax)) {
+    const gap = /\r?\n\r?\n/.exec(part.slice(0, partHeadMax));
+    const [, inQuotes, bare] = (gap && nameOf.exec(part.slice(0, gap.index))) ?? [];
+    const name = inQuotes ?? bare;
+    if (!gap || name === undefined) continue;
+    const value = part.slice(gap.index + gap[0].length).slice(0, partValueMax);
+    fields.push({ name, value: value.replace(/\r?\n$/, '') });
+  }
+  return fields;
+}
+
+/** Values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`. */
+export function valuesNamed(fields: readonly Field[], name: string): readonly string[] {
+  const star = name.indexOf('*');
+  const affix = { prefix: name.slice(0, star), suffix: name.slice(star + 1) };
+  const isNamed =
+    star < 0 ? (field: Field) => field.name === name : (field: Field) => fits(field.name, affix);
+  return fields.filter(isNamed).map(({ value }) => value);
+}

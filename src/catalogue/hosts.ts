@@ -1,0 +1,123 @@
+import { fits, type Part, parsePart } from './template.ts';
+
+/** Where a surface of a tool is found: a host, or a host and the path below which it lies. */
+export interface HostPattern {
+  readonly text: string;
+  /** From the right: `com`, `slack`, … */
+  readonly labels: readonly Part[];
+  /** Literal segments that the path begins with. */
+  readonly under: readonly string[];
+}
+
+/** What a host led to, and what its placeholders stand for. */
+export interface HostMatch<T> {
+  readonly values: readonly T[];
+  readonly captures: ReadonlyMap<string, string>;
+}
+
+/**
+ * A label that `{region}` stands for. Without this shape `{service}.{region}.amazonaws.com` would also name the machines of
+ * strangers, such as `ec2-192-0-2-1.compute-1.amazonaws.com`.
+ */
+const region = /^[a-z]{2,4}(?:-[a-z]{2,16}){1,3}-\d{1,2}$/;
+const noCaptures: ReadonlyMap<string, string> = new Map();
+
+/** `api.x.com`, `*.x.com` (any depth below), `{service}.{region}.x.com`, `{bucket+}.s3.x.com`, `www.x.com/drive`. */
+export function parseHostPattern(text: string): HostPattern | undefined {
+  const slash = text.indexOf('/');
+  const host = slash < 0 ? text : text.slice(0, slash);
+  const under = slash < 0 ? [] : text.slice(slash + 1).split('/');
+  const labels: Part[] = [];
+  for (const label of host.split('.').reverse()) {
+    const part = label === '*' ? ({ kind: 'rest', name: '' } as const) : parsePart(label);
+    const isLast = labels.length === host.split('.').length - 1;
+    if (!part || (part.kind === 'rest' && !isLast)) return undefined;
+    if (part.kind === 'literal' && !/^[a-z0-9_-]+$/.test(part.text)) return undefined;
+    labels.push(part);
+  }
+  // A pattern that begins with a placeholder all the way up (`{x}.com`) would make half the world a known tool.
+  const isAnchored = labels.slice(0, 2).every((part) => part.kind === 'literal');
+  return labels.length >= 2 && isAnchored && under.every((name) => /^[\w.~-]+$/.test(name))
+    ? { text, labels, under }
+    : undefined;
+}
+
+class Label<T> {
+  readonly literals = new Map<string, Label<T>>();
+  readonly placeholders: { readonly part: Part & { kind: 'one' }; readonly to: Label<T> }[] = [];
+  rest: { readonly name: string; readonly values: T[] } | undefined;
+  readonly values: T[] = [];
+}
+
+/**
+ * Host patterns, the most specific first: an exact host, then label by label from the right a literal before a placeholder
+ * before "anything below". A host of a stranger is told in one lookup and one or two steps.
+ */
+export class HostTree<T> {
+  readonly #exact = new Map<string, T[]>();
+  readonly #root = new Label<T>();
+
+  add(pattern: HostPattern, value: T): void {
+    if (pattern.labels.every((part) => part.kind === 'literal')) {
+      const host = pattern.text.split('/')[0] ?? '';
+      const values = this.#exact.get(host);
+      if (values) values.push(value);
+      else this.#exact.set(host, [value]);
+      return;
+    }
+    let node = this.#root;
+    for (const part of pattern.labels) {
+      if (part.kind === 'rest') {
+        node.rest ??= { name: part.name, values: [] };
+        node.rest.values.push(value);
+        return;
+      }
+      node = childOf(node, part);
+    }
+    node.values.push(value);
+  }
+
+  find(host: string): HostMatch<T> | undefined {
+    const values = this.#exact.get(host);
+    return values ? { values, captures: noCaptures } : walk(this.#root, host, host.length);
+  }
+}
+
+function childOf<T>(node: Label<T>, part: Exclude<Part, { kind: 'rest' }>): Label<T> {
+  if (part.kind === 'literal') {
+    const known = node.literals.get(part.text) ?? new Label<T>();
+    node.literals.set(part.text, known);
+    return known;
+  }
+  const { name, prefix, suffix } = part;
+  for (const { part: other, to } of node.placeholders) {
+    if (other.name === name && other.prefix === prefix && other.suffix === suffix) return to;
+  }
+  const to = new Label<T>();
+  node.placeholders.push({ part, to });
+  // `{service}-fips` is more specific than `{service}`.
+  node.placeholders.sort((a, b) => affixLength(b.part) - affixLength(a.part));
+  return to;
+}
+
+const affixLength = (part: { prefix: string; suffix: string }): number =>
+  part.prefix.length + part.suffix.length;
+
+/** The labels before `end` are still to be matched. Goes no deeper than the longest pattern has labels. */
+function walk<T>(node: Label<T>, host: string, end: number): HostMatch<T> | undefined {
+  if (end <= 0) return node.values.length > 0 ? { values: node.values, captures: noCaptures } : undefined;
+  const start = host.lastIndexOf('.', end - 1) + 1;
+  const label = host.slice(start, end);
+  const literal = node.literals.get(label);
+  const found = literal && walk(literal, host, start - 1);
+  if (found) return found;
+  for (const { part, to } of node.placeholders) {
+    if (!fits(label, part)) continue;
+    const value = label.slice(part.prefix.length, label.length - part.suffix.length);
+    if (part.name === 'region' && !region.test(value)) continue;
+    const below = walk(to, host, start - 1);
+    if (below) return { values: below.values, captures: new Map(below.captures).set(part.name, value) };
+  }
+  if (!node.rest) return undefined;
+  return { values: node.rest.values, captures: new Map([[node.rest.name, host.slice(0, end)]]) };
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { compile, operationsOf } from './compile.ts';
+import { type Tool, toolSchema } from './schema.ts';
+import { type Catalogue, createCatalogue } from './understand.ts';
+
+/** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
+export class CatalogueError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(`the tool catalogue has mistakes:\n${mistakes.join('\n')}`);
+    this.name = 'CatalogueError';
+    this.mistakes = mistakes;
+  }
+}
+
+/**
+ * Reads and compiles `<dir>/<vendor>.yaml`. `additions` are tools of the same form from elsewhere; one that bears the name of
+ * a tool adds its hosts to it, and its operations go before the tool's own. Throws `CatalogueError`.
+ */
+export function loadCatalogue(dir: string, additions: readonly unknown[] = []): Catalogue {
+  const mistakes: string[] = [];
+  const tools = readTools(dir, mistakes);
+  for (const [index, addition] of additions.entries()) {
+    const tool = parseTool(addition, `tools[${index}]`, mistakes);
+    if (tool) addTool(tools, tool);
+  }
+  const hosts = compile(tools, mistakes);
+  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+  const summaries = tools.map((tool) => {
+    const operations = new Map(
+      [...operationsOf(tool)].map(({ name, category, verb }) => [
+        `${category} ${name}`,
+        { name, category, verb },
+      ]),
+    );
+    return { name: tool.name, title: tool.title, operations: [...operations.values()] };
+  });
+  return createCatalogue(summaries, hosts);
+}
+
+/** The tools of a folder, as their files say. What is wrong is added to `mistakes`. */
+export function readTools(dir: string, mistakes: string[]): Tool[] {
+  const files = readdirSync(dir)
+    .filter((file) => file.endsWith('.yaml'))
+    .sort();
+  return files.flatMap((file) => {
+    const document = parseDocument(readFileSync(join(dir, file), 'utf8'), { merge: true });
+    mistakes.push(...document.errors.map(({ message }) => `${file}: ${message}`));
+    if (document.errors.length > 0) return [];
+    const tool = parseTool(document.toJS(), file, mistakes);
+    if (tool && `${tool.name}.yaml` !== basename(file)) {
+      mistakes.push(`${file}: name: the file of ${tool.name} must be called ${tool.name}.yaml`);
+    }
+    return tool ?? [];
+  });
+}
+
+function parseTool(value: unknown, where: string, mistakes: string[]): Tool | undefined {
+  const { success, data, error } = toolSchema.safeParse(value);
+  if (success) return data;
+  mistakes.push(
+    ...error.issues.map(({ path, message }) => `${where}: ${path.join('.') || '(file)'}: ${message}`),
+  );
+  return undefined;
+}
+
+function addTool(tools: Tool[], addition: Tool): void {
+  const index = tools.findIndex(({ name }) => name === addition.name);
+  const known = tools[index];
+  if (!known) {
+    tools.push(addition);
+    return;
+  }
+  // The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it.
+  const { surfaces, name, title, examples, ...own } = known;
+  const hosts = [...known.hosts, ...addition.hosts];
+  tools[index] = {
+    ...addition,
+    ...{ name, title, examples, hosts },
+    extract: { ...known.extract, ...addition.extract },
+    unknown_verb: addition.unknown_verb ?? known.unknown_verb,
+    surfaces: [...addition.surfaces, { ...own, hosts }, ...surfaces],
+  };
+}

@@ -1,0 +1,198 @@
+import { fits, type Part, parsePart } from './template.ts';
+
+/** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
+export interface Route {
+  /** Upper case; `*` is any. */
+  readonly methods: readonly string[];
+  readonly parts: readonly Part[];
+}
+
+const routeText = /^([A-Z]+(?:\|[A-Z]+)*|\*) (\/\S*)$/;
+
+/** Parses `METHOD[|METHOD] /path`; undefined where it is malformed or has more than one `{rest+}`. */
+export function parseRoute(text: string): Route | undefined {
+  const [, methods, path] = routeText.exec(text) ?? [];
+  const parts = path === undefined ? undefined : parsePath(path);
+  return methods && parts ? { methods: methods.split('|'), parts } : undefined;
+}
+
+/** Parses a path template; `/` and '' have no parts. */
+export function parsePath(text: string): readonly Part[] | undefined {
+  const parts: Part[] = [];
+  for (const segment of text.split('/')) {
+    const part = segment === '' ? null : parsePart(segment);
+    if (part === undefined) return undefined;
+    if (part) parts.push(part);
+  }
+  return parts.filter(({ kind }) => kind === 'rest').length > 1 ? undefined : parts;
+}
+
+const segmentsMax = 1024;
+
+/**
+ * The segments of a path with query. Empty ones are left out, as the vendors do. Each is percent-decoded once; one that
+ * would then hold a slash stays encoded, so that `%2f` never makes two segments of one. Undefined past 1024 segments: no
+ * vendor has such a path.
+ */
+export function splitPath(path: string): readonly string[] | undefined {
+  const question = path.indexOf('?');
+  const end = question < 0 ? path.length : question;
+  const segments: string[] = [];
+  for (let start = 0; start < end; ) {
+    let stop = path.indexOf('/', start);
+    if (stop < 0 || stop > end) stop = end;
+    if (stop > start) {
+      if (segments.length === segmentsMax) return undefined;
+      segments.push(decodeSegment(path.slice(start, stop)));
+    }
+    start = stop + 1;
+  }
+  return segments;
+}
+
+function decodeSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    const decoded = decodeURIComponent(segment);
+    return decoded.includes('/') ? segment : decoded;
+  } catch {
+    // Not UTF-8: no literal of a template, and as a name it is best left as it was sent.
+    return segment;
+  }
+}
+
+class Node<T> {
+  readonly literals = new Map<string, Node<T>>();
+  readonly placeholders: { readonly prefix: string; readonly suffix: string; readonly to: Node<T> }[] = [];
+  rest: Node<T> | undefined;
+  readonly byMethod = new Map<string, T[]>();
+}
+
+/**
+ * Path templates. A literal goes before a placeholder, a placeholder before `{rest+}`; a branch that lacks the method is
+ * left for the next. Each node has one depth and a path one `{rest+}`, so a search takes at most nodes × segments steps.
+ */
+export class PathTree<T> {
+  readonly #root = new Node<T>();
+
+  add({ methods, parts }: Route, value: T): void {
+    let node = this.#root;
+    for (const part of parts) node = childOf(node, part);
+    for (const method of methods) {
+      const values = node.byMethod.get(method);
+      if (values) values.push(value);
+      else node.byMethod.set(method, [value]);
+    }
+  }
+
+  /** All that was added for the method at the most specific template of the path. */
+  find(method: string, segments: readonly string[]): readonly T[] | undefined {
+    return walk(this.#root, method, segments, 0);
+  }
+
+  /** Every list of values that share a method and a template. */
+  *leaves(node: Node<T> = this.#root): Generator<T[]> {
+    yield* node.byMethod.values();
+    for (const child of node.literals.values()) yield* this.leaves(child);
+    for (const { to } of node.placeholders) yield* this.leaves(to);
+    if (node.rest) yield* this.leaves(node.rest);
+  }
+}
+
+function childOf<T>(node: Node<T>, part: Part): Node<T> {
+  if (part.kind === 'rest') {
+    node.rest ??= new Node<T>();
+    return node.rest;
+  }
+  if (part.kind === 'literal') {
+    const known = node.literals.get(part.text) ?? new Node<T>();
+    node.literals.set(part.text, known);
+    return known;
+  }
+  const { prefix, suffix } = part;
+  const known = node.placeholders.find((other) => other.prefix === prefix && other.suffix === suffix);
+  if (known) return known.to;
+  const to = new Node<T>();
+  node.placeholders.push({ prefix, suffix, to });
+  node.placeholders.sort((a, b) => b.prefix.length + b.suffix.length - a.prefix.length - a.suffix.length);
+  return to;
+}
+
+function walk<T>(
+  node: Node<T>,
+  method: string,
+  segments: readonly string[],
+  at: number,
+): readonly T[] | undefined {
+  const segment = segments[at];
+  if (segment === undefined) {
+    const asGet = method === 'HEAD' ? node.byMethod.get('GET') : undefined;
+    return node.byMethod.get(method) ?? asGet ?? node.byMethod.get('*');
+  }
+  const literal = node.literals.get(segment);
+  const found = literal && walk(literal, method, segments, at + 1);
+  if (found) return found;
+  for (const placeholder of node.placeholders) {
+    if (!fits(segment, placeholder)) continue;
+    const below = walk(placeholder.to, method, segments, at + 1);
+    if (below) return below;
+  }
+  if (!node.rest) return undefined;
+  // The fewest segments first: what stands behind `{rest+}` is more specific than `{rest+}` to the end.
+  for (let next = at + 1; next <= segments.length; next++) {
+    const below = walk(node.rest, method, segments, next);
+    if (below) return below;
+  }
+  return undefined;
+}
+
+/** Where in the segments a placeholder of a template stands. */
+export interface Capture {
+  readonly name: string;
+  readonly part: Part;
+  readonly index: number;
+  /** Parts of the template that follow. */
+  readonly after: number;
+  readonly isBehindRest: boolean;
+}
+
+/** The placeholders of a template. */
+export function capturesOf(parts: readonly Part[]): readonly Capture[] {
+  const rest = parts.findIndex(({ kind }) => kind === 'rest');
+  return parts.flatMap((part, index) => {
+    if (part.kind === 'literal') return [];
+    const isBehindRest = rest >= 0 && index > rest;
+    return [{ name: part.name, part, index, after: parts.length - index - 1, isBehindRest }];
+  });
+}
+
+/** What a placeholder stands for in a path that its template matched. */
+export function captured({ part, index, after, isBehindRest }: Capture, segments: readonly string[]): string {
+  if (part.kind === 'rest') return segments.slice(index, segments.length - after).join('/');
+  const segment = segments[isBehindRest ? segments.length - after - 1 : index] ?? '';
+  return part.kind === 'one'
+    ? segment.slice(part.prefix.length, segment.length - part.suffix.length)
+    : segment;
+}
+
+const wordLengthMax = 32;
+/** A number, a UUID, eight or more of hexadecimal, letters with digits, odd characters: anything but a word. */
+const idLike = /^(?:\d+|[0-9a-fA-F-]{8,}|.*[^\w.~-].*|(?=\D*\d).{8,})$/s;
+
+const templateLengthMax = 128;
+
+/**
+ * A path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not know. The first segments
+ * are those of `known`, a template.
+ */
+export function templateOf(segments: readonly string[], known: readonly Part[] = []): string {
+  let template = known.map(partText).join('');
+  for (const segment of segments.slice(known.length)) {
+    template += `/${segment.length > wordLengthMax || idLike.test(segment) ? '{id}' : segment}`;
+    if (template.length > templateLengthMax) return template.slice(0, templateLengthMax);
+  }
+  return template || '/';
+}
+
+const partText = (part: Part): string =>
+  `/${part.kind === 'literal' ? part.text : part.kind === 'one' ? `${part.prefix}{${part.name}}${part.suffix}` : `{${part.name}}`}`;

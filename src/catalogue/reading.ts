@@ -1,0 +1,110 @@
+import type { Target } from '../target.ts';
+import { isObject } from './body-path.ts';
+import { type Field, parseFields, parseMultipart } from './form.ts';
+import { type Capture, captured } from './paths.ts';
+
+/** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
+export interface Request {
+  readonly method: string;
+  readonly target: Target;
+  /** Flat [name, value, …]. */
+  readonly headers: readonly string[];
+  /** As the caller gave it; '' where none. */
+  readonly contentType: string;
+  /** The body as text, or its head where it is larger than the caller wants to spend on. */
+  bodyText(): string | undefined;
+  /** The body parsed as JSON; undefined where it is not. */
+  bodyJson(): unknown;
+}
+
+/** A request being read: what is parsed of it is parsed when first asked for, and once. */
+export class Reading {
+  readonly request: Request;
+  readonly #hostCaptures: ReadonlyMap<string, string>;
+  readonly #contentType: string;
+  #captures: readonly Capture[] = [];
+  #segments: readonly string[] = [];
+  #query: readonly Field[] | undefined;
+  #form: readonly Field[] | undefined;
+  #json: { readonly value: unknown } | undefined;
+
+  constructor(request: Request, hostCaptures: ReadonlyMap<string, string>) {
+    this.request = request;
+    this.#hostCaptures = hostCaptures;
+    this.#contentType = request.contentType.toLowerCase();
+  }
+
+  /** From now on placeholders are those of the template that these segments matched. */
+  matched(captures: readonly Capture[], segments: readonly string[]): void {
+    this.#captures = captures;
+    this.#segments = segments;
+  }
+
+  /** Those of the path below the surface's host pattern. */
+  get segments(): readonly string[] {
+    return this.#segments;
+  }
+
+  /** What a placeholder of the path, or else of the host, stands for. */
+  placeholder(name: string): string | undefined {
+    for (const capture of this.#captures) {
+      if (capture.name === name) return captured(capture, this.#segments);
+    }
+    return this.#hostCaptures.get(name);
+  }
+
+  /** Names of the host's placeholders. */
+  get hostFields(): Iterable<string> {
+    return this.#hostCaptures.keys();
+  }
+
+  /** All values of a header; the name is lower case. */
+  header(name: string): readonly string[] {
+    const { headers } = this.request;
+    const values: string[] = [];
+    for (let i = 0; i < headers.length; i += 2) {
+      const written = headers[i] ?? '';
+      if (written.length === name.length && written.toLowerCase() === name) values.push(headers[i + 1] ?? '');
+    }
+    return values;
+  }
+
+  query(): readonly Field[] {
+    const { path } = this.request.target;
+    const question = path.indexOf('?');
+    this.#query ??= question < 0 ? [] : parseFields(path.slice(question + 1));
+    return this.#query;
+  }
+
+  /** Fields of a body that is, or may be taken by the vendor for, a form. */
+  form(): readonly Field[] {
+    this.#form ??= this.#readForm();
+    return this.#form;
+  }
+
+  #readForm(): readonly Field[] {
+    if (this.#contentType.includes('json')) return [];
+    const text = this.request.bodyText() ?? '';
+    if (this.#contentType.startsWith('multipart/')) return parseMultipart(text, this.request.contentType);
+    const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
+    return isDeclared || !/^\s*[[{<]/.test(text) ? parseFields(text) : [];
+  }
+
+  /** The body as JSON, whatever its declared type: several vendors do not look at it. */
+  json(): unknown {
+    this.#json ??= { value: this.#readJson() };
+    return this.#json.value;
+  }
+
+  #readJson(): unknown {
+    if (this.#contentType.startsWith('multipart/')) return undefined;
+    const text = this.request.bodyText();
+    return text !== undefined && /^\s*[[{]/.test(text) ? this.request.bodyJson() : undefined;
+  }
+
+  /** A field of the body's outermost object, whatever its encoding. */
+  jsonField(name: string): unknown {
+    const body = this.json();
+    return isObject(body) && Object.hasOwn(body, name) ? body[name] : undefined;
+  }
+}

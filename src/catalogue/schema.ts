@@ -1,0 +1,136 @@
+import * as z from 'zod';
+import { verbs } from '../call.ts';
+import { parseHostPattern } from './hosts.ts';
+import { parsePath, parseRoute } from './paths.ts';
+import { parseSource, parseTagSource } from './sources.ts';
+
+/*
+ * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may have further
+ * `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their own are parsed here, so that
+ * all mistakes of a file are told at once and the rest of the catalogue meets parsed values only.
+ */
+
+/** Fields of `Resource` that are one text. A placeholder of this name, in a host or a path, fills its field by itself. */
+export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
+export type ResourceField = (typeof resourceFields)[number];
+
+/** A text that `parse` must understand. */
+const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: `"${text}" is not ${form}` });
+    return z.NEVER;
+  });
+
+const oneOrMore = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(schema).min(1));
+
+const identifier = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name in snake_case');
+const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
+const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
+const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, form:Tags.member, header:name)');
+
+/** Where the resource and the principals of a call are told; several places are asked in order, the first that has it counts. */
+const extract = z.strictObject({
+  org: oneOrMore(source).optional(),
+  repo: oneOrMore(source).optional(),
+  channel: oneOrMore(source).optional(),
+  region: oneOrMore(source).optional(),
+  account: oneOrMore(source).optional(),
+  bucket: oneOrMore(source).optional(),
+  tags: oneOrMore(tagSource).optional(),
+  /** All places count; a text with commas is a list. */
+  principals: oneOrMore(source).optional(),
+});
+
+const operation = z
+  .strictObject({
+    verb: z.enum(verbs),
+    call: oneOrMore(route).optional(),
+    /** Names of the vendor's actions, on a surface with `rpc`. */
+    rpc: oneOrMore(z.string().min(1)).optional(),
+    /** Root fields, on a surface with `graphql`. */
+    graphql: oneOrMore(z.string().min(1)).optional(),
+    /** Further conditions: a place has this value, or (true) is there at all. */
+    when: z
+      .record(z.string(), z.union([z.literal(true), z.string()]))
+      .transform((conditions, context) =>
+        Object.entries(conditions).map(([place, value]) => {
+          const read = parseSource(place);
+          if (!read) context.addIssue({ code: 'custom', message: `"${place}" is not a place of a request` });
+          return { read: read ?? (() => []), value };
+        }),
+      )
+      .default([]),
+    extract: extract.default({}),
+  })
+  .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
+
+/** Remote procedures: one path, and the action named elsewhere. Actions without an operation are named in snake_case. */
+const rpc = z.strictObject({
+  call: oneOrMore(route),
+  /** Where the action is named; all places count and the strictest action wins. */
+  action: oneOrMore(source),
+  /** Beginnings of the names of actions that only read. */
+  read: z.array(z.string().min(1)).default([]),
+  /** Beginnings of the names of actions that change access, membership or settings. */
+  admin: z.array(z.string().min(1)).default([]),
+  /** Of all other actions. */
+  verb: z.enum(['WRITE', 'ADMIN']).default('WRITE'),
+  category: identifier.default('other'),
+  /** The placeholder of the host that names the category better. */
+  category_from: z.string().optional(),
+});
+
+const hosts = z.array(
+  parsed(parseHostPattern, 'a host pattern (api.x.com, *.x.com, {name}.x.com, x.com/path)'),
+);
+
+const surface = z.strictObject({
+  /** None: those of the tool. */
+  hosts: hosts.optional(),
+  base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
+  extract: extract.default({}),
+  rpc: rpc.optional(),
+  graphql: z.strictObject({ call: oneOrMore(route) }).optional(),
+  /** The verb of paths that stand in no operation, where the method does not tell it. */
+  unknown_verb: z.enum(['WRITE', 'ADMIN']).optional(),
+  /** By category, then by name. A name may come back on another surface with the same verb. */
+  operations: z.record(identifier, z.record(identifier, operation)).default({}),
+});
+
+const example = z.strictObject({
+  method: z.string(),
+  url: z.url(),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** An object is sent as JSON, an unnamed text as a form. */
+  body: z.union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional(),
+  /** The operation's name alone stands for `{ operation: name }`. */
+  expect: z.preprocess(
+    (value) => (typeof value === 'string' ? { operation: value } : value),
+    z.strictObject({
+      operation: z.string(),
+      verb: z.enum(verbs).optional(),
+      category: z.string().optional(),
+      resource: z.record(z.string(), z.unknown()).optional(),
+      principals: z.array(z.string()).optional(),
+    }),
+  ),
+});
+
+export const toolSchema = surface.extend({
+  name: identifier,
+  title: z.string().min(1),
+  hosts: hosts.min(1),
+  surfaces: z.array(surface).default([]),
+  /** Its tests: what the requests are understood as. */
+  examples: z.array(example).default([]),
+});
+
+export type Tool = z.output<typeof toolSchema>;
+export type Surface = z.output<typeof surface>;
+export type OperationEntry = z.output<typeof operation>;
+export type Extract = z.output<typeof extract>;
+export type Rpc = z.output<typeof rpc>;
+export type Example = z.output<typeof example>;

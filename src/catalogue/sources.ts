@@ -1,0 +1,113 @@
+import { arnAccounts, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
+import { isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
+import { type Field, parseFields, valuesNamed } from './form.ts';
+import type { Reading } from './reading.ts';
+
+/** Reads one place of a request: all values that stand there. */
+export type Source = (reading: Reading) => readonly string[];
+export type TagSource = (reading: Reading) => readonly (readonly [name: string, value: string])[];
+
+const maybe = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
+
+/**
+ * The places that a tool's file can name:
+ *
+ *     path:user           a placeholder of the path or the host
+ *     query:per_page      a query parameter
+ *     header:x-team       a header
+ *     json:$.a.b[*].c     a path into a JSON body
+ *     form:user           a field of an urlencoded or multipart body; one * stands for anything
+ *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere
+ *     host:json:$.url     the host of the URL at a place
+ *     arn:account         the accounts of the AWS resources that path and fields name
+ *     sigv4:region        the region that an AWS request is signed for
+ *     iam:json:$.Who      the account that an IAM principal stands for
+ *     policy:form:Policy  the principals of the AWS policy document at a place (policy:body: the body itself)
+ */
+export function parseSource(text: string): Source | undefined {
+  const colon = text.indexOf(':');
+  const argument = text.slice(colon + 1);
+  if (colon < 0 || argument === '') return undefined;
+  const kind = text.slice(0, colon);
+  return Object.hasOwn(kinds, kind) ? kinds[kind]?.(argument) : undefined;
+}
+
+const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> = {
+  path: (name) => (reading) => maybe(reading.placeholder(name)),
+  query: (name) => (reading) => valuesNamed(reading.query(), name),
+  header: (name) => (reading) => reading.header(name.toLowerCase()),
+  form: (name) => (reading) => valuesNamed(reading.form(), name),
+  json: (argument) => {
+    const path = parseBodyPath(argument);
+    return path && ((reading) => valuesAt(reading.json(), path).flatMap(textsOf));
+  },
+  param: (name) => (reading) => [
+    ...valuesNamed(reading.query(), name),
+    ...valuesNamed(reading.form(), name),
+    ...textsOf(reading.jsonField(name)),
+  ],
+  arn: (field) => (field === 'account' ? arnAccounts : undefined),
+  sigv4: (field) => (field === 'region' ? (reading) => maybe(signedRegion(reading)) : undefined),
+  // What is no URL stays as it is: it is still whom the call addresses.
+  host: within((value) => [URL.parse(value)?.hostname || value]),
+  iam: within(iamPrincipals),
+  policy: (argument) =>
+    argument === 'body'
+      ? (reading) => policyPrincipals(reading.json())
+      : within((value) => policyPrincipals(value))(argument),
+};
+
+/** A kind whose argument is a place, and which reads something out of what stands there. */
+function within(read: (value: string) => readonly string[]): (argument: string) => Source | undefined {
+  return (argument) => {
+    const inner = parseSource(argument);
+    return inner && ((reading) => inner(reading).flatMap(read));
+  };
+}
+
+/**
+ * The places that tags can stand at: `json:$.Tags` (a list of Key and Value, or an object), `form:Tags.member` (numbered
+ * fields that end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ */
+export function parseTagSource(text: string): TagSource | undefined {
+  const colon = text.indexOf(':');
+  const argument = text.slice(colon + 1);
+  switch (text.slice(0, colon)) {
+    case 'header':
+      return (reading) =>
+        reading.header(argument.toLowerCase()).flatMap((value) => pairs(parseFields(value)));
+    case 'form':
+      return (reading) => numberedTags(reading.form(), argument);
+    case 'json': {
+      const path = parseBodyPath(argument);
+      return path && ((reading) => valuesAt(reading.json(), path).flatMap(tagsOf));
+    }
+    default:
+      return undefined;
+  }
+}
+
+const pairs = (fields: readonly Field[]): (readonly [string, string])[] =>
+  fields.map(({ name, value }) => [name, value] as const);
+
+/** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
+function numberedTags(fields: readonly Field[], prefix: string): (readonly [string, string])[] {
+  const own = fields.filter(({ name }) => name.startsWith(`${prefix}.`));
+  const values = new Map(own.map(({ name, value }) => [name, value]));
+  return own
+    .filter(({ name }) => name.endsWith('.Key'))
+    .map(({ name, value }) => [value, values.get(`${name.slice(0, -'Key'.length)}Value`) ?? ''] as const);
+}
+
+function tagsOf(tags: unknown): (readonly [string, string])[] {
+  if (isObject(tags)) return Object.entries(tags).flatMap(([name, value]) => tag(name, value));
+  if (!Array.isArray(tags)) return [];
+  return tags.flatMap((item) =>
+    isObject(item)
+      ? tag(item['Key'] ?? item['key'] ?? item['TagKey'], item['Value'] ?? item['value'] ?? item['TagValue'])
+      : [],
+  );
+}
+
+const tag = (name: unknown, value: unknown): (readonly [string, string])[] =>
+  typeof name === 'string' ? [[name, typeof value === 'string' ? value : '']] : [];

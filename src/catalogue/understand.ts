@@ -1,0 +1,121 @@
+import type { Operation, Verb } from '../call.ts';
+import { isWebScheme } from '../target.ts';
+import type { Mounted } from './compile.ts';
+import { readPrincipals, readResource } from './extract.ts';
+import type { HostMatch, HostTree } from './hosts.ts';
+import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
+import { type Capture, splitPath, templateOf } from './paths.ts';
+import { Reading, type Request } from './reading.ts';
+
+/** A tool as it is shown to people. */
+export interface ToolSummary {
+  readonly name: string;
+  readonly title: string;
+  readonly operations: readonly { readonly name: string; readonly category: string; readonly verb: Verb }[];
+}
+
+/** What is known of the tools that agents call. Immutable; a reload makes a new one. */
+export interface Catalogue {
+  readonly tools: readonly ToolSummary[];
+  /**
+   * What the request does. Always answers: a path that the tool's table lacks is `METHOD:/path/{id}` of category `other`; a
+   * host that no tool has is `http_post` (by method) of `custom_proxy`, and what is not HTTP bears the scheme's name there.
+   * CPU only, in time linear in the request; the body is asked for only where the operation depends on it.
+   */
+  understand(request: Request): Operation;
+  /** The tool that a host belongs to, whatever the path. */
+  toolOf(host: string): string | undefined;
+}
+
+const customProxy = 'custom_proxy';
+
+export function createCatalogue(tools: readonly ToolSummary[], hosts: HostTree<Mounted>): Catalogue {
+  return {
+    tools,
+    toolOf: (host) => hosts.find(host)?.values[0]?.toolName,
+    understand(request) {
+      const { scheme, host } = request.target;
+      const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
+      const understandAs = (method: string) =>
+        (match && understandAt(match, method, request)) ?? unknownHost(scheme, method);
+      const method = request.method.toUpperCase();
+      const operation = understandAs(method);
+      const override = overridingMethod(request);
+      if (override === undefined || override === method) return operation;
+      return strictest([operation, understandAs(override)]) ?? operation;
+    },
+  };
+}
+
+/** Undefined where the tool lies below another path of the host. */
+function understandAt(
+  { values: mounts, captures: hostCaptures }: HostMatch<Mounted>,
+  method: string,
+  request: Request,
+): Operation | undefined {
+  const segments = splitPath(request.target.path);
+  const reading = new Reading(request, hostCaptures);
+  let owner: Mounted | undefined;
+  for (const mount of mounts) {
+    if (!mount.under.every((name, index) => segments?.[index] === name)) continue;
+    owner ??= mount;
+    const below = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
+    const candidates = below && mount.paths.find(method, below);
+    for (const candidate of candidates ?? []) {
+      reading.matched(candidate.captures, below ?? []);
+      const meaning = candidate.meaning(reading, method);
+      if (meaning) return toOperation(mount.toolName, meaning, candidate.captures, reading);
+    }
+  }
+  if (!owner) return undefined;
+  reading.matched([], segments ?? []);
+  const meaning = owner.unknown(method, segments ? templateOf(segments) : '/{path}');
+  return toOperation(owner.toolName, meaning, [], reading);
+}
+
+function toOperation(
+  toolName: string,
+  { name, category, verb, extraction }: Meaning,
+  captures: readonly Capture[],
+  reading: Reading,
+): Operation {
+  const resource = readResource(extraction, captures, reading);
+  return {
+    toolName,
+    name,
+    category,
+    verb,
+    resource,
+    principals: readPrincipals(extraction.principals, reading),
+  };
+}
+
+const schemeLengthMax = 32;
+
+function unknownHost(scheme: string, method: string): Operation {
+  const isWeb = isWebScheme(scheme);
+  return {
+    toolName: customProxy,
+    name: isWeb ? `http_${shortMethod(method).toLowerCase()}` : scheme.slice(0, schemeLengthMax),
+    category: isWeb ? 'http' : 'other',
+    verb: verbOf(method),
+    resource: {},
+    principals: [],
+  };
+}
+
+const overrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-override']);
+
+/**
+ * The method that frameworks take instead of the request's own, by header or by `_method` in the query. Whether the vendor
+ * does so is not known, hence both are judged and the stricter counts.
+ */
+function overridingMethod({ headers, target }: Request): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    // Sorted out by length first: this runs over all headers of every call.
+    if (name.length < 13 || name.length > 22 || !overrides.has(name.toLowerCase())) continue;
+    return (headers[i + 1] ?? '').trim().toUpperCase();
+  }
+  return /[?&]_method=([A-Za-z]{1,20})(?:&|$)/.exec(target.path)?.[1]?.toUpperCase();
+}

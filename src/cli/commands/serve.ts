@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+
+/** `postern serve`: the daemon, in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain, a second one ends at once. */
+export function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the daemon in the foreground')
+    .action(async () => {
+      const { config, json } = program.opts<{ config?: string; json?: boolean }>();
+      const gateway = await startGateway(config, process.env);
+      announce(gateway, json ?? false);
+      obeySignals(gateway);
+    });
+}
+
+function announce(gateway: Gateway, json: boolean): void {
+  const { proxyUrl, controlUrl, caFile, firstStart } = gateway;
+  if (json) {
+    console.log(
+      JSON.stringify({ event: 'ready', proxy: proxyUrl, control: controlUrl, ca: caFile, pid: process.pid }),
+    );
+    return;
+  }
+  console.log(`postern is ready: proxy ${proxyUrl}, control ${controlUrl}, authority ${caFile}`);
+  if (!firstStart) return;
+  console.log(
+    firstStart.isNew
+      ? `\nThis was the first start. Agents leave through the gate with:\n\n${firstStart.exports}\nThe same stands in ${firstStart.file}, for you alone:  . ${firstStart.file}`
+      : `Key, secret and exports are in ${firstStart.file}; "postern env" prints them.`,
+  );
+}
+
+function obeySignals(gateway: Gateway): void {
+  let isStopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    gateway.log.info({ signal }, 'draining');
+    gateway.stop().then(
+      () => gateway.log.info('stopped'),
+      (error: unknown) => {
+        gateway.log.error({ err: error }, 'the stop failed');
+        process.exitCode = 1;
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', () => void gateway.reload());
+  // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go on judging.
+  process.on('uncaughtException', (error) => {
+    gateway.log.fatal({ err: error }, 'a bug: the daemon ends');
+    process.exit(1);
+  });
+}

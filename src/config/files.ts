@@ -1,0 +1,58 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+const systemFile = '/etc/postern/postern.yaml';
+
+/** The text of a regular file in UTF-8, up to `maxBytes`; throws where it is anything else. */
+export function readText(path: string, maxBytes: number): string {
+  const file = openSync(path, 'r');
+  try {
+    if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
+    // One byte more than may be there, read to the end: the size that a file tells can change while it is read.
+    const buffer = Buffer.alloc(Math.min(fstatSync(file).size, maxBytes) + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+      read = readSync(file, buffer, length, buffer.length - length, null);
+    }
+    if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+    return decode(buffer.subarray(0, length));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new Error('it is not UTF-8', { cause: error });
+  }
+}
+
+/**
+ * The file to read: what was named, else `POSTERN_CONFIG`, else the system's where it exists. A named file is answered
+ * whether it exists or not, so that a misspelt path ends in an error and never in a start without configuration.
+ */
+export function findConfigFile(
+  explicit: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  fallback = systemFile,
+): string | undefined {
+  const named = explicit || env['POSTERN_CONFIG'];
+  if (named) return resolve(named);
+  return isAbsent(fallback) ? undefined : fallback;
+}
+
+/** Only what is certainly not there is absent; what may merely not be read is not. */
+function isAbsent(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
+/** What relative paths are relative to. */
+export const baseOf = (file: string | undefined): string =>
+  file === undefined ? process.cwd() : dirname(resolve(file));

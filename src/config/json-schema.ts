@@ -1,0 +1,85 @@
+import * as z from 'zod';
+import { configSchema } from './schema.ts';
+
+/** As much of JSON Schema (2020-12) as the configuration needs. */
+export interface JsonSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly [keyword: string]: unknown;
+}
+
+const reference = { type: 'string', pattern: '\\$\\{(env|file):' } as const;
+const notAsked = new Set(['$schema', 'title', 'description', 'default']);
+
+/** The schema of the file as editors want it: null is the default of every key, and a reference can stand for any scalar. */
+export function toJsonSchema(): JsonSchema {
+  return loosened(plainSchema());
+}
+
+/** The schema as zod tells it. */
+const plainSchema = (): JsonSchema =>
+  z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+
+function loosened(schema: JsonSchema): JsonSchema {
+  const { properties, items, additionalProperties, anyOf, oneOf, required = [] } = schema;
+  const each = (all: readonly JsonSchema[]) => all.map(loosened);
+  const entry = ([name, inner]: [string, JsonSchema]) => [
+    name,
+    allow(loosened(inner), !required.includes(name)),
+  ];
+  return {
+    ...schema,
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(entry)) }),
+    ...(items && { items: loosened(items) }),
+    ...(typeof additionalProperties === 'object' && { additionalProperties: loosened(additionalProperties) }),
+    ...(anyOf && { anyOf: each(anyOf) }),
+    ...(oneOf && { oneOf: each(oneOf) }),
+  };
+}
+
+/** The schema of a key that may also be a reference, and null where it has a default. */
+function allow(schema: JsonSchema, allowNull: boolean): JsonSchema {
+  const said = Object.fromEntries(Object.entries(schema).filter(([keyword]) => notAsked.has(keyword)));
+  const asked = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !notAsked.has(keyword)));
+  const isScalar = !schema.properties && !schema.items && !schema.additionalProperties && !schema.oneOf;
+  const choices = schema.anyOf ?? [asked];
+  const hasNull = choices.some((it) => it.type === 'null');
+  return {
+    ...said,
+    anyOf: [
+      ...choices,
+      ...(isScalar ? [reference] : []),
+      ...(allowNull && !hasNull ? [{ type: 'null' }] : []),
+    ],
+  };
+}
+
+let known: JsonSchema | undefined;
+
+/** The keys that the schema has at a path; empty where there can be none. */
+export function keysAt(path: readonly PropertyKey[]): ReadonlySet<string> {
+  known ??= plainSchema();
+  let here: readonly JsonSchema[] = alternatives(known);
+  for (const step of path) here = here.flatMap((schema) => inside(schema, step)).flatMap(alternatives);
+  return new Set(here.flatMap((schema) => Object.keys(schema.properties ?? {})));
+}
+
+function inside(schema: JsonSchema, step: PropertyKey): readonly JsonSchema[] {
+  if (typeof step === 'number') return schema.items ? [schema.items] : [];
+  const named =
+    schema.properties && Object.hasOwn(schema.properties, step) ? schema.properties[String(step)] : undefined;
+  const other = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  return [named ?? other].filter((it) => it !== undefined);
+}
+
+const alternatives = (schema: JsonSchema): readonly JsonSchema[] =>
+  [schema, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].flatMap((it) =>
+    it === schema ? [it] : alternatives(it),
+  );

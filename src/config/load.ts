@@ -1,0 +1,151 @@
+import { resolve } from 'node:path';
+import { checkConfig } from './checks.ts';
+import { baseOf, readText } from './files.ts';
+import { type Finding, toFindings } from './issues.ts';
+import { ConfigError, dotted, type Mistake } from './mistakes.ts';
+import { References, reasonOf } from './references.ts';
+import { resolveConfig } from './resolve.ts';
+import { parseSize } from './scalars.ts';
+import { type Config, configSchema, type Written } from './schema.ts';
+import { findWarnings } from './warnings.ts';
+import { isMapping, type Mapping } from './written.ts';
+import { readYaml, type Source } from './yaml.ts';
+
+export { findConfigFile } from './files.ts';
+export { ConfigError, type Mistake, sentenceOf } from './mistakes.ts';
+
+const configBytesMax = 4 * 1024 * 1024;
+const referencedBytesMax = 1024 * 1024;
+
+/** What stands around a configuration. */
+export interface ConfigContext {
+  /** Where it was read from; undefined: relative paths start from the working directory. */
+  readonly file: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Reads what `${file:path}` names, by absolute path. Without it: regular files of up to 1 MB. */
+  readonly readFile?: (path: string) => string;
+}
+
+/** Reads and parses a file; undefined is the empty configuration. Throws `ConfigError` with everything that is wrong. */
+export function loadConfig(file: string | undefined, env: ConfigContext['env']): Config {
+  if (file === undefined) return parseConfig('', { file, env });
+  const path = resolve(file);
+  let text: string;
+  try {
+    text = readText(path, configBytesMax);
+  } catch (error) {
+    throw new ConfigError(path, [
+      { path: '', line: undefined, message: `the file cannot be read: ${reasonOf(error)}` },
+    ]);
+  }
+  return parseConfig(text, { file: path, env });
+}
+
+/** Parses the text of a configuration. Throws `ConfigError` with everything that is wrong. */
+export function parseConfig(text: string, context: ConfigContext): Config {
+  if (Buffer.byteLength(text) > configBytesMax) {
+    throw new ConfigError(context.file, [
+      { path: '', line: undefined, message: 'the file has more than 4 MB' },
+    ]);
+  }
+  const base = baseOf(context.file);
+  const read = context.readFile ?? ((path: string) => readText(path, referencedBytesMax));
+  const references = new References({ env: context.env, readFile: (path) => read(resolve(base, path)) });
+  return makeConfig(
+    readYaml(text, (it, complain) => references.resolve(it, complain)),
+    context,
+  );
+}
+
+/** The same of a plain value with the keys of the file. Its texts are taken as they are: no reference is resolved. */
+export function validateConfig(value: unknown, context: ConfigContext): Config {
+  const source = {
+    value: withoutNull(value, 0),
+    mistakes: [],
+    lineOf: () => undefined,
+    isLiteral: () => false,
+  };
+  return makeConfig(source, context);
+}
+
+function makeConfig(source: Source, context: ConfigContext): Config {
+  const { value, findings } = withSettings(source.value ?? {}, context.env);
+  const parsed = configSchema.safeParse(value);
+  const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
+  // Where there is no mapping at all, nothing more can be said of what is in it.
+  const checks = isMapping(value) ? checkConfig(value, context.env) : [];
+  const toMistake = ({ path, message }: Finding): Mistake => ({
+    path: dotted(path),
+    line: source.lineOf(path),
+    message,
+  });
+  const mistakes = oncePerPath([...source.mistakes, ...[...findings, ...issues, ...checks].map(toMistake)]);
+  if (!parsed.success || mistakes.length > 0) throw new ConfigError(context.file, mistakes);
+  const written: Written = parsed.data;
+  const toolsWritten = isMapping(value) && Array.isArray(value['tools']) ? value['tools'] : [];
+  return resolveConfig(written, {
+    file: context.file,
+    base: baseOf(context.file),
+    env: context.env,
+    toolsWritten,
+    warnings: Object.freeze(findWarnings(written, source.isLiteral).map(toMistake)),
+  });
+}
+
+/** The first mistake of each place, in the order of the file: the schema and the checks may both miss the same thing. */
+function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
+  const seen = new Set<string>();
+  const first = mistakes.filter(({ path, line, message }) => {
+    const key = path === '' ? `${line} ${message}` : path;
+    const isFirst = !seen.has(key);
+    seen.add(key);
+    return isFirst;
+  });
+  return first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+/** Lays the settings of the environment over the file. Empty counts as not set. */
+function withSettings(
+  root: unknown,
+  env: ConfigContext['env'],
+): { value: unknown; findings: readonly Finding[] } {
+  if (!isMapping(root)) return { value: root, findings: [] };
+  const findings: Finding[] = [];
+  const over: Record<string, Record<string, unknown>> = {};
+  const set = (section: string, key: string, variable: string, read: (text: string) => unknown): void => {
+    const text = env[variable];
+    if (!text) return;
+    const value = read(text);
+    if (value === undefined)
+      findings.push({ path: [section, key], message: `the variable ${variable} is not valid` });
+    else over[section] = { ...over[section], [key]: value };
+  };
+  set('control', 'admin_secret', 'SERVICE_API_KEYS_ADMIN_SECRET', (text) => text);
+  set('limits', 'max_body_bytes', 'MAX_BODY_BYTES', parseSize);
+  set('limits', 'replay_window', 'REPLAY_WINDOW_SEC', (text) =>
+    /^\d{1,9}$/.test(text) ? `${text}s` : undefined,
+  );
+  const laid = Object.entries(over).map(
+    ([section, values]) => [section, lay(root[section], values)] as const,
+  );
+  return { value: { ...root, ...Object.fromEntries(laid) }, findings };
+}
+
+/** A section that is no mapping is left for the schema to complain of. */
+const lay = (section: unknown, values: Mapping): unknown =>
+  section === undefined ? values : isMapping(section) ? { ...section, ...values } : section;
+
+const depthMax = 32;
+
+/** A copy in which keys that say null say nothing, as in a file. */
+function withoutNull(value: unknown, depth: number): unknown {
+  if (depth > depthMax)
+    throw new ConfigError(undefined, [{ path: '', line: undefined, message: 'is nested too deep' }]);
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutNull(item, depth + 1));
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value).map(([key, it]) => [
+    key,
+    it === null ? undefined : withoutNull(it, depth + 1),
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,81 @@
+/** Where something stands, from the root down. */
+export type Path = readonly PropertyKey[];
+
+/** One thing that is wrong, said so that it can be mended; never with the value of a secret. */
+export interface Mistake {
+  /** `tenants[0].plan`; empty for the file as a whole. */
+  readonly path: string;
+  /** From 1; undefined where there is no text. */
+  readonly line: number | undefined;
+  readonly message: string;
+}
+
+const shownMax = 100;
+
+/** The configuration cannot be used. Carries every mistake that was found, not only the first. */
+export class ConfigError extends Error {
+  readonly file: string | undefined;
+  readonly mistakes: readonly Mistake[];
+
+  constructor(file: string | undefined, mistakes: readonly Mistake[]) {
+    const shown = mistakes.slice(0, shownMax).map((it) => `  ${sentenceOf(it)}`);
+    if (mistakes.length > shownMax) shown.push(`  and ${mistakes.length - shownMax} more`);
+    const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
+    super(`${file ?? 'the configuration'} has ${count}:\n${shown.join('\n')}`);
+    this.name = 'ConfigError';
+    this.file = file;
+    this.mistakes = mistakes;
+  }
+}
+
+/** `line 4, tenants[0].plan: there is no plan "prro"; did you mean "pro"?` */
+export function sentenceOf({ path, line, message }: Mistake): string {
+  const where = [line === undefined ? '' : `line ${line}`, path].filter((it) => it !== '').join(', ');
+  return where === '' ? message : `${where}: ${message}`;
+}
+
+const plainKey = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The path as people write it: `tenants[0].org_accounts["a.b"]`. */
+export function dotted(path: Path): string {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else if (plainKey.test(String(step))) text += text === '' ? String(step) : `.${String(step)}`;
+    else text += `[${JSON.stringify(String(step).slice(0, 64))}]`;
+  }
+  return text;
+}
+
+const wordMax = 64;
+
+/** How many letters must be added, taken away, changed or swapped with their neighbour to make `b` of `a`. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped && i > 1 && j > 1) row[j] = Math.min(row[j] ?? 0, (before[j - 2] ?? 0) + 1);
+    }
+    before = above;
+    above = row;
+  }
+  return above[b.length] ?? 0;
+}
+
+/** `; did you mean "listen"?`, or nothing where no known word is near. */
+export function suggestion(word: string, known: Iterable<string>): string {
+  if (word.length < 3 || word.length > wordMax) return '';
+  let best: string | undefined;
+  let least = Math.ceil(word.length / 3) + 1;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - word.length) >= least) continue;
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < least) [best, least] = [candidate, distance];
+  }
+  return best === undefined ? '' : `; did you mean "${best}"?`;
+}

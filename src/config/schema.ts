@@ -1,0 +1,161 @@
+import type * as z from 'zod';
+import type { ListenAddress, StateUrl } from './addresses.ts';
+import { agent, key } from './agents.ts';
+import { credential } from './credentials.ts';
+import * as daemon from './daemon.ts';
+import { inbound } from './inbound.ts';
+import type { Mistake } from './mistakes.ts';
+import { type FeedFormat, feed, notification } from './notifications.ts';
+import { type Plan, plan } from './plans.ts';
+import { approvals, type Posture, posture, risk } from './risk.ts';
+import { dottedName, flag, path } from './scalars.ts';
+import { list, section, table } from './section.ts';
+import { type TenantConfig, tenant } from './tenants.ts';
+import { tool } from './tools.ts';
+import { intercept, upstream } from './upstream.ts';
+
+export type { ListenAddress, StateUrl } from './addresses.ts';
+export type { Plan } from './plans.ts';
+export type { Posture } from './risk.ts';
+export type { Budget, ResponseScan, TenantConfig, TenantDetectors } from './tenants.ts';
+
+/** The whole file, in the order of its keys. */
+export const configSchema = section({
+  mode: daemon.mode.default('enforce'),
+  proxy: daemon.proxy.describe('The forward proxy.'),
+  control: daemon.control.describe('The control plane.'),
+  pid_file: daemon.pidFile,
+  state: daemon.state.describe('Where keys, policies, approvals, traces and counters are kept.'),
+  workers: daemon.workers,
+  authority: daemon.authority.describe('The certificate authority that intercepted hosts are signed with.'),
+  vault: daemon.vault.describe('The key that stored credentials are encrypted with.'),
+  intercept: intercept.describe('What is not intercepted.'),
+  upstream: upstream.describe('How calls leave.'),
+  limits: daemon.limits.describe('Bounds on what a client can make the gateway do.'),
+  response_scan: daemon.responseScan.describe('What is done with answers.'),
+  branding: daemon.branding.describe('The name that the gateway goes by.'),
+  plans: table(dottedName, plan, 1000).describe(
+    'Plans beside, or over, free, solo, team, pro and enterprise.',
+  ),
+  default_plan: dottedName.default('free').describe('Plan of tenants that name none.'),
+  auto_register_tenants: flag
+    .prefault(true)
+    .describe('Whether minting a key for an unknown tenant registers it.'),
+  tenants: list(tenant).describe('The tenants.'),
+  posture: posture.describe('What happens when no rule matches, for tenants that say nothing.'),
+  agents: list(agent, 100_000).describe('Agents that are known from the start.'),
+  keys: list(key, 100_000).describe('Keys by their hash, for configuration kept in a repository.'),
+  credentials: list(credential).describe('Credentials that are sent instead of what the agent has.'),
+  inbound: list(inbound).describe('Routes below /inbound.'),
+  tools: list(tool).describe('Additions to the catalogue of tools, and limits by tool.'),
+  policies: list(path, 1000).prefault(['policies/*.yaml']).describe('Globs of policy files.'),
+  approvals: approvals.describe('How long approvals live and count.'),
+  risk: risk.describe('How risk and trust are computed.'),
+  feeds: list(feed, 100).describe('Threat feeds; none is fetched unless it is named here.'),
+  notifications: list(notification, 1000).describe('Channels that events are told to.'),
+  activity: daemon.activity.describe('What traces keep.'),
+  doctor: daemon.doctor.describe('What `postern doctor` calls.'),
+  log: daemon.log.describe('The log of the daemon.'),
+  telemetry: daemon.telemetry.describe('Metrics and traces for others.'),
+}).prefault({});
+
+/** The file as it is read: every default filled in, nothing resolved yet. */
+export type Written = z.output<typeof configSchema>;
+
+type Item<T extends readonly unknown[]> = T[number];
+type Owned<T> = Omit<T, 'tenant'> & { readonly tenantId: string };
+
+/** An agent that is known from the start. */
+export type AgentConfig = Owned<Omit<Item<Written['agents']>, 'env' | 'name'>> & {
+  readonly envName: string;
+  readonly name: string;
+};
+
+/** A key by its hash (SHA-256 of the key's text, hex). */
+export type KeyConfig = Owned<Omit<Item<Written['keys']>, 'env' | 'permissions' | 'agent'>> & {
+  readonly agentId: string;
+  /** null: that of its agent. */
+  readonly envName: string | null;
+  readonly permissions: readonly string[];
+};
+
+type OwnedEach<T> = T extends unknown ? Owned<T> : never;
+/** A credential, by `type`; its secrets are null where the vault holds them. */
+export type CredentialConfig = OwnedEach<Item<Written['credentials']>>;
+
+export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
+  readonly agentId: string | null;
+};
+/** Settings of a tool, for one tenant or (null) all. */
+export type ToolConfig = Pick<
+  Item<Written['tools']>,
+  'name' | 'maxBodyBytes' | 'responseScan' | 'sensitive'
+> & {
+  readonly tenantId: string | null;
+  /** A tool in the form of the catalogue's files, to be added to it; undefined where only settings stand. */
+  readonly addition: Readonly<Record<string, unknown>> | undefined;
+};
+export type FeedConfig = Omit<Item<Written['feeds']>, 'format'> & { readonly format: FeedFormat };
+export type NotificationConfig = Omit<Item<Written['notifications']>, 'tenant'> & {
+  readonly tenantId: string | null;
+};
+
+/** The certificate chain and key of a listener, as paths. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Listener {
+  readonly listen: readonly ListenAddress[];
+  /** null: plain HTTP. */
+  readonly tls: TlsFiles | null;
+}
+
+type Resolved =
+  | 'proxy'
+  | 'control'
+  | 'state'
+  | 'vault'
+  | 'plans'
+  | 'tenants'
+  | 'posture'
+  | 'agents'
+  | 'keys'
+  | 'credentials'
+  | 'inbound'
+  | 'tools'
+  | 'feeds'
+  | 'notifications';
+
+/**
+ * The configuration as the daemon uses it: parsed once, checked as a whole, frozen. Paths are absolute, durations are in
+ * milliseconds and sizes in bytes, names lead to what exists, and what a tenant inherits is already in it.
+ */
+export interface Config extends Omit<Written, Resolved> {
+  /** The file that it was read from; undefined where there is none. */
+  readonly file: string | undefined;
+  readonly proxy: Omit<Written['proxy'], 'listen' | 'tls'> & Listener;
+  /** `adminSecret` is null where there is none. */
+  readonly control: Omit<Written['control'], 'listen' | 'tls' | 'adminSecret'> &
+    Listener & { readonly adminSecret: string | null };
+  /** `dir` holds the local files: that of an embedded state, or another one beside a Redis. */
+  readonly state: Omit<Written['state'], 'url' | 'dir'> & { readonly url: StateUrl; readonly dir: string };
+  /** At most one of both is set. `key` is the text of the variable that `key_env` names. */
+  readonly vault: { readonly keyFile: string | null; readonly key: string | null };
+  readonly plans: ReadonlyMap<string, Plan>;
+  readonly tenants: ReadonlyMap<string, TenantConfig>;
+  /** A tenant that the file does not have, as minting for it registers one. */
+  readonly defaultTenant: (id: string) => TenantConfig;
+  readonly posture: Posture;
+  readonly agents: readonly AgentConfig[];
+  readonly keys: readonly KeyConfig[];
+  readonly credentials: readonly CredentialConfig[];
+  /** By prefix. */
+  readonly inbound: ReadonlyMap<string, InboundRoute>;
+  readonly tools: readonly ToolConfig[];
+  readonly feeds: readonly FeedConfig[];
+  readonly notifications: readonly NotificationConfig[];
+  /** What is allowed and yet unwise, as `config check` tells it. */
+  readonly warnings: readonly Mistake[];
+}

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+
+/*
+ * How the schema is written: users read and write `scan_timeout: 250ms`, the code reads `scanTimeoutMs`. A section takes the
+ * keys as they stand in the file and gives a frozen object whose names are camelCase, with `Ms` after what is a time. So
+ * every key is written once, and no second list of names can fall behind the first.
+ */
+
+declare const unit: unique symbol;
+/** A time in milliseconds, as only `duration` and `instant` make it; inside a section it is a plain number named `…Ms`. */
+export type Milliseconds = number & { readonly [unit]: 'ms' };
+
+const times = z.registry<{ unit: 'ms' }>();
+
+/** Marks a schema whose value is a time, so that `section` puts `Ms` after its name. */
+export function time<T extends z.ZodType<Milliseconds>>(schema: T): T {
+  times.add(schema, { unit: 'ms' });
+  return schema;
+}
+
+type Words<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Words<B>>}` : S;
+type Name<K extends string, V> = [Extract<V, Milliseconds>] extends [never] ? Words<K> : `${Words<K>}Ms`;
+type Plain<V> = V extends Milliseconds ? number : V;
+type Section<S extends z.core.$ZodShape> = {
+  readonly [K in keyof S & string as Name<K, z.output<S[K]>>]: Plain<z.output<S[K]>>;
+};
+
+function isTime(schema: z.core.$ZodType): boolean {
+  for (let at: z.core.$ZodType | undefined = schema; at; at = (at._zod.def as Wrapper).innerType) {
+    if (times.get(at as z.ZodType<Milliseconds>)) return true;
+  }
+  return false;
+}
+
+type Wrapper = z.core.$ZodTypeDef & { readonly innerType?: z.core.$ZodType };
+
+const camelCase = (key: string): string =>
+  key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** A mapping with exactly these keys. Unknown ones are refused: a misspelt limit must not silently become no limit. */
+export function section<S extends z.core.$ZodShape>(shape: S) {
+  const names = Object.entries(shape).map(
+    ([key, schema]) => [key, camelCase(key) + (isTime(schema) ? 'Ms' : '')] as const,
+  );
+  return z.strictObject(shape).transform((read): Section<S> => {
+    const values = read as Readonly<Record<string, unknown>>;
+    return Object.freeze(Object.fromEntries(names.map(([key, name]) => [name, values[key]]))) as Section<S>;
+  });
+}
+
+/** A bounded list, empty where the file says nothing. */
+export const list = <T extends z.core.$ZodType>(item: T, max = 10_000) =>
+  z.array(item).max(max).readonly().prefault([]);
+
+/** A bounded mapping whose keys users choose. A map, so that no name finds what every object inherits. */
+export const table = <V extends z.core.$ZodType>(key: z.ZodType<string, string>, value: V, max = 10_000) =>
+  z
+    .record(key, z.optional(value))
+    .refine((read) => Object.keys(read).length <= max, { error: `must have at most ${max} entries` })
+    .transform((read): ReadonlyMap<string, z.output<V>> => {
+      const entries = Object.entries(read) as [string, z.output<V> | undefined][];
+      return new Map(entries.filter((it): it is [string, z.output<V>] => it[1] !== undefined));
+    })
+    .prefault({});

@@ -1,0 +1,70 @@
+import type { Finding } from './issues.ts';
+import type { Path } from './mistakes.ts';
+import type { Written } from './schema.ts';
+
+const adminSecretLength = 16;
+const secretKeys = ['value', 'password', 'clientSecret', 'secretAccessKey', 'sessionToken'] as const;
+const writtenAs = {
+  value: 'value',
+  password: 'password',
+  clientSecret: 'client_secret',
+  secretAccessKey: 'secret_access_key',
+  sessionToken: 'session_token',
+} as const;
+
+/** What is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file itself. */
+export function findWarnings(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
+  return [...plainSecrets(written, isLiteral), ...weakSettings(written)];
+}
+
+function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
+  const paths: Path[] = [];
+  if (written.control.adminSecret !== '') paths.push(['control', 'admin_secret']);
+  for (const [index, credential] of written.credentials.entries()) {
+    const values: Readonly<Record<string, unknown>> = credential;
+    for (const key of secretKeys) {
+      if (typeof values[key] === 'string') paths.push(['credentials', index, writtenAs[key]]);
+    }
+    if (credential.type === 'headers') {
+      for (const name of credential.values?.keys() ?? []) paths.push(['credentials', index, 'values', name]);
+    }
+  }
+  for (const [index, { auth }] of written.inbound.entries()) {
+    if (auth.type === 'token') paths.push(['inbound', index, 'auth', 'value']);
+  }
+  for (const [index, channel] of written.notifications.entries()) {
+    if (channel.secret !== null) paths.push(['notifications', index, 'secret']);
+    if (channel.signingSecret !== null) paths.push(['notifications', index, 'signing_secret']);
+  }
+  return paths.filter(isLiteral).map((path) => ({
+    path,
+    message: `a secret stands in the file; \${env:NAME}, \${file:path} or vault: true keep it elsewhere`,
+  }));
+}
+
+function weakSettings(written: Written): readonly Finding[] {
+  const findings: Finding[] = [];
+  const { adminSecret } = written.control;
+  if (adminSecret !== '' && adminSecret.length < adminSecretLength) {
+    findings.push({
+      path: ['control', 'admin_secret'],
+      message: `is shorter than ${adminSecretLength} characters`,
+    });
+  }
+  if (written.mode === 'monitor')
+    findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
+  for (const [index, { credential, tenant }] of written.inbound.entries()) {
+    const isKnown = written.credentials.some(
+      (it) => it.name === credential && (it.tenant ?? tenant) === (tenant ?? it.tenant),
+    );
+    if (credential !== null && !isKnown) {
+      const message = 'there is no such credential in this file; until there is one, calls are answered 502';
+      findings.push({ path: ['inbound', index, 'credential'], message });
+    }
+  }
+  for (const [index, { url }] of written.feeds.entries()) {
+    if (/^http:/i.test(url))
+      findings.push({ path: ['feeds', index, 'url'], message: 'a feed over plain http can be forged' });
+  }
+  return findings;
+}

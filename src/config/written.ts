@@ -1,0 +1,25 @@
+import type { Path } from './mistakes.ts';
+
+/* Reads what was written before the schema has looked at it: what is not of the type that is asked for is not there. */
+
+export type Mapping = Readonly<Record<string, unknown>>;
+/** One mapping of a list, and where it stands. */
+export interface Entry {
+  readonly path: Path;
+  readonly item: Mapping;
+}
+
+export const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const mapping = (value: unknown): Mapping => (isMapping(value) ? value : {});
+export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+export const textsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string') : [];
+
+export function entriesOf(parent: Mapping, key: string, at: Path = []): readonly Entry[] {
+  const items: unknown = parent[key];
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: unknown, index) =>
+    isMapping(item) ? [{ path: [...at, key, index], item }] : [],
+  );
+}

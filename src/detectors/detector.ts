@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import { type Confidence, confidences, type DataClass, dataClasses } from '../call.ts';
+import { type CheckName, checks } from './checks.ts';
+import { assertLinear, type PatternBounds } from './linear-pattern.ts';
+import { PatternError } from './pattern-syntax.ts';
+
+/*
+ * One detector, as a YAML file describes it. A detector is data: what is cheap to look for (an anchor, a keyword, a run of digits), the
+ * pattern that is tried there and only there, and what the match must then satisfy.
+ *
+ * Examples are the detector's tests. They must not hold tokens that look alive, because code hosts refuse a push with such; a brace
+ * expression stands for generated text, the same at every run: `{alnum:36}`, `{upper:16}`, `{lower:8}`, `{letter:34}`, `{digits:9}`,
+ * `{hex:32}`, `{HEX:8}`, `{base32:16}`, `{base58:22}`, `{base64:86}`, `{base64url:43}`, `{crc:36}` (30 characters and their
+ * checksum, as GitHub and npm do), `{postern:iv_live_}` (a whole key), `{jwt:20}` (a whole token with that many characters of
+ * signature), `{basic:user}` (base64 of a user and a password).
+ */
+
+const patternLengthMax = 2000;
+
+const lines = z.array(z.string().min(1).max(1000));
+
+export const detectorSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case')
+      .max(64),
+    title: z.string().min(1).max(100),
+    class: z.enum(dataClasses),
+    confidence: z.enum(confidences).describe('of a match that passes every condition'),
+    vendor_hosts: lines.default([]).describe('where such a credential is at home: exact names or *.suffix'),
+    anchors: lines
+      .default([])
+      .describe('literals with which a match begins; the pattern is tried right there'),
+    anchor_case: z.boolean().default(false).describe('anchors count only as they are written'),
+    boundary: z.boolean().default(true).describe('an anchor counts only where it does not continue a word'),
+    keywords: lines.default([]).describe('literals near which the pattern is searched; case never counts'),
+    window: z
+      .strictObject({
+        before: z.int().min(0).max(1024).default(0),
+        after: z.int().min(0).max(1024).default(0),
+      })
+      .optional()
+      .describe('how far from a keyword, or before a run of digits, a match may begin, in bytes'),
+    digits: z
+      .int()
+      .min(4)
+      .max(32)
+      .optional()
+      .describe('the pattern is searched in runs of at least so many digits'),
+    pattern: z.string().min(1).max(patternLengthMax),
+    flags: z
+      .string()
+      .regex(/^[ims]*$/)
+      .default(''),
+    group: z.int().min(0).max(9).default(0).describe('the group that holds the secret; 0 is the whole match'),
+    min_entropy: z.number().min(0).max(8).default(0).describe('bits for each character of the secret'),
+    check: z.enum(Object.keys(checks) as [CheckName, ...CheckName[]]).optional(),
+    failed_check: z
+      .enum(confidences)
+      .optional()
+      .describe('confidence where the check fails; absent: no match'),
+    generic: z
+      .boolean()
+      .default(false)
+      .describe('says less than others: gives way to any other match around it'),
+    placeholders: lines.default([]).describe('published example values, or /regex/: low confidence'),
+    examples: z.strictObject({ match: lines.min(1), pass: lines.min(1) }),
+  })
+  .superRefine((value, context) => {
+    const issue = (path: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    const starts = [value.anchors.length > 0, value.keywords.length > 0, value.digits !== undefined].filter(
+      Boolean,
+    ).length;
+    if (starts !== 1) issue('anchors', 'exactly one of anchors, keywords and digits is needed');
+    if (value.keywords.length > 0 && value.window === undefined) issue('window', 'keywords need a window');
+    if (value.anchors.length > 0 && value.window !== undefined) issue('window', 'anchors have no window');
+    try {
+      new RegExp(value.pattern, value.flags);
+      assertLinear(value.pattern, value.flags);
+      for (const placeholder of value.placeholders) toPlaceholder(placeholder);
+    } catch (error) {
+      if (!(error instanceof PatternError || error instanceof SyntaxError)) throw error;
+      issue('pattern', error.message);
+    }
+  });
+
+/** A detector, ready to be used; see the schema for what its fields mean. */
+export interface Detector {
+  readonly id: string;
+  readonly title: string;
+  readonly class: DataClass;
+  readonly confidence: Confidence;
+  readonly vendorHosts: readonly string[];
+  readonly anchors: readonly string[];
+  readonly anchorCase: boolean;
+  readonly boundary: boolean;
+  readonly keywords: readonly string[];
+  readonly window: { readonly before: number; readonly after: number };
+  /** 0 where the detector does not look at runs of digits. */
+  readonly digitsMin: number;
+  readonly pattern: string;
+  readonly flags: string;
+  readonly bounds: PatternBounds;
+  readonly group: number;
+  readonly entropyMin: number;
+  readonly check: CheckName | undefined;
+  readonly failedCheck: Confidence | undefined;
+  readonly isGeneric: boolean;
+  readonly placeholders: readonly (string | RegExp)[];
+  readonly examples: { readonly match: readonly string[]; readonly pass: readonly string[] };
+}
+
+/** Makes a detector of a value that the schema has accepted. */
+export function toDetector(value: z.output<typeof detectorSchema>): Detector {
+  return {
+    id: value.id,
+    title: value.title,
+    class: value.class,
+    confidence: value.confidence,
+    vendorHosts: value.vendor_hosts,
+    anchors: value.anchors,
+    anchorCase: value.anchor_case,
+    boundary: value.boundary,
+    keywords: value.keywords,
+    window: value.window ?? { before: 0, after: 0 },
+    digitsMin: value.digits ?? 0,
+    pattern: value.pattern,
+    flags: value.flags,
+    bounds: assertLinear(value.pattern, value.flags),
+    group: value.group,
+    entropyMin: value.min_entropy,
+    check: value.check,
+    failedCheck: value.failed_check,
+    isGeneric: value.generic,
+    placeholders: value.placeholders.map(toPlaceholder),
+    examples: value.examples,
+  };
+}
+
+/** Administrators write these, not callers; still they run on what callers send, so they are held to the same bounds. */
+function toPlaceholder(text: string): string | RegExp {
+  const source = /^\/(.+)\/$/.exec(text)?.[1];
+  if (source === undefined) return text;
+  assertLinear(source);
+  return new RegExp(source);
+}

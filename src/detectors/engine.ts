@@ -1,0 +1,276 @@
+import type { Confidence } from '../call.ts';
+import { checks, entropyBits } from './checks.ts';
+import type { Detector } from './detector.ts';
+import { findDigitRuns } from './digit-runs.ts';
+import { createMatcher, type Matcher } from './matcher.ts';
+import { isPlaceholder } from './placeholder.ts';
+import { mayStartToken } from './token-start.ts';
+
+/*
+ * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder long numbers; a
+ * detector's pattern is tried only there. Text without any of them is never even made a string.
+ *
+ * Time grows with the length of the text and no faster, whatever the text: an anchored pattern is tried once at a hit, the windows of
+ * a keyword are merged before they are searched, and each attempt is bounded by `assertLinear`.
+ */
+
+export interface Match {
+  readonly detector: Detector;
+  /** Bytes of the text: the first of the secret, and the one behind it. */
+  readonly start: number;
+  readonly end: number;
+  readonly confidence: Confidence;
+}
+
+export interface FindLimits {
+  readonly matchesMax: number;
+  /** Asked now and then; once it says yes, the search ends. */
+  readonly isOver: () => boolean;
+}
+
+export interface Found {
+  /** In the order of the text. Matches of different detectors may overlap. */
+  readonly matches: Match[];
+  /** False where a limit ended the search: something may have been missed. */
+  readonly complete: boolean;
+  /** How often a pattern was tried, and over how many bytes it was searched: what the search has cost. */
+  readonly attempts: number;
+  readonly searchedBytes: number;
+}
+
+export interface DetectorEngine {
+  find(bytes: Buffer, limits: FindLimits): Found;
+}
+
+/** Between two questions to `isOver`. */
+const attemptsPerQuestion = 32;
+
+/** Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. */
+export function createEngine(detectors: readonly Detector[]): DetectorEngine {
+  const plan = planSearch(detectors);
+  return {
+    find(bytes, limits) {
+      return new Search(plan, bytes, limits).run();
+    },
+  };
+}
+
+/** A detector with its compiled pattern: sticky where it has anchors, else global. */
+interface Rule {
+  readonly detector: Detector;
+  readonly regex: RegExp;
+  readonly index: number;
+}
+
+/** What a hit of a word means to one rule. */
+interface Use {
+  readonly rule: Rule;
+  readonly wordLength: number;
+  /** How the word must be written; undefined where any case will do. */
+  readonly exact: Buffer | undefined;
+}
+
+interface Plan {
+  readonly matcher: Matcher;
+  readonly usesOfWord: readonly (readonly Use[])[];
+  /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
+  readonly singles: readonly { readonly byte: number; readonly uses: readonly Use[] }[];
+  readonly digitRules: readonly Rule[];
+  readonly keywordRules: readonly Rule[];
+  /** Room for `Search`, of which only one is under way at a time. */
+  readonly matchedTo: Int32Array;
+}
+
+function planSearch(detectors: readonly Detector[]): Plan {
+  const rules = detectors.map(toRule);
+  const usesOf = new Map<string, Use[]>();
+  for (const rule of rules) {
+    const { anchors, keywords, anchorCase } = rule.detector;
+    for (const word of [...anchors, ...keywords]) {
+      const bytes = Buffer.from(word);
+      const uses = usesOf.get(word.toLowerCase()) ?? [];
+      uses.push({ rule, wordLength: bytes.length, exact: anchorCase ? bytes : undefined });
+      usesOf.set(word.toLowerCase(), uses);
+    }
+  }
+  const words = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
+  const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
+  return {
+    matcher: createMatcher(words),
+    usesOfWord: words.map((word) => usesOf.get(word) ?? []),
+    singles: singles.map((word) => ({ byte: word.charCodeAt(0), uses: usesOf.get(word) ?? [] })),
+    digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
+    keywordRules: rules.filter((rule) => rule.detector.keywords.length > 0),
+    matchedTo: new Int32Array(rules.length),
+  };
+}
+
+function toRule(detector: Detector, index: number): Rule {
+  const place = detector.anchors.length > 0 ? 'y' : 'g';
+  const indices = detector.group > 0 ? 'd' : '';
+  return { detector, index, regex: new RegExp(detector.pattern, detector.flags + place + indices) };
+}
+
+class Search {
+  readonly #plan: Plan;
+  readonly #bytes: Buffer;
+  readonly #limits: FindLimits;
+  readonly #matches: Match[] = [];
+  /** For each rule the end of its last match, and the window that was not searched yet. Made at the first hit. */
+  #matchedTo: Int32Array | undefined;
+  #windows: (Region | undefined)[] | undefined;
+  #latin1: string | undefined;
+  #complete = true;
+  #attempts = 0;
+  #searchedBytes = 0;
+
+  constructor(plan: Plan, bytes: Buffer, limits: FindLimits) {
+    this.#plan = plan;
+    this.#bytes = bytes;
+    this.#limits = limits;
+  }
+
+  run(): Found {
+    const { matcher, usesOfWord, singles, digitRules, keywordRules } = this.#plan;
+    matcher.scan(this.#bytes, (word, start) => this.#hit(usesOfWord[word] as readonly Use[], start));
+    for (const { byte, uses } of singles) {
+      for (
+        let at = this.#bytes.indexOf(byte);
+        at >= 0 && this.#complete;
+        at = this.#bytes.indexOf(byte, at + 1)
+      ) {
+        this.#hit(uses, at);
+      }
+    }
+    if (digitRules.length > 0)
+      findDigitRuns(this.#bytes, (start, end, count) => this.#digits(start, end, count));
+    if (this.#windows !== undefined) for (const rule of keywordRules) this.#searchWindow(rule);
+    return {
+      matches: this.#matches.length > 1 ? withoutCoveredGenerics(this.#matches) : this.#matches,
+      complete: this.#complete,
+      attempts: this.#attempts,
+      searchedBytes: this.#searchedBytes,
+    };
+  }
+
+  #hit(uses: readonly Use[], start: number): void {
+    for (const use of uses) {
+      if (!this.#complete) return;
+      if (use.rule.regex.sticky) this.#tryAnchor(use, start);
+      else this.#widenWindow(use, start);
+    }
+  }
+
+  #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
+    if (rule.detector.boundary && !mayStartToken(this.#bytes, start)) return;
+    if (exact?.compare(this.#bytes, start, start + wordLength)) return;
+    this.#matchedTo ??= this.#plan.matchedTo.fill(0);
+    // An anchor inside of what has matched already says nothing new.
+    if (start < (this.#matchedTo[rule.index] as number) || this.#isStopped()) return;
+    rule.regex.lastIndex = start;
+    const match = rule.regex.exec(this.#text());
+    if (match !== null && this.#accept(rule, match, 0)) this.#matchedTo[rule.index] = start + match[0].length;
+  }
+
+  #widenWindow({ rule, wordLength }: Use, start: number): void {
+    const { before, after } = rule.detector.window;
+    const [from, to] = [start - before, start + wordLength + after];
+    this.#windows ??= [];
+    const window = this.#windows[rule.index];
+    if (window !== undefined && from <= window.to) {
+      window.from = Math.min(window.from, from);
+      window.to = Math.max(window.to, to);
+      return;
+    }
+    this.#searchWindow(rule);
+    this.#windows[rule.index] = { from, to };
+  }
+
+  #searchWindow(rule: Rule): void {
+    const window = this.#windows?.[rule.index];
+    if (window !== undefined)
+      this.#search(rule, Math.max(0, window.from), Math.min(this.#bytes.length, window.to));
+  }
+
+  #digits(start: number, end: number, count: number): void {
+    for (const rule of this.#plan.digitRules) {
+      if (count < rule.detector.digitsMin) continue;
+      this.#search(rule, Math.max(0, start - rule.detector.window.before), end);
+    }
+  }
+
+  /** Finds the rule's matches that begin in the region; they may reach out of it. */
+  #search(rule: Rule, from: number, to: number): void {
+    const { regex } = rule;
+    const { reachMax, behindMax } = rule.detector.bounds;
+    const offset = Math.max(0, from - behindMax);
+    const text = this.#text().slice(offset, to + reachMax + 1);
+    this.#searchedBytes += text.length;
+    regex.lastIndex = from - offset;
+    while (!this.#isStopped()) {
+      const match = regex.exec(text);
+      if (match === null || offset + match.index >= to) return;
+      // What failed a check may hide the beginning of what would pass it.
+      if (!this.#accept(rule, match, offset)) regex.lastIndex = match.index + 1;
+    }
+  }
+
+  /** Judges a match of the pattern and keeps it if it passes. */
+  #accept(rule: Rule, match: RegExpExecArray, offset: number): boolean {
+    const { detector } = rule;
+    const secret = match[detector.group];
+    if (!secret) return false;
+    const confidence = confidenceOf(detector, secret);
+    if (confidence === undefined) return false;
+    if (this.#matches.length >= this.#limits.matchesMax) {
+      this.#complete = false;
+      return true;
+    }
+    const start = offset + (match.indices?.[detector.group]?.[0] ?? match.index);
+    const end = start + secret.length;
+    const isKnown = this.#matches.some(
+      (known) => known.detector === detector && known.start === start && known.end === end,
+    );
+    if (!isKnown) this.#matches.push({ detector, start, end, confidence });
+    return true;
+  }
+
+  #text(): string {
+    this.#latin1 ??= this.#bytes.toString('latin1');
+    return this.#latin1;
+  }
+
+  #isStopped(): boolean {
+    if (++this.#attempts % attemptsPerQuestion === 0 && this.#limits.isOver()) this.#complete = false;
+    return !this.#complete;
+  }
+}
+
+interface Region {
+  from: number;
+  to: number;
+}
+
+/** How sure a match is, or undefined where it is none. */
+function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
+  if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin) return undefined;
+  const isPublished = detector.placeholders.some((known) =>
+    typeof known === 'string' ? known === secret : known.test(secret),
+  );
+  if (isPublished || (detector.class === 'SECRETS' && isPlaceholder(secret))) return 'low';
+  if (detector.check === undefined || checks[detector.check](secret)) return detector.confidence;
+  return detector.failedCheck;
+}
+
+/** Sorted, without the matches of generic detectors that lie within one that says more. */
+function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
+  const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);
+  const sorted = matches.toSorted((a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b));
+  // All that stand earlier begin no later, so the one that reaches farthest decides what is covered.
+  let coveredTo = 0;
+  return sorted.filter((match) => {
+    if (match.detector.isGeneric) return match.end > coveredTo;
+    coveredTo = Math.max(coveredTo, match.end);
+    return true;
+  });
+}

@@ -1,0 +1,122 @@
+import { globSync, readFileSync } from 'node:fs';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { ConfigError, type Mistake } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { DetectorEngine } from '../detectors/engine.ts';
+import { peppered, readKey } from '../key-text.ts';
+import type { Log } from '../log.ts';
+import { createApprovalDesk } from '../pipeline/approval-desk.ts';
+import type { Gate, GateStatus } from '../pipeline/gate.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import { createPolicyBook } from '../pipeline/policy-book.ts';
+import { createRecorder } from '../pipeline/record.ts';
+import { createStages } from '../pipeline/stages.ts';
+import { createTenants } from '../pipeline/tenants.ts';
+import { parsePolicyFile } from '../policy/index.ts';
+import type { PolicyDocument } from '../policy/schema.ts';
+import { headerNames } from '../proxy/decision-headers.ts';
+import { signalEngines } from '../signals/index.ts';
+import { defaultWeights } from '../signals/score.ts';
+import type { Journal } from '../state/journal.ts';
+import type { Store } from '../state/store.ts';
+import { createGuard } from '../upstream/guard.ts';
+import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
+import { loadRoots } from '../upstream/roots.ts';
+import { createUpstream } from '../upstream/upstream.ts';
+
+/** What outlives reloads. */
+export interface Foundations {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly engine: DetectorEngine;
+  readonly catalogue: Catalogue;
+  readonly pepper: Buffer;
+  readonly log: Log;
+  readonly registeredTenants: Set<string>;
+  ownListeners(): readonly { address: string; port: number }[];
+  controlUrl(): string;
+  status(): GateStatus;
+}
+
+/** Puts one generation together. Throws `ConfigError` with all mistakes of the policy files; nothing is changed then. */
+export function createGate(config: Config, on: Foundations): Gate {
+  const tenants = createTenants(config, on.registeredTenants);
+  const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log));
+  const guard = createGuard({
+    allowPrivate: config.upstream.allowPrivate,
+    deny: config.upstream.deny,
+    allowedPorts: config.upstream.allowedPorts,
+    ownListeners: on.ownListeners,
+  });
+  const stages = createStages({
+    catalogue: on.catalogue,
+    store: on.store,
+    tenants,
+    engine: on.engine,
+    maxDecodedBytes: config.limits.maxDecodedBytes,
+    scanTimeoutMs: config.limits.scanTimeoutMs,
+    clock: () => performance.now(),
+    engines: signalEngines,
+    weights: { ...defaultWeights, ...config.risk.weights },
+    bounds: config.risk.bands,
+    policies,
+    approvals: createApprovalDesk(on.store),
+    mode: config.mode,
+  });
+  return {
+    config,
+    store: on.store,
+    tenants: {
+      ...tenants,
+      register: (tenantId) => {
+        on.registeredTenants.add(tenantId);
+        tenants.register(tenantId);
+      },
+    },
+    policies,
+    guard,
+    upstream: createUpstream({
+      guard,
+      resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
+      roots: loadRoots(config.upstream.caFiles),
+      connectTimeoutMs: config.upstream.connectTimeoutMs,
+      responseTimeoutMs: config.upstream.responseTimeoutMs,
+      idleTimeoutMs: config.upstream.idleTimeoutMs,
+      ownPrefix: headerNames(config.branding.headerWord).requestPrefix,
+    }),
+    inspect: createPipeline(stages, createRecorder(on.journal, on.store, on.log)),
+    get controlUrl() {
+      return on.controlUrl();
+    },
+    readKey: (text) => readKey(text, on.pepper),
+    hashKey: (digest) => peppered(digest, on.pepper),
+    status: on.status,
+  };
+}
+
+const toResolveEntry = ({ host, address, port }: Config['upstream']['resolve'][number]): ResolveEntry =>
+  port === null ? { host, address } : { host, address, port };
+
+/** The policies of all files that the patterns name. A pattern that matches nothing is a warning. */
+export function loadPolicyFiles(config: Config, log: Log): PolicyDocument[] {
+  const policies: PolicyDocument[] = [];
+  const mistakes: Mistake[] = [];
+  for (const pattern of config.policies) {
+    const files = globSync(pattern).sort();
+    if (files.length === 0) log.warn({ pattern }, 'no policy file matches this pattern');
+    for (const file of files) {
+      const parsed = parsePolicyFile(readFileSync(file, 'utf8'), file);
+      if (parsed.ok) policies.push(...parsed.policies);
+      else
+        mistakes.push(
+          ...parsed.errors.map((it) => ({
+            path: it.path,
+            line: undefined,
+            message: `${file}: ${it.message}`,
+          })),
+        );
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(config.file, mistakes);
+  return policies;
+}

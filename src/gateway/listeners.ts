@@ -1,0 +1,123 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { ListenAddress } from '../config/addresses.ts';
+import type { Config } from '../config/schema.ts';
+import { GatewayError, problems } from '../errors.ts';
+import { holdContinue } from '../http/collect.ts';
+import { problemMessage } from '../http/problem.ts';
+
+type Limits = Config['limits'];
+
+const connectionsCheckingIntervalMs = 1000;
+
+const serverOptions = (limits: Limits): ServerOptions => ({
+  maxHeaderSize: limits.maxHeaderBytes,
+  headersTimeout: limits.headerTimeoutMs,
+  requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
+  keepAliveTimeout: limits.idleTimeoutMs,
+  connectionsCheckingInterval: connectionsCheckingIntervalMs,
+  // Host is checked by whoever knows what it must say.
+  requireHostHeader: false,
+  noDelay: true,
+});
+
+/** A server with the limits of the configuration: strict parser, bounded heads and times, a problem for whatever is malformed. */
+export function createHttpServer(limits: Limits, listener: RequestListener): Server {
+  const server = createServer(serverOptions(limits), listener);
+  // One over the limit still arrives, so that too many are refused instead of silently cut.
+  server.maxHeadersCount = limits.maxHeaders + 1;
+  server.on('checkContinue', (request: IncomingMessage, response) => {
+    holdContinue(request, response);
+    listener(request, response);
+  });
+  server.on('checkExpectation', (_request, response) => {
+    const error = new GatewayError(
+      'EXPECTATION_FAILED',
+      'The only expectation that can be met is 100-continue.',
+    );
+    const { fields, body } = problemMessage(error);
+    response.writeHead(problems[error.code].status, fields);
+    response.end(body);
+  });
+  server.on('clientError', answerClientError);
+  return server;
+}
+
+/** A server that never listens: connections are handed to it. Its clocks run as if it did. */
+export function createInnerServer(limits: Limits, listener: RequestListener): Server {
+  const server = createHttpServer(limits, listener);
+  // Node starts the check of header and request time-outs on this event only.
+  server.emit('listening');
+  return server;
+}
+
+/** What the parser refuses is answered once, and the connection closed: nothing after it can be trusted. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.')
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new GatewayError('VALIDATION_FAILED', 'The request did not arrive in time.')
+        : new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
+  const { status, title } = problems[problem.code];
+  const { fields, body } = problemMessage(problem);
+  let head = `HTTP/1.1 ${status} ${title}\r\nConnection: close\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  socket.end(`${head}\r\n${body.toString()}`, () => socket.destroy());
+}
+
+/** Refuses connections over the limit with an answer instead of silence. */
+export function limitConnections(server: Server, connectionsMax: () => number): void {
+  let open = 0;
+  server.on('connection', (socket: Socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+    });
+    if (open <= connectionsMax()) return;
+    const { fields, body } = problemMessage(
+      new GatewayError('GATEWAY_BUSY', 'The gateway has as many connections as it takes; try again.'),
+    );
+    let head = 'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n';
+    for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+    socket.end(`${head}\r\n${body.toString()}`, () => socket.destroy());
+  });
+}
+
+/** Listens; resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. */
+export function listen(server: Server, address: ListenAddress): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, address)));
+    const onListening = (): void => {
+      const bound = server.address() as AddressInfo | string;
+      if (typeof bound === 'string') resolve(`unix:${bound}`);
+      else
+        resolve(
+          bound.family === 'IPv6' ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`,
+        );
+    };
+    if (address.kind === 'unix') server.listen(address.path, onListening);
+    else server.listen(address.port, address.host, onListening);
+  });
+}
+
+function toListenError(error: NodeJS.ErrnoException, address: ListenAddress): Error {
+  const place = address.kind === 'unix' ? address.path : `${address.host}:${address.port}`;
+  return error.code === 'EADDRINUSE'
+    ? new Error(
+        `${place} is taken by another program; name another address in proxy.listen or control.listen.`,
+        { cause: error },
+      )
+    : new Error(`cannot listen on ${place}: ${error.code ?? error.message}`, { cause: error });
+}

@@ -1,0 +1,32 @@
+import { randomFillSync, randomUUID } from 'node:crypto';
+
+const pool = Buffer.allocUnsafe(4096);
+let used = pool.length;
+
+/**
+ * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that grow with time
+ * are appended at the end of an index instead of all over it.
+ */
+export function newTraceId(nowMs: number): string {
+  if (used + 10 > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  const time = nowMs.toString(16).padStart(12, '0');
+  pool[used] = 0x70 | ((pool[used] ?? 0) & 0x0f);
+  pool[used + 2] = 0x80 | ((pool[used + 2] ?? 0) & 0x3f);
+  const random = pool.toString('hex', used, used + 10);
+  used += 10;
+  return `${time.slice(0, 8)}-${time.slice(8)}-${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
+}
+
+/** A random UUID, for everything that is not a trace. */
+export const newId = (): string => randomUUID();
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The UUID in lower case, or undefined where the text is none. */
+export function parseUuid(text: string): string | undefined {
+  const lower = text.toLowerCase();
+  return uuid.test(lower) ? lower : undefined;
+}

@@ -1,0 +1,45 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { PresentedKey } from './call.ts';
+
+/*
+ * The text of a key: prefix, 32 random bytes in base62, and six characters of CRC-32 over all before them, so that rubbish is
+ * turned away without asking the state and a key in a log or a repository can be told from noise.
+ */
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const prefixes = { live: 'iv_live_', ephemeral: 'iv_eph_' } as const;
+const randomLength = 43;
+const checksumLength = 6;
+const form = /^iv_(?:live|eph)_[0-9A-Za-z]{49}$/;
+
+function toBase62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; rest > 0n; rest /= 62n) text = (digits[Number(rest % 62n)] ?? '') + text;
+  return text.padStart(length, '0');
+}
+
+const checksum = (text: string): string => toBase62(BigInt(crc32(text)), checksumLength);
+
+/** A new key. Shown once to whoever minted it; nothing keeps it. */
+export function newKeyText(type: keyof typeof prefixes): string {
+  const random = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
+  const text = prefixes[type] + random;
+  return text + checksum(text);
+}
+
+export const keyPrefix = (text: string): string => text.slice(0, 12);
+
+/** SHA-256 of the key's text, hex: what `keys[].hash` in the configuration holds. */
+export const keyDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** What is stored of a key: without the pepper, a stolen state does not even tell whether a guess is right. */
+export const peppered = (digestHex: string, pepper: Buffer): string =>
+  createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
+
+/** The presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
+export function readKey(text: string, pepper: Buffer): PresentedKey | undefined {
+  if (!form.test(text) || checksum(text.slice(0, -checksumLength)) !== text.slice(-checksumLength))
+    return undefined;
+  return { prefix: keyPrefix(text), hash: peppered(keyDigest(text), pepper) };
+}

@@ -1,0 +1,59 @@
+import type { Call, DataClass, Operation } from '../call.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import type { Facts } from '../policy/facts.ts';
+import type { Target } from '../target.ts';
+import { bodyValue } from './body.ts';
+import { isExternal } from './external.ts';
+
+/** What the policies may know of a call. Dear things are worked out when the first rule asks. */
+export class CallFacts implements Facts {
+  readonly envName: string;
+  readonly operation: Operation;
+  readonly method: string;
+  readonly target: Target;
+  readonly agentId: string;
+  readonly runtimeType: string | undefined;
+  readonly nowMs: number;
+  readonly classes: readonly DataClass[];
+  readonly riskScore: number;
+  readonly bodyBytes: number;
+  readonly bodyTexts: readonly Buffer[];
+  readonly isNewDestination: boolean;
+  readonly isVolumeBurst = false;
+  readonly threatIntelMatch = false;
+  readonly trustScore = 1;
+  readonly #call: Call;
+  readonly #tenant: TenantConfig;
+
+  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig) {
+    if (!call.operation || !call.identity)
+      throw new Error('facts need a call that was identified and understood');
+    this.envName = call.identity.envName;
+    this.operation = call.operation;
+    this.method = call.method;
+    this.target = call.target;
+    this.agentId = call.identity.agentId;
+    this.runtimeType = call.claimed.runtimeType;
+    this.nowMs = call.receivedAtMs;
+    this.classes = classes;
+    this.riskScore = call.riskScore;
+    this.bodyBytes = call.body.length;
+    this.bodyTexts = call.bodyTexts;
+    this.isNewDestination = call.isNewDestination;
+    this.#call = call;
+    this.#tenant = tenant;
+  }
+
+  bodyJson(): unknown {
+    return bodyValue(this.#call, this.#tenant.maxDecodedBytes);
+  }
+
+  get isExternalPrincipal(): boolean {
+    return isExternal(this.#call, this.#tenant);
+  }
+
+  /** Budgets are counted from the risk issue on; none is exceeded before. */
+  isBudgetExceeded(): boolean {
+    return false;
+  }
+}

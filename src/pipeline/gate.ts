@@ -1,0 +1,38 @@
+import type { PresentedKey } from '../call.ts';
+import type { Config } from '../config/schema.ts';
+import type { Store } from '../state/store.ts';
+import type { Guard } from '../upstream/guard.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Inspect } from './pipeline.ts';
+import type { PolicyBook } from './policy-book.ts';
+import type { Tenants } from './tenants.ts';
+
+/**
+ * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
+ * assignment; a running request keeps the one that it began with.
+ */
+export interface Gate {
+  readonly config: Config;
+  readonly store: Store;
+  readonly tenants: Tenants;
+  readonly policies: PolicyBook;
+  readonly guard: Guard;
+  readonly upstream: Upstream;
+  readonly inspect: Inspect;
+  /** Where the control plane is reached, without a trailing slash. */
+  readonly controlUrl: string;
+  /** The presented key, or undefined where the text is none. */
+  readKey(text: string): PresentedKey | undefined;
+  /** What is stored of a key's digest. */
+  hashKey(digestHex: string): string;
+  status(): GateStatus;
+}
+
+export interface GateStatus {
+  /** 1 at the start, one more with each reload that was taken. */
+  readonly generation: number;
+  readonly loadedAtMs: number;
+  /** Why the last reload was refused; null when it was taken. */
+  readonly lastError: string | null;
+  readonly isDraining: boolean;
+}

@@ -1,0 +1,30 @@
+import type { Call } from '../call.ts';
+import { redact } from '../text/redact.ts';
+
+const urlLengthMax = 2048;
+const previewBytesMax = 1024;
+
+/** The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. */
+export function redactedUrl(call: Call): string {
+  if (!call.findings.some((it) => it.part === 'head')) return call.target.href.slice(0, urlLengthMax);
+  const cuts = call.findings.filter((it) => it.part === 'head').map(toCut);
+  const text = redact(call.head, cuts).bytes.toString('latin1');
+  return text.slice(0, Math.max(0, text.indexOf('\n'))).slice(0, urlLengthMax);
+}
+
+/** The beginning of the body with all findings cut out. */
+export function redactedPreview(call: Call): string {
+  const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
+  const { bytes } = redact(call.plain ?? call.body, cuts);
+  return bytes.toString('utf8', 0, previewBytesMax);
+}
+
+const toCut = (it: {
+  start: number;
+  end: number;
+  kind: string;
+}): { start: number; end: number; label: string } => ({
+  start: it.start,
+  end: it.end,
+  label: it.kind,
+});

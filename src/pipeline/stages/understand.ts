@@ -1,0 +1,26 @@
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { destinationOf } from '../../catalogue/destination.ts';
+import { bodyValue, plainBody } from '../body.ts';
+import type { Stage } from '../pipeline.ts';
+
+/** As much of a body as an operation can depend on. */
+const bodyHeadBytes = 65_536;
+
+/** What does it do? The catalogue names tool, operation, verb, resource and principals. No I/O; never decides. */
+export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage {
+  return {
+    name: 'understand',
+    run(call) {
+      const operation = catalogue.understand({
+        method: call.method,
+        target: call.target,
+        headers: call.headers,
+        contentType: call.contentType,
+        bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, bodyHeadBytes),
+        bodyJson: () => bodyValue(call, maxDecodedBytes),
+      });
+      call.operation = operation;
+      call.destination = destinationOf(operation, call.target);
+    },
+  };
+}

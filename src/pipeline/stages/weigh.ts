@@ -1,0 +1,32 @@
+import type { Call, Signal } from '../../call.ts';
+import type { SignalEngine } from '../../signals/index.ts';
+import { type BandBounds, bandOf, floorOf, type Weights, weightedScore } from '../../signals/score.ts';
+import type { Stage } from '../pipeline.ts';
+
+export interface WeighOptions {
+  readonly engines: readonly SignalEngine[];
+  readonly weights: Weights;
+  readonly bounds: BandBounds;
+}
+
+/** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
+export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
+  return {
+    name: 'weigh',
+    run(call: Call) {
+      const signals: Signal[] = [];
+      for (const engine of engines) {
+        const signal = engine.weigh(call);
+        if (signal) signals.push(signal);
+      }
+      call.signals = signals;
+      call.riskScore = round(Math.max(weightedScore(signals, weights), floorOf(call)));
+      call.riskBand = bandOf(call.riskScore, bounds);
+      // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
+      const residual = signals.filter((it) => it.engine !== 'classifier');
+      call.residualBand = bandOf(weightedScore(residual, weights), bounds);
+    },
+  };
+}
+
+const round = (score: number): number => Math.round(score * 1000) / 1000;

@@ -1,0 +1,180 @@
+import type { MatchedRule } from '../call.ts';
+import { conditions, type SetParts } from './conditions.ts';
+import { combine, noDecision, type PolicyDecision } from './decide.ts';
+import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
+import type { Facts } from './facts.ts';
+import { parsePath, requiredName } from './json-path.ts';
+import { callKeys, holdsOnRoute, type Route } from './match.ts';
+import type { Rule } from './schema.ts';
+import { ZoneClock } from './time-window.ts';
+import { usedKeys } from './used-keys.ts';
+import { WordList } from './words.ts';
+
+/*
+ * Policies are compiled when they are applied: each key of a rule becomes a closure, and everything that rules have in common
+ * (phrases, paths, clocks) stands once in the set. At a call the set looks up the rules that can apply to its environment, tool,
+ * verb and method, and asks those only.
+ */
+
+const routesMax = 1024;
+
+/** A policy as it takes part in decisions: the latest version of one that is not archived. */
+export interface CompiledInput {
+  readonly policyId: string;
+  readonly policyName: string;
+  readonly version: number;
+  /** undefined: all environments. */
+  readonly envNames: readonly string[] | undefined;
+  readonly mode: 'enforce' | 'monitor';
+  readonly rules: readonly Rule[];
+}
+
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly matched: MatchedRule;
+  readonly isEnforced: boolean;
+  /** Whose rule it is: equal for rules of one policy. */
+  readonly policy: CompiledInput;
+  readonly checks: readonly Check[];
+  /** It can only hold where one of the set's words stands in the body. */
+  readonly needsWord: boolean;
+  /** Why it applies, for the explanation. */
+  readonly because: string;
+}
+
+/** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
+export interface PolicySet {
+  readonly ruleCount: number;
+  decide(facts: Facts): PolicyDecision;
+}
+
+export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
+  const words = new WordList();
+  const parts = setParts(words);
+  const rules = policies.flatMap((policy) =>
+    policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
+  );
+  if (rules.length === 0) return { ruleCount: 0, decide: () => noDecision };
+  const findWords = words.build();
+  const candidatesFor = createIndex(rules);
+  return {
+    ruleCount: rules.length,
+    decide(facts) {
+      const { all, wordless } = candidatesFor(facts);
+      if (all.length === 0) return noDecision;
+      const call = new Evaluation(facts, findWords);
+      const candidates = wordless.length < all.length && !call.mayHoldWords() ? wordless : all;
+      return combine(firstOfEachPolicy(candidates, call));
+    },
+  };
+}
+
+/** Within a policy the first rule that holds decides; those behind it are not asked. */
+function firstOfEachPolicy(candidates: readonly CompiledRule[], call: Evaluation): CompiledRule[] {
+  const holding: CompiledRule[] = [];
+  let decided: CompiledInput | undefined;
+  for (const candidate of candidates) {
+    if (candidate.policy === decided || !holds(candidate.checks, call)) continue;
+    holding.push(candidate);
+    decided = candidate.policy;
+  }
+  return holding;
+}
+
+/** The rules that can hold on a route, in order; and those of them that a body without any of the set's words can meet. */
+interface Candidates {
+  readonly all: readonly CompiledRule[];
+  readonly wordless: readonly CompiledRule[];
+}
+
+function holds(checks: readonly Check[], call: Evaluation): boolean {
+  for (const check of checks) if (!check(call)) return false;
+  return true;
+}
+
+function setParts(words: WordList): SetParts {
+  const paths = new Map<string, BodyPath>();
+  const clocks = new Map<string, ZoneClock>();
+  return {
+    word: (text) => words.add(text),
+    path: (text) => kept(paths, text, () => compilePath(text, paths.size, words)),
+    clock: (zone) => kept(clocks, zone, () => new ZoneClock(zone)),
+  };
+}
+
+function compilePath(text: string, index: number, words: WordList): BodyPath {
+  const steps = parsePath(text);
+  if (steps === undefined) throw new TypeError('A rule has a body path that was not validated.');
+  const name = requiredName(steps);
+  return { index, steps, word: name === undefined ? undefined : words.add(name) };
+}
+
+function compileRule(policy: CompiledInput, rule: Rule, parts: SetParts): CompiledRule {
+  const { policyId, policyName, version } = policy;
+  const used = usedKeys(conditions, rule.condition);
+  const allows = rule.action === 'ALLOW';
+  return {
+    rule,
+    policy,
+    matched: Object.freeze({ policyId, policyName, version, ruleId: rule.rule_id, action: rule.action }),
+    isEnforced: policy.mode === 'enforce',
+    checks: [
+      ...usedKeys(callKeys, rule.match).map(({ entry, value }) => entry(value, allows)),
+      ...used.map(({ entry, value }) => entry.compile(value, parts)),
+    ],
+    needsWord: used.some(({ entry, value }) => entry.needsWord?.(value, parts) ?? false),
+    because: reasonOf(rule),
+  };
+}
+
+function reasonOf({ match, condition }: Rule): string {
+  const sentences = usedKeys(conditions, condition).map(({ entry, value }) => entry.says(value));
+  if (sentences.length > 0) return sentences.join(' and ');
+  const keys = Object.keys(match);
+  return keys.length > 0 ? `the call matches its ${keys.join(', ')}` : 'it applies to every call';
+}
+
+/**
+ * The rules that can hold for a call, by environment, tool, verb and method. Lists are made when the first such call comes; names
+ * that no rule mentions share one, so that a caller cannot make the index grow.
+ */
+function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
+  const matches = rules.map(({ rule }) => rule.match);
+  const toolNames = new Set(
+    matches.flatMap(({ tool_name = [], tool_names = [] }) => [tool_name, tool_names].flat()),
+  );
+  const methods = new Set(
+    matches.flatMap(({ methods = [] }) => methods.map((method) => method.toUpperCase())),
+  );
+  const envNames = new Set(rules.flatMap(({ policy }) => policy.envNames ?? []));
+  const lists = new Map<string, Candidates>();
+  const known = (name: string, names: ReadonlySet<string>): string => (names.has(name) ? name : '');
+  return ({ envName, operation, method }) => {
+    const route: Route = {
+      envName: known(envName, envNames),
+      toolName: known(operation.toolName, toolNames),
+      verb: operation.verb,
+      method: known(method.toUpperCase(), methods),
+    };
+    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}`;
+    const list = lists.get(key);
+    if (list !== undefined) return list;
+    if (lists.size >= routesMax) lists.clear();
+    const all = rules.filter(
+      ({ rule, policy }) =>
+        (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
+        holdsOnRoute(rule.match, route),
+    );
+    const made = { all, wordless: all.filter(({ needsWord }) => !needsWord) };
+    lists.set(key, made);
+    return made;
+  };
+}
+
+function kept<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,142 @@
+import { type Band, bands, type DataClass, type MatchedRule } from '../call.ts';
+import type { CompiledRule } from './compile.ts';
+import type { RuleAction } from './schema.ts';
+
+/** What the policies say of a call. Where no enforced rule holds, `action` is undefined and the posture decides. */
+export interface PolicyDecision {
+  /** The strictest action of the enforced policies. */
+  readonly action: RuleAction | undefined;
+  readonly decidedBy: MatchedRule | undefined;
+  /** The rule that held in each enforced policy, the deciding one first. */
+  readonly matched: readonly MatchedRule[];
+  /** The deciding rule's code first; then those of other rules that say the same, or sanitise beside an approval. */
+  readonly reasonCodes: readonly string[];
+  /** The classes that sanitising rules name in `has_data_class`: what to redact. Empty where none names any: the usual ones. */
+  readonly namedClasses: readonly DataClass[];
+  /** On REQUIRE_APPROVAL: another policy wants the call sanitised, so that once approved it is sent sanitised. */
+  readonly alsoSanitize: boolean;
+  readonly tags: readonly string[];
+  /** Kinds of channels that must be told, whatever their filters. */
+  readonly escalateTo: readonly string[];
+  /** Set where an OPEN_INCIDENT rule holds, also beside a DENY: the highest severity asked for. */
+  readonly incidentSeverity: Band | undefined;
+  /** Sentences that name rules and what they asked, never content of the call. */
+  readonly explanation: readonly string[];
+  /** What policies in monitor mode would have decided. */
+  readonly wouldBe: WouldBe | undefined;
+}
+
+export interface WouldBe {
+  readonly action: RuleAction;
+  readonly decidedBy: MatchedRule;
+  readonly matched: readonly MatchedRule[];
+}
+
+/** Of an incident whose rule names none. */
+const defaultSeverity: Band = 'HIGH';
+const usualClasses: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
+
+const strictness: Readonly<Record<RuleAction, number>> = {
+  ALLOW: 0,
+  SANITIZE: 1,
+  REQUIRE_APPROVAL: 2,
+  OPEN_INCIDENT: 3,
+  DENY: 3,
+};
+
+export const noDecision: PolicyDecision = Object.freeze({
+  action: undefined,
+  decidedBy: undefined,
+  matched: [],
+  reasonCodes: [],
+  namedClasses: [],
+  alsoSanitize: false,
+  tags: [],
+  escalateTo: [],
+  incidentSeverity: undefined,
+  explanation: [],
+  wouldBe: undefined,
+});
+
+/** One decision of the rules that hold, at most one of each policy. Their order does not matter. */
+export function combine(holding: readonly CompiledRule[]): PolicyDecision {
+  if (holding.length === 0) return noDecision;
+  const enforced = holding.filter(({ isEnforced }) => isEnforced).sort(strictestFirst);
+  const monitored = holding.filter(({ isEnforced }) => !isEnforced).sort(strictestFirst);
+  const wouldBe = wouldBeOf(monitored);
+  const explainedWouldBe = monitored
+    .slice(0, 1)
+    .map((rule) => `${nameOf(rule)} only monitors; it would be ${rule.rule.action}.`);
+  const [deciding] = enforced;
+  if (deciding === undefined) return { ...noDecision, wouldBe, explanation: explainedWouldBe };
+
+  const { action } = deciding.rule;
+  const sanitizing = enforced.filter(({ rule }) => rule.action === 'SANITIZE');
+  const alsoSanitize = action === 'REQUIRE_APPROVAL' && sanitizing.length > 0;
+  const effective = [
+    ...enforced.filter(({ rule }) => strictness[rule.action] === strictness[action]),
+    ...(alsoSanitize ? sanitizing : []),
+  ];
+  return {
+    action,
+    decidedBy: deciding.matched,
+    matched: enforced.map(({ matched }) => matched),
+    reasonCodes: unique(effective.map(({ rule }) => rule.reason_code ?? `POLICY_${rule.action}`)),
+    namedClasses: action === 'SANITIZE' || alsoSanitize ? classesOf(sanitizing) : [],
+    alsoSanitize,
+    tags: unique(enforced.flatMap(({ rule }) => rule.tag ?? [])),
+    escalateTo: unique(enforced.flatMap(({ rule }) => rule.escalate_to ?? [])),
+    incidentSeverity: severityOf(enforced),
+    explanation: [
+      `${nameOf(deciding)} says ${action}: ${deciding.because}.`,
+      ...(alsoSanitize
+        ? sanitizing.map((rule) => `Once approved it is sent sanitised, as ${nameOf(rule)} says.`)
+        : []),
+      ...explainedWouldBe,
+    ],
+    wouldBe,
+  };
+}
+
+/** DENY = OPEN_INCIDENT > REQUIRE_APPROVAL > SANITIZE > ALLOW; then priority, policy name and rule id, so that the order of policies never matters. */
+function strictestFirst(a: CompiledRule, b: CompiledRule): number {
+  return (
+    strictness[b.rule.action] - strictness[a.rule.action] ||
+    a.rule.priority - b.rule.priority ||
+    compareText(a.policy.policyName, b.policy.policyName) ||
+    compareText(a.rule.rule_id, b.rule.rule_id) ||
+    compareText(a.policy.policyId, b.policy.policyId)
+  );
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
+
+const nameOf = ({ policy, rule }: CompiledRule): string =>
+  `Rule "${rule.rule_id}" of policy "${policy.policyName}" (version ${policy.version})`;
+
+function wouldBeOf(monitored: readonly CompiledRule[]): WouldBe | undefined {
+  const [first] = monitored;
+  return (
+    first && {
+      action: first.rule.action,
+      decidedBy: first.matched,
+      matched: monitored.map(({ matched }) => matched),
+    }
+  );
+}
+
+/** What several sanitising rules want gone, together: the weaker wish of one must not spare what another names. */
+function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
+  const named = sanitizing.map(({ rule }) => rule.condition.has_data_class ?? []);
+  if (named.every((classes) => classes.length === 0)) return [];
+  return unique(named.flatMap((classes) => (classes.length === 0 ? usualClasses : classes)));
+}
+
+function severityOf(enforced: readonly CompiledRule[]): Band | undefined {
+  const asked = enforced
+    .filter(({ rule }) => rule.action === 'OPEN_INCIDENT')
+    .map(({ rule }) => rule.incident_severity ?? defaultSeverity);
+  return bands.findLast((band) => asked.includes(band));
+}

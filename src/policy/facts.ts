@@ -1,0 +1,39 @@
+import type { DataClass, Operation } from '../call.ts';
+import type { Target } from '../target.ts';
+
+/**
+ * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in it waits; getters
+ * and methods may do their work on first use and must then answer the same until the decision is made. A signal that is not
+ * known is given as its harmless value (false, 0, trust 1), never guessed.
+ */
+export interface Facts {
+  readonly envName: string;
+  readonly operation: Operation;
+  /** In any case. */
+  readonly method: string;
+  readonly target: Target;
+  /** Lower case. */
+  readonly agentId: string;
+  readonly runtimeType: string | undefined;
+  readonly nowMs: number;
+  /** Classes of the findings anywhere in the call, of medium confidence or more. */
+  readonly classes: readonly DataClass[];
+  /** 0 to 1. */
+  readonly riskScore: number;
+  readonly bodyBytes: number;
+  /**
+   * The body as received and each of its decoded forms; empty for a call without one. Every field name that `bodyJson` can
+   * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
+   */
+  readonly bodyTexts: readonly Buffer[];
+  /** The body parsed, undefined where it has no structure. A form is an object of strings. */
+  bodyJson(): unknown;
+  readonly isNewDestination: boolean;
+  readonly isExternalPrincipal: boolean;
+  readonly isVolumeBurst: boolean;
+  /** 0 to 1. */
+  readonly trustScore: number;
+  readonly threatIntelMatch: boolean;
+  /** False for a budget that nobody defined. */
+  isBudgetExceeded(name: string): boolean;
+}

@@ -1,0 +1,120 @@
+import picomatch from 'picomatch';
+
+/*
+ * Shell globs: `*` any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case counts.
+ *
+ * picomatch says what a pattern asks for, so that what it would read as more than a glob is refused instead of taken literally.
+ * The matching is our own: picomatch compiles to a regular expression, and `*a*a*a*…` backtracks in one. Here each run of
+ * `*` is passed once from left to right, so a match costs at most text length x longest piece between two stars.
+ */
+
+export const globLengthMax = 512;
+
+/** One character of a piece: itself, any (`undefined`), or a set. */
+type Unit = string | undefined | CharSet;
+
+interface CharSet {
+  readonly negated: boolean;
+  readonly ranges: readonly (readonly [from: string, to: string])[];
+}
+
+/** What stands between two stars: a plain text where it has no `?` and no set. */
+type Piece = string | readonly Unit[];
+
+export type Glob = (text: string) => boolean;
+
+/** Why the text is no glob, in words for its author; undefined where it is one. */
+export function globProblem(pattern: string): string | undefined {
+  if (pattern.length > globLengthMax) return `is longer than ${globLengthMax} characters`;
+  if (/[{}]/.test(pattern)) return 'has braces, which globs do not expand here; write several patterns';
+  const { isExtglob, negated } = picomatch.scan(pattern, { scanToEnd: true });
+  if (isExtglob) return 'has an extended glob such as +(…) or !(…); use * ? [abc] only';
+  if (negated) return 'begins with !, which does not negate here; use * ? [abc] only';
+  if (/\\|^\^|\$$|\([^)]*\|/.test(pattern)) return 'looks like a regular expression; use * ? [abc] only';
+  try {
+    parseGlob(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof GlobError) return error.message;
+    throw error;
+  }
+}
+
+/** Compiles a pattern in which `globProblem` sees none; throws otherwise. */
+export function compileGlob(pattern: string): Glob {
+  const pieces = parseGlob(pattern);
+  const first = pieces[0] ?? '';
+  if (pieces.length === 1) return (text) => text.length === first.length && standsAt(first, text, 0);
+  const last = pieces.at(-1) ?? '';
+  const between = pieces.slice(1, -1).filter((piece) => piece.length > 0);
+  return (text) => {
+    const end = text.length - last.length;
+    if (end < first.length || !standsAt(first, text, 0)) return false;
+    let from = first.length;
+    for (const piece of between) {
+      const at = findPiece(piece, text, from, end);
+      if (at < 0) return false;
+      from = at + piece.length;
+    }
+    return standsAt(last, text, end);
+  };
+}
+
+class GlobError extends Error {}
+
+function parseGlob(pattern: string): Piece[] {
+  const pieces: Unit[][] = [[]];
+  for (let at = 0; at < pattern.length; at++) {
+    const char = pattern[at];
+    if (char === '*') pieces.push([]);
+    else if (char === '?') pieces.at(-1)?.push(undefined);
+    else if (char === '[') {
+      const { set, end } = parseSet(pattern, at);
+      pieces.at(-1)?.push(set);
+      at = end;
+    } else pieces.at(-1)?.push(char);
+  }
+  return pieces.map((units) => (units.every((unit) => typeof unit === 'string') ? units.join('') : units));
+}
+
+function parseSet(pattern: string, start: number): { set: CharSet; end: number } {
+  const negated = pattern[start + 1] === '!' || pattern[start + 1] === '^';
+  const first = start + (negated ? 2 : 1);
+  // A bracket that comes first is a member, as in a shell.
+  const end = pattern.indexOf(']', first + 1);
+  if (end < 0) throw new GlobError('has a [ without its ]');
+  const members = pattern.slice(first, end);
+  if (members.includes('[:'))
+    throw new GlobError('has a character class such as [:alpha:]; list the characters');
+  const ranges: [string, string][] = [];
+  for (let at = 0; at < members.length; at++) {
+    const from = members.charAt(at);
+    const isRange = members[at + 1] === '-' && at + 2 < members.length;
+    const to = isRange ? members.charAt(at + 2) : from;
+    if (to < from) throw new GlobError(`has the range ${from}-${to}, which runs backwards`);
+    ranges.push([from, to]);
+    if (isRange) at += 2;
+  }
+  return { set: { negated, ranges }, end };
+}
+
+function standsAt(piece: Piece, text: string, at: number): boolean {
+  if (typeof piece === 'string') return text.startsWith(piece, at);
+  return piece.every((unit, index) => isOf(unit, text.charAt(at + index)));
+}
+
+function isOf(unit: Unit, char: string): boolean {
+  if (unit === undefined) return true;
+  if (typeof unit === 'string') return unit === char;
+  return unit.ranges.some(([from, to]) => from <= char && char <= to) !== unit.negated;
+}
+
+/** The leftmost place between `from` and `end` where the piece stands whole, or -1. */
+function findPiece(piece: Piece, text: string, from: number, end: number): number {
+  if (typeof piece === 'string') {
+    const at = text.indexOf(piece, from);
+    return at >= 0 && at + piece.length <= end ? at : -1;
+  }
+  for (let at = from; at + piece.length <= end; at++) if (standsAt(piece, text, at)) return at;
+  return -1;
+}

@@ -1,0 +1,147 @@
+import { isIP } from 'node:net';
+import { parseAuthority, toAuthority } from '../target.ts';
+import { compileGlob, type Glob, globProblem } from './glob.ts';
+
+/*
+ * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*` crosses `/`.
+ *
+ * Three ways in which such patterns are fooled elsewhere, and what happens here:
+ * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. A prefix that ends inside the authority must end where
+ *   the host or the port ends.
+ * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. For a rule that denies or holds that is
+ *   harmless, and wanted where somebody writes `https://*` + `/admin/*`. In a rule that allows, the stars of the authority stay
+ *   in the authority.
+ * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see each URL in its readings (`readingsOf`): a
+ *   rule that allows must match every one of them, any other rule matches when one of them does.
+ */
+
+export const urlPatternLengthMax = 2048;
+
+export type UrlMatcher = (url: string) => boolean;
+
+const isGlobText = (text: string): boolean => /[*?[]/.test(text);
+const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
+const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
+
+/** Why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
+export function urlPatternProblem(pattern: string, allows: boolean): string | undefined {
+  if (pattern.length > urlPatternLengthMax) return `is longer than ${urlPatternLengthMax} characters`;
+  if (/[\s\p{Cc}]/u.test(pattern))
+    return 'has a space or a control character; URLs are matched percent-encoded';
+  const { scheme, authority, rest, isGlob } = split(pattern);
+  if (!isGlob) {
+    if (scheme === undefined)
+      return `must begin with a scheme, such as https://${pattern.replace(/^\/+/, '')}`;
+    return normalAuthority(scheme, authority) === undefined ? 'has no valid host' : undefined;
+  }
+  if (/^https?\?:/i.test(pattern))
+    return 'has ?, which stands for exactly one character; begin with *:// or write two patterns';
+  if (allows && scheme === undefined && !/^\*+$/.test(pattern)) {
+    return 'must begin with scheme:// (or *://) in a rule that allows, for * would match the host or any text behind it';
+  }
+  for (const part of [scheme ?? '', isAddressLiteral(authority) ? '' : authority, rest]) {
+    const problem = globProblem(part);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** What an author may have missed in a pattern that is valid. */
+export function urlPatternWarning(pattern: string, allows: boolean): string | undefined {
+  const { scheme, authority, rest } = split(pattern);
+  if (!allows || scheme === undefined || !/[^*]\*+$/.test(authority) || (rest !== '' && rest !== '/*'))
+    return undefined;
+  return `${pattern} also matches hosts that only begin so, such as ${authority.replace(/\*+$/, '')}.attacker.example`;
+}
+
+/** Compiles a pattern in which `urlPatternProblem` sees none. `allows`: for a rule whose action is ALLOW. */
+export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher {
+  const { scheme, authority, rest, isGlob } = split(pattern);
+  if (scheme === undefined) return compileGlob(pattern);
+  const host = normalAuthority(scheme, authority) ?? authority;
+  if (!isGlob) return prefixMatcher(scheme, host, toCanonical(rest));
+  // A glob that ends with the host means all of that host, as a prefix does.
+  const path = rest === '' ? (authority.endsWith('*') ? '*' : '/*') : toCanonical(rest);
+  const isLiteral = isAddressLiteral(authority);
+  if (!allows && !isLiteral) return compileGlob(`${scheme}://${host}${path}`);
+  const authorityGlob: Glob = isLiteral ? (text) => text === host : compileGlob(host);
+  return confinedMatcher(compileGlob(scheme), authorityGlob, compileGlob(path));
+}
+
+/**
+ * The URL as policies see it, once for each way in which servers may read it: percent-encoding undone where it changes nothing
+ * (RFC 3986, 6.2.2.2), and, where it differs, as servers do that merge slashes, decode %2F and drop `;parameters`.
+ */
+export function readingsOf(href: string): readonly string[] {
+  const canonical = toCanonical(href);
+  const { scheme, authority, rest } = split(canonical);
+  if (scheme === undefined || !/\/\/|%2F|%5C|[;\\]/.test(rest)) return [canonical];
+  const pathEnd = rest.indexOf('?');
+  const path = pathEnd < 0 ? rest : rest.slice(0, pathEnd);
+  const lenient = path
+    .replace(/%2F|%5C|\\/g, '/')
+    .replace(/;[^/]*/g, '')
+    .replace(/\/{2,}/g, '/');
+  const resolved = URL.parse(`http://host${lenient}`)?.pathname ?? lenient;
+  const reading = `${scheme}://${authority}${resolved}${pathEnd < 0 ? '' : rest.slice(pathEnd)}`;
+  return reading === canonical ? [canonical] : [canonical, reading];
+}
+
+function split(pattern: string) {
+  const match = parts.exec(pattern);
+  const [, scheme, authority = '', rest = ''] = match ?? [];
+  const isGlob =
+    match === null
+      ? isGlobText(pattern)
+      : isGlobText((scheme ?? '') + rest) || (isGlobText(authority) && !isAddressLiteral(authority));
+  return { scheme: scheme?.toLowerCase(), authority, rest, isGlob };
+}
+
+/** `[::1]:8080`: brackets of an IPv6 address (RFC 3986, 3.2.2), not of a set. */
+function isAddressLiteral(authority: string): boolean {
+  const inner = /^\[([0-9a-f:.]+)\](?::\d*)?$/i.exec(authority)?.[1];
+  return inner !== undefined && isIP(inner) === 6;
+}
+
+/** As it stands in a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it is no host. */
+function normalAuthority(scheme: string, authority: string): string | undefined {
+  const port = schemePorts[scheme];
+  if (authority === '') return '';
+  if (port === undefined || (isGlobText(authority) && !isAddressLiteral(authority))) {
+    const lower = authority.toLowerCase();
+    return port !== undefined && lower.endsWith(`:${port}`) ? lower.slice(0, -`:${port}`.length) : lower;
+  }
+  const parsed = parseAuthority(authority, port);
+  return parsed && toAuthority(scheme, parsed.host, parsed.port);
+}
+
+function prefixMatcher(scheme: string, host: string, rest: string): UrlMatcher {
+  const prefix = `${scheme}://${host}${rest}`;
+  if (rest !== '' || host === '') return (url) => url.startsWith(prefix);
+  return (url) =>
+    url.startsWith(prefix) && (url.length === prefix.length || '/:?'.includes(url.charAt(prefix.length)));
+}
+
+function confinedMatcher(scheme: Glob, authority: Glob, path: Glob): UrlMatcher {
+  return (url) => {
+    const hostStart = url.indexOf('://') + 3;
+    const pathStart = url.indexOf('/', hostStart);
+    if (hostStart < 3) return false;
+    const hostEnd = pathStart < 0 ? url.length : pathStart;
+    return (
+      authority(url.slice(hostStart, hostEnd)) &&
+      scheme(url.slice(0, hostStart - 3)) &&
+      path(url.slice(hostEnd))
+    );
+  };
+}
+
+const unreserved = /^[\w.~-]$/;
+
+function toCanonical(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(/%[0-9a-f]{2}/gi, (code) => {
+    const char = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return unreserved.test(char) ? char : code.toUpperCase();
+  });
+}

@@ -1,0 +1,103 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { GatewayError, problems, toGatewayError } from '../errors.ts';
+import { problemMessage } from '../http/problem.ts';
+import type { Log } from '../log.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { normaliseHost, parseAuthority } from '../target.ts';
+import { acceptTls } from '../tls/accept.ts';
+import type { Contexts } from '../tls/contexts.ts';
+import { proxyAuthRequired, type Tunnel } from './forward.ts';
+import { readProxyAuthorization } from './proxy-authorization.ts';
+
+export interface ConnectOptions {
+  readonly gate: () => Gate;
+  readonly contexts: Contexts;
+  /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
+  readonly serve: (socket: Duplex, tunnel: Tunnel) => void;
+  readonly log: Log;
+}
+
+const established = 'HTTP/1.1 200 Connection Established\r\n\r\n';
+const tlsHandshake = 0x16;
+const alpnProtocols = ['http/1.1'];
+
+/**
+ * Opens tunnels (RFC 9110, 9.3.6): authenticates, checks host and port as far as that goes without resolving anything, answers 200, looks
+ * at the first byte, and speaks TLS with a certificate of its own for the host. Nothing is dialled here; the calls inside decide that.
+ */
+export function createConnect({ gate, contexts, serve, log }: ConnectOptions) {
+  async function open(request: IncomingMessage, socket: Socket): Promise<Tunnel> {
+    const current = gate();
+    const authority = parseAuthority(request.url ?? '', 443);
+    if (!authority || !/:\d+$/.test(request.url ?? '')) {
+      throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
+    }
+    const user = readProxyAuthorization(request.headers['proxy-authorization'], current.readKey);
+    const holder = user && (await current.store.identify(user.key.hash, Date.now()));
+    if (!user || !holder?.ok || !current.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
+    current.guard.checkHost(authority.host, authority.port);
+    const { tenantId } = holder.identity;
+    return { scheme: 'https', ...authority, ...user, tenantId, clientAddress: socket.remoteAddress ?? '', serverName: '' };
+  }
+
+  function establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {
+    if (socket.destroyed) return;
+    socket.write(established);
+    socket.setTimeout(gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
+    if (head.length > 0) socket.unshift(head);
+    socket.once('readable', () => {
+      const first: Buffer | null = socket.read();
+      if (!first) return;
+      socket.unshift(first);
+      if (first[0] === tlsHandshake) secure(socket, tunnel);
+      else if (isMethodStart(first[0] ?? 0)) {
+        socket.setTimeout(0);
+        serve(socket, { ...tunnel, scheme: 'http' });
+      } else socket.destroy();
+    });
+  }
+
+  function secure(socket: Socket, tunnel: Tunnel): void {
+    socket.setTimeout(0);
+    const options = {
+      secureContext: contexts.contextFor(tunnel.host),
+      alpnProtocols,
+      timeoutMs: gate().config.limits.handshakeTimeoutMs,
+    };
+    acceptTls(socket, options).then(
+      (secured) => {
+        secured.on('error', () => secured.destroy());
+        serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
+      },
+      (error: Error) => log.debug({ host: tunnel.host, err: error.cause }, 'a tunnel ended in its TLS'),
+    );
+  }
+
+  return function connect(request: IncomingMessage, socket: Socket, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    open(request, socket).then(
+      (tunnel) => establish(socket, head, tunnel),
+      (error: unknown) => refuse(socket, toGatewayError(error)),
+    );
+  };
+}
+
+/** Where the client's spelling is no name, the raw text stays: it agrees with no host. */
+function nameInHandshake(secured: TLSSocket): string {
+  const name = secured.servername || '';
+  return normaliseHost(name) ?? name;
+}
+
+const isMethodStart = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
+
+/** A refused CONNECT is answered on the bare socket, since no server speaks HTTP on it any more. */
+function refuse(socket: Socket, error: GatewayError): void {
+  const { status } = problems[error.code];
+  const { fields, body } = problemMessage(error);
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  socket.end(`${head}Connection: close\r\n\r\n${body.toString()}`);
+}

@@ -1,0 +1,223 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Call, type Claimed, type PresentedKey, type Verdict } from '../call.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import { collect } from '../http/collect.ts';
+import { answerProblem } from '../http/problem.ts';
+import { newTraceId } from '../ids.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
+import { toUpstreamHeaders } from '../upstream/headers.ts';
+import { decisionHeaders, type HeaderNames, headerNames, refusalHeaders } from './decision-headers.ts';
+import { readProxyAuthorization } from './proxy-authorization.ts';
+import { type RequestHead, readRequestHead } from './request-head.ts';
+
+/** A CONNECT that was answered 200: what all requests inside it share. */
+export interface Tunnel {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  readonly key: PresentedKey;
+  readonly claimed: Claimed;
+  readonly tenantId: string;
+  readonly clientAddress: string;
+  /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
+  readonly serverName: string;
+}
+
+/** Who sends a request, and where to. */
+interface Addressed {
+  readonly target: Target;
+  readonly key: PresentedKey;
+  readonly claimed: Claimed;
+  readonly tenantId: string;
+  readonly clientAddress: string;
+}
+
+const via = '1.1 postern';
+
+/**
+ * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
+ * inspected, and sent on or answered.
+ */
+export function createForward(gate: () => Gate) {
+  return function forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    tunnel: Tunnel | undefined,
+  ): void {
+    const current = gate();
+    const names = headerNames(current.config.branding.headerWord);
+    const receivedAtMs = Date.now();
+    const traceId = newTraceId(receivedAtMs);
+    const refuse = (error: GatewayError): void =>
+      answerProblem(request, response, error, refusalHeaders(names, traceId, error.code));
+    request.on('error', () => response.destroy());
+
+    const proceed = (head: RequestHead, addressed: Addressed): void => {
+      const limit = current.tenants.find(addressed.tenantId)?.maxBodyBytes ?? 0;
+      const inspect = (body: Buffer): void => {
+        const call = new Call({
+          traceId,
+          entrance: 'forward',
+          receivedAtMs,
+          clientAddress: addressed.clientAddress,
+          key: addressed.key,
+          method: request.method ?? 'GET',
+          target: addressed.target,
+          headers: head.headers,
+          body,
+          contentType: head.contentType,
+          contentEncoding: head.contentEncoding,
+          claimed:
+            head.claimed === addressed.claimed ? head.claimed : { ...addressed.claimed, ...head.claimed },
+        });
+        current.inspect(call).then(
+          (verdict) => enforce(current, names, call, verdict, request, response),
+          (error: unknown) => refuse(inProxyTerms(toGatewayError(error), tunnel)),
+        );
+      };
+      if (!head.hasBody) inspect(noBody);
+      else collect(request, head.contentLength, limit, { done: inspect, failed: refuse });
+    };
+
+    try {
+      const head = readRequestHead(request, names.requestPrefix, current.config.limits.maxHeaders);
+      if (tunnel) proceed(head, addressedInside(tunnel, request, head));
+      else authenticated(current, request, head).then((addressed) => proceed(head, addressed), refuse);
+    } catch (error) {
+      refuse(toGatewayError(error));
+    }
+  };
+}
+
+const noBody = Buffer.alloc(0);
+
+/** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
+function addressedInside(tunnel: Tunnel, request: IncomingMessage, head: RequestHead): Addressed {
+  const { scheme, host, port, serverName } = tunnel;
+  if (serverName !== '' && serverName !== host) throw misdirected(host);
+  const url = request.url ?? '/';
+  const target = url.startsWith('/') ? targetWithin(scheme, host, port, url) : parseTarget(url);
+  if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
+  agreeWithHost(head, target);
+  const { key, claimed, tenantId, clientAddress } = tunnel;
+  return { target, key, claimed, tenantId, clientAddress };
+}
+
+/** Every request in absolute-form says itself who sends it. */
+async function authenticated(gate: Gate, request: IncomingMessage, head: RequestHead): Promise<Addressed> {
+  const user = readProxyAuthorization(head.proxyAuthorization, gate.readKey);
+  const holder = user && (await gate.store.identify(user.key.hash, Date.now()));
+  if (!user || !holder?.ok || !gate.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
+  const url = request.url ?? '';
+  if (url.startsWith('/')) {
+    throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
+  }
+  const target = parseTarget(url);
+  if (target.scheme !== 'http' && target.scheme !== 'https') {
+    throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
+  }
+  agreeWithHost(head, target);
+  gate.guard.checkHost(target.host, target.port);
+  const { tenantId } = holder.identity;
+  return {
+    target,
+    key: user.key,
+    claimed: user.claimed,
+    tenantId,
+    clientAddress: request.socket.remoteAddress ?? '',
+  };
+}
+
+/** Host must name where the request goes (RFC 9112, 3.2): a field that says something else is an attack or a mistake. */
+function agreeWithHost(head: RequestHead, target: Target): void {
+  if (head.host === undefined) return;
+  if (head.host === toAuthority(target.scheme, target.host, target.port)) return;
+  const named = parseAuthority(head.host, target.scheme === 'http' ? 80 : 443);
+  if (named?.host !== target.host || named.port !== target.port) throw misdirected(target.host);
+}
+
+const misdirected = (host: string): GatewayError =>
+  new GatewayError(
+    'MISDIRECTED_REQUEST',
+    `This connection leads to ${host}; open another one for another host.`,
+  );
+
+export const proxyAuthRequired = (): GatewayError =>
+  new GatewayError(
+    'PROXY_AUTH_REQUIRED',
+    'Send an API key: Proxy-Authorization: Basic base64("agent:<key>").',
+  );
+
+/** Outside a tunnel an invalid key is a matter between client and proxy (407); inside one, 401 says the same of the origin's answer. */
+function inProxyTerms(error: GatewayError, tunnel: Tunnel | undefined): GatewayError {
+  return error.code === 'INVALID_KEY' && !tunnel ? proxyAuthRequired() : error;
+}
+
+function enforce(
+  gate: Gate,
+  names: HeaderNames,
+  call: Call,
+  verdict: Verdict,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const ours = decisionHeaders(names, call.traceId, verdict);
+  if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
+    answerProblem(request, response, toRefusal(gate, call, verdict), ours);
+    return;
+  }
+  const { target } = call;
+  const sanitized = verdict.sanitizedBody;
+  const isRewritten = sanitized !== undefined && sanitized !== call.body;
+  const fields = isRewritten ? withoutBodyFields(call.headers) : call.headers;
+  const body = sanitized ?? call.body;
+  gate.upstream.forward(
+    {
+      target,
+      method: call.method,
+      headers: toUpstreamHeaders(fields, toAuthority(target.scheme, target.host, target.port), via),
+      body: body.length > 0 ? body : undefined,
+    },
+    {
+      response,
+      extraHeaders: ours,
+      onError: (error) => answerProblem(request, response, withTrace(error, call.traceId), ours),
+    },
+  );
+}
+
+/** Fields that say something of the body as it was before it was redacted. */
+const bodyFields = new Set([
+  'content-encoding',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'signature',
+  'signature-input',
+]);
+
+function withoutBodyFields(headers: readonly string[]): string[] {
+  return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
+}
+
+function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
+  const detail = verdict.explanation[0] ?? 'The call is denied.';
+  const extra = { reason_codes: verdict.reasonCodes, explanation: verdict.explanation };
+  const { approval } = verdict;
+  const error = approval
+    ? new GatewayError('APPROVAL_REQUIRED', detail, {
+        ...extra,
+        approval_id: approval.approvalId,
+        status_url: `${gate.controlUrl}/v1/approvals/${approval.approvalId}/status`,
+        retryAfterSeconds: 5,
+      })
+    : new GatewayError('POLICY_DENIED', detail, extra);
+  return withTrace(error, call.traceId);
+}
+
+function withTrace(error: GatewayError, traceId: string): GatewayError {
+  error.traceId = traceId;
+  return error;
+}

@@ -1,0 +1,49 @@
+import type { Claimed, PresentedKey } from '../call.ts';
+import { parseUuid } from '../ids.ts';
+
+/** Who the client of the proxy says it is. */
+export interface ProxyUser {
+  readonly key: PresentedKey;
+  /** From the user name: a UUID is the agent's id, any other text a name for telemetry. */
+  readonly claimed: Claimed;
+}
+
+const credentialsLengthMax = 1024;
+const nameLengthMax = 128;
+/** A user name that says nothing: what the printed exports contain. */
+const anonymous = new Set(['', 'agent']);
+
+/**
+ * Reads `Proxy-Authorization` (RFC 9110, 11.7.2): `Basic user:key`, `Basic key:`, or `Bearer key`. Undefined where there is no
+ * key in it; the answer is then 407, whatever was wrong, so that nothing is learnt by trying.
+ */
+export function readProxyAuthorization(
+  field: string | undefined,
+  readKey: (text: string) => PresentedKey | undefined,
+): ProxyUser | undefined {
+  if (field === undefined || field.length > credentialsLengthMax) return undefined;
+  const space = field.indexOf(' ');
+  const scheme = field.slice(0, space).toLowerCase();
+  const credentials = field.slice(space + 1).trim();
+  if (scheme === 'bearer') {
+    const key = readKey(credentials);
+    return key && { key, claimed: {} };
+  }
+  if (scheme !== 'basic') return undefined;
+  const text = Buffer.from(credentials, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  const user = colon < 0 ? text : text.slice(0, colon);
+  const password = colon < 0 ? '' : text.slice(colon + 1);
+  if (password === '') {
+    const key = readKey(user);
+    return key && { key, claimed: {} };
+  }
+  const key = readKey(password);
+  return key && { key, claimed: claimedBy(user) };
+}
+
+function claimedBy(user: string): Claimed {
+  if (anonymous.has(user)) return {};
+  const agentId = parseUuid(user);
+  return agentId ? { agentId } : { agentName: user.slice(0, nameLengthMax) };
+}

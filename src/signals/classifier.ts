@@ -1,0 +1,33 @@
+import { type Confidence, type DataClass, dataClasses } from '../call.ts';
+import type { SignalEngine } from './engine.ts';
+
+const scoreOf: Readonly<Record<DataClass, Readonly<Record<Confidence, number>>>> = {
+  SECRETS: { high: 1, medium: 0.8, low: 0 },
+  PHI: { high: 0.8, medium: 0.6, low: 0 },
+  PII: { high: 0.6, medium: 0.4, low: 0 },
+  INTERNAL: { high: 0.5, medium: 0.4, low: 0 },
+};
+
+/** How sensitive is what the call carries? The gravest finding counts; credentials at home do not. */
+export const classifier: SignalEngine = {
+  name: 'classifier',
+  weigh(call) {
+    if (call.findings.length === 0) return undefined;
+    let score = 0;
+    const kinds = new Map<DataClass, Set<string>>();
+    for (const finding of call.findings) {
+      const own = finding.atHome ? 0 : scoreOf[finding.class][finding.confidence];
+      if (own === 0) continue;
+      score = Math.max(score, own);
+      const seen = kinds.get(finding.class);
+      if (seen) seen.add(finding.kind);
+      else kinds.set(finding.class, new Set([finding.kind]));
+    }
+    if (score === 0) return undefined;
+    const details = dataClasses
+      .filter((name) => kinds.has(name))
+      .map((name) => `${name}: ${[...(kinds.get(name) ?? [])].slice(0, 8).join(', ')}`)
+      .join('; ');
+    return { engine: 'classifier', name: 'SENSITIVE_DATA', score, details };
+  },
+};

@@ -1,0 +1,36 @@
+import { type Band, bands, type Call, type Signal } from '../call.ts';
+
+/** By engine name; they need not add up to 1. */
+export type Weights = Readonly<Record<string, number>>;
+/** The lower bound of each band above LOW. */
+export type BandBounds = Readonly<Record<'MEDIUM' | 'HIGH' | 'CRITICAL', number>>;
+
+export const defaultWeights: Weights = {
+  classifier: 0.3,
+  threat_intel: 0.2,
+  baseline: 0.15,
+  correlation: 0.15,
+  semantic: 0.1,
+};
+
+const misdirectedSecretFloor = 0.6;
+
+/** The weighted mean of what the engines report, 0 to 1; an engine that is silent reports 0. */
+export function weightedScore(signals: readonly Signal[], weights: Weights): number {
+  let sum = 0;
+  let total = 0;
+  for (const weight of Object.values(weights)) total += weight;
+  for (const signal of signals) sum += (weights[signal.engine] ?? 0) * signal.score;
+  return total === 0 ? 0 : Math.min(1, Math.max(0, sum / total));
+}
+
+/** A secret that nobody could mistake, on its way to a host that is not its vendor's, is at least this grave. */
+export function floorOf(call: Call): number {
+  return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)
+    ? misdirectedSecretFloor
+    : 0;
+}
+
+export function bandOf(score: number, bounds: BandBounds): Band {
+  return bands.findLast((band) => band !== 'LOW' && score >= bounds[band]) ?? 'LOW';
+}

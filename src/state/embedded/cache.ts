@@ -1,0 +1,39 @@
+/** A bounded map of what was used lately. What falls out is read from the disk again when it is asked for. */
+export interface Cache<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  delete(key: string): void;
+}
+
+/**
+ * Holds between `entriesMax / 2` and `entriesMax` of the entries used last. Two generations instead of a list of uses: when the
+ * young one is full it becomes the old one, and the old one is forgotten at once. A hit in the young one is a plain lookup.
+ */
+export function createCache<V>(entriesMax: number): Cache<V> {
+  const generationMax = Math.max(1, Math.floor(entriesMax / 2));
+  let young = new Map<string, V>();
+  let old = new Map<string, V>();
+
+  function set(key: string, value: V): void {
+    if (young.size >= generationMax && !young.has(key)) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
+  }
+
+  return {
+    get(key) {
+      const value = young.get(key);
+      if (value !== undefined) return value;
+      const kept = old.get(key);
+      if (kept !== undefined) set(key, kept);
+      return kept;
+    },
+    set,
+    delete(key) {
+      young.delete(key);
+      old.delete(key);
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto';
+import type { RecordedCall } from '../store.ts';
+import { createCache } from './cache.ts';
+import type { Database } from './sqlite.ts';
+
+/** What each agent has touched. Memory holds pairs that are known; one that is not there costs a look-up in the database. */
+export interface Destinations {
+  isKnown(agentId: string, destination: string): boolean;
+  /** Known from now on, in memory, if the call was let out: what is denied or held has touched nothing. */
+  note(call: RecordedCall): void;
+}
+
+const cachedMax = 131_072;
+
+export function createDestinations(db: Database): Destinations {
+  const find = db.prepare('SELECT 1 FROM destinations WHERE agent_id = ? AND destination = ?');
+  const cache = createCache<true>(cachedMax);
+
+  return {
+    isKnown(agentId, destination) {
+      const name = nameOf(destination);
+      const pair = pairOf(agentId, name);
+      if (cache.get(pair)) return true;
+      if (!find.get(agentId, name)) return false;
+      cache.set(pair, true);
+      return true;
+    },
+    note(call) {
+      if (wasLetOut(call)) cache.set(pairOf(call.agentId, nameOf(call.destination)), true);
+    },
+  };
+}
+
+/** Of one agent on disk; where there are more, an eighth goes, those first that were seen first. */
+export const destinationsMax = 4_096;
+
+/** Adds the destinations of a batch to the transaction that is running. */
+export function createDestinationWriter(db: Database): (calls: readonly RecordedCall[]) => void {
+  const insert = db.prepare(`
+    INSERT INTO destinations (agent_id, destination, first_seen_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+  `);
+  const count = db.prepare('SELECT count(*) AS held FROM destinations WHERE agent_id = ?');
+  const forget = db.prepare(`
+    DELETE FROM destinations WHERE agent_id = ?1 AND destination IN (
+      SELECT destination FROM destinations WHERE agent_id = ?1 ORDER BY first_seen_at_ms LIMIT ?2
+    )
+  `);
+
+  return (calls) => {
+    const touched = new Map(
+      calls.filter(wasLetOut).map((call) => [pairOf(call.agentId, nameOf(call.destination)), call]),
+    );
+    const grown = new Set<string>();
+    for (const { agentId, destination, atMs } of touched.values()) {
+      if (insert.run(agentId, nameOf(destination), atMs) > 0) grown.add(agentId);
+    }
+    for (const agentId of grown) {
+      const held = Number(count.get(agentId)?.['held']);
+      if (held > destinationsMax) forget.run(agentId, held - destinationsMax + destinationsMax / 8);
+    }
+  };
+}
+
+/** A longer one is known by its hash: names come from requests. */
+const plainLengthMax = 128;
+
+const nameOf = (destination: string): string =>
+  destination.length <= plainLengthMax ? destination : `sha256:${hash('sha256', destination)}`;
+
+const pairOf = (agentId: string, name: string): string => `${agentId} ${name}`;
+
+const wasLetOut = ({ decision }: RecordedCall): boolean => decision === 'ALLOW' || decision === 'SANITIZE';

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { GatewayError } from '../../errors.ts';
+import { openRaw } from './sqlite.ts';
+
+/**
+ * Takes the state directory for this process; answers what gives it back. The lock is a file lock that SQLite holds on
+ * `lock.db`: the system releases it when the process ends, however it ends, so nothing stale is left to clean up. A second
+ * daemon is refused with STATE_UNAVAILABLE.
+ */
+export function lockDirectory(dir: string): () => void {
+  const held = openRaw(join(dir, 'lock.db'), 0);
+  try {
+    held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    held.close();
+    throw new GatewayError(
+      'STATE_UNAVAILABLE',
+      `The state directory ${dir} is in use by another Postern, or cannot be locked; one daemon has one directory.`,
+      {},
+      error,
+    );
+  }
+  return () => held.close();
+}

@@ -1,0 +1,153 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { GatewayError } from '../../errors.ts';
+
+/*
+ * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database refuses (full disk,
+ * failing device, a lock that is not released) leaves here as STATE_UNAVAILABLE with its cause.
+ */
+
+export type Value = string | number | null | Uint8Array;
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Statement {
+  get(...values: Value[]): Row | undefined;
+  all(...values: Value[]): Row[];
+  /** The number of rows that changed. */
+  run(...values: Value[]): number;
+}
+
+export interface Database {
+  prepare(sql: string): Statement;
+  /**
+   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed, when `work`
+   * throws or the commit fails; the next transaction starts afresh. Within a transaction it makes a nested one, whose failure
+   * leaves the outer one as it was, unless the database had to give that up as well: then `isInTransaction` is false.
+   */
+  transact<T>(work: () => T): T;
+  isInTransaction(): boolean;
+  close(): void;
+}
+
+export interface DatabaseOptions {
+  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process, and a power cut takes the last ones, never the rest. */
+  readonly synchronous: 'FULL' | 'NORMAL';
+  /** SQL that leads from each schema version to the next, from the empty database on. */
+  readonly migrations: readonly string[];
+}
+
+/** A transaction waits this long for a lock that a backup or an inspection tool holds; the event loop waits with it. */
+const busyTimeoutMs = 100;
+
+export function toStateError(error: unknown): GatewayError {
+  return error instanceof GatewayError
+    ? error
+    : new GatewayError(
+        'STATE_UNAVAILABLE',
+        'The state cannot be read or written; the log says why.',
+        {},
+        error,
+      );
+}
+
+function guarded<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw toStateError(error);
+  }
+}
+
+/** Opens `file`, made where it is missing, with mode 0600. A lock that somebody else has is waited for `timeoutMs`. */
+export function openRaw(file: string, timeoutMs: number): DatabaseSync {
+  makePrivate(file);
+  return new DatabaseSync(file, { timeout: timeoutMs });
+}
+
+/**
+ * SQLite would make the file as the umask has it; its WAL gets the mode of the file. One that exists is never opened here:
+ * closing it again would drop every lock that this process has on it (POSIX), those of SQLite included.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    chmodSync(file, 0o600);
+  }
+}
+
+/** Opens a database in WAL mode and brings its schema up to date. Refuses a schema that is newer than the code. */
+export function openDatabase(file: string, options: DatabaseOptions): Database {
+  const raw = openRaw(file, busyTimeoutMs);
+  try {
+    raw.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous}; PRAGMA trusted_schema = OFF`,
+    );
+    const database = wrap(raw);
+    migrate(database, raw, file, options.migrations);
+    return database;
+  } catch (error) {
+    raw.close();
+    throw toStateError(error);
+  }
+}
+
+function wrap(raw: DatabaseSync): Database {
+  let depth = 0;
+
+  function begin(isNested: boolean): void {
+    // Left by a rollback that failed: what stands in it was never acknowledged.
+    if (!isNested && raw.isTransaction) raw.exec('ROLLBACK');
+    raw.exec(isNested ? 'SAVEPOINT nested' : 'BEGIN IMMEDIATE');
+  }
+
+  function transact<T>(work: () => T): T {
+    const isNested = depth > 0;
+    begin(isNested);
+    depth += 1;
+    try {
+      const result = work();
+      raw.exec(isNested ? 'RELEASE nested' : 'COMMIT');
+      return result;
+    } catch (error) {
+      // Some failures make SQLite roll back everything by itself.
+      if (raw.isTransaction) raw.exec(isNested ? 'ROLLBACK TO nested; RELEASE nested' : 'ROLLBACK');
+      throw error;
+    } finally {
+      depth -= 1;
+    }
+  }
+
+  return {
+    prepare(sql) {
+      const statement = raw.prepare(sql);
+      return {
+        get: (...values) => guarded(() => statement.get(...values)),
+        all: (...values) => guarded(() => statement.all(...values)),
+        run: (...values) => guarded(() => Number(statement.run(...values).changes)),
+      };
+    },
+    transact: (work) => guarded(() => transact(work)),
+    isInTransaction: () => raw.isTransaction,
+    close: () => raw.close(),
+  };
+}
+
+function migrate(database: Database, raw: DatabaseSync, file: string, migrations: readonly string[]): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version > migrations.length) {
+    throw new GatewayError(
+      'STATE_UNAVAILABLE',
+      `${file} has schema version ${version}, and this version of Postern knows ${migrations.length}: start the newer one.`,
+    );
+  }
+  for (const [at, sql] of migrations.entries()) {
+    if (at < version) continue;
+    database.transact(() => raw.exec(`${sql}; PRAGMA user_version = ${at + 1}`));
+  }
+}
+
+/** The object that a row keeps as JSON in its column `record`. */
+export const toRecord = <T>(row: Row | undefined): T | undefined =>
+  row === undefined ? undefined : (JSON.parse(String(row['record'])) as T);

@@ -1,0 +1,157 @@
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { GatewayError } from '../../errors.ts';
+
+/**
+ * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is never written
+ * again by a later process, and is deleted once all of it was dropped.
+ */
+export interface Segments {
+  /** Bytes that were written and not dropped yet. */
+  waitingBytes(): number;
+  /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
+  write(text: string): void;
+  /** Whole lines from the front, about `bytes` of them, at least one where there is one. */
+  read(bytes: number): Chunk;
+  /** Takes what `read` answered from the front. */
+  drop(chunk: Chunk): void;
+  /** Closes the files; deletes the last one if nothing of it waits. */
+  close(): void;
+}
+
+/** `bytes` counts a torn line at the end of a segment too, which is in no text. */
+export interface Chunk {
+  readonly text: string;
+  readonly bytes: number;
+}
+
+export interface SegmentsOptions {
+  readonly dir: string;
+  /** A segment that would grow beyond it is followed by a new one. */
+  readonly segmentBytesMax: number;
+  /** Of all segments together. */
+  readonly bytesMax: number;
+}
+
+interface Segment {
+  readonly file: string;
+  readonly fd: number;
+  bytes: number;
+  dropped: number;
+}
+
+const fileName = /^\d{10}\.journal$/;
+const newline = 0x0a;
+
+export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions): Segments {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const names = readdirSync(dir)
+    .filter((name) => fileName.test(name))
+    .sort();
+  let number = Number.parseInt(names.at(-1) ?? '0', 10);
+  /** Oldest first. */
+  const segments = names.map((name) => openSegment(join(dir, name), 'r'));
+  /** The last of them, once this process has made one. */
+  let current: Segment | undefined;
+
+  const sum = (of: (segment: Segment) => number) =>
+    segments.reduce((total, segment) => total + of(segment), 0);
+
+  function segmentFor(bytes: number): Segment {
+    if (current && (current.bytes === 0 || current.bytes + bytes <= segmentBytesMax)) return current;
+    number += 1;
+    current = openSegment(join(dir, `${String(number).padStart(10, '0')}.journal`), 'wx+');
+    segments.push(current);
+    return current;
+  }
+
+  /** What a failed write has left behind goes. Should that fail too, this segment is left, and readers drop its torn line. */
+  function repair(segment: Segment): void {
+    try {
+      ftruncateSync(segment.fd, segment.bytes);
+    } catch {
+      // The write's own error is the one that is reported.
+      current = undefined;
+    }
+  }
+
+  function remove(segment: Segment): void {
+    segments.splice(segments.indexOf(segment), 1);
+    closeSync(segment.fd);
+    rmSync(segment.file, { force: true });
+  }
+
+  return {
+    waitingBytes: () => sum((segment) => segment.bytes - segment.dropped),
+
+    write(text) {
+      const content = Buffer.from(text);
+      if (sum((segment) => segment.bytes) + content.length > bytesMax) {
+        throw unwritable(
+          `The journal holds its ${bytesMax} bytes of calls that the state has not taken yet.`,
+        );
+      }
+      let segment: Segment | undefined;
+      try {
+        segment = segmentFor(content.length);
+        writeAll(segment, content);
+      } catch (error) {
+        if (segment) repair(segment);
+        throw unwritable('The journal cannot be written; the log says why.', error);
+      }
+    },
+
+    read(bytes) {
+      const segment = segments.find((it) => it.dropped < it.bytes);
+      return segment ? readLines(segment, bytes) : { text: '', bytes: 0 };
+    },
+
+    drop({ bytes }) {
+      const segment = segments.find((it) => it.dropped < it.bytes);
+      if (segment) segment.dropped += bytes;
+      for (const it of segments.filter((it) => it !== current && it.dropped >= it.bytes)) remove(it);
+    },
+
+    close() {
+      current = undefined;
+      for (const it of segments.filter((it) => it.dropped >= it.bytes)) remove(it);
+      for (const it of segments.splice(0)) closeSync(it.fd);
+    },
+  };
+}
+
+const unwritable = (detail: string, cause?: unknown): GatewayError =>
+  new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
+
+function openSegment(file: string, flags: 'r' | 'wx+'): Segment {
+  const fd = openSync(file, flags, 0o600);
+  return { file, fd, bytes: fstatSync(fd).size, dropped: 0 };
+}
+
+function writeAll(segment: Segment, content: Buffer): void {
+  for (let done = 0; done < content.length; ) {
+    done += writeSync(segment.fd, content, done, content.length - done, segment.bytes + done);
+  }
+  segment.bytes += content.length;
+}
+
+function readLines(segment: Segment, bytes: number): Chunk {
+  const waiting = segment.bytes - segment.dropped;
+  for (let size = Math.min(bytes, waiting); ; size = Math.min(size * 2, waiting)) {
+    const content = Buffer.allocUnsafe(size);
+    const filled = content.subarray(0, readSync(segment.fd, content, 0, size, segment.dropped));
+    const end = filled.lastIndexOf(newline) + 1;
+    if (end > 0) return { text: filled.toString('utf8', 0, end), bytes: end };
+    if (size === waiting) return { text: '', bytes: waiting };
+  }
+}

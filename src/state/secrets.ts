@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * The secret in `file`, which is made on the first start: one line of hex (base64 is read as well), mode 0600. Two that start
+ * at once get the same one. Throws, never quoting the content, when the file belongs to somebody else, can be read by others,
+ * or does not hold exactly `bytes` bytes: a secret that is not what it should be is not replaced, because what was made with
+ * the old one would be lost.
+ */
+export function loadOrMakeSecret(file: string, bytes: number): Buffer {
+  return load(file, bytes) ?? make(file, bytes);
+}
+
+const fileBytesMax = 4_096;
+
+function load(file: string, bytes: number): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    checkOwner(file, fstatSync(fd));
+    const content = Buffer.alloc(fileBytesMax);
+    const text = content.toString('latin1', 0, readSync(fd, content)).trim();
+    const secret =
+      /^[0-9a-f]+$/i.test(text) && text.length === bytes * 2 ? Buffer.from(text, 'hex') : fromBase64(text);
+    if (secret?.length !== bytes) throw new Error(`${file} must hold ${bytes} bytes as hex or base64.`);
+    return secret;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function checkOwner(file: string, stats: Stats): void {
+  if (!stats.isFile()) throw new Error(`${file} is not a file.`);
+  if ((stats.mode & 0o077) !== 0) throw new Error(`${file} can be read by others; chmod 600 it.`);
+  const uid = process.getuid?.();
+  if (uid !== undefined && stats.uid !== uid && uid !== 0)
+    throw new Error(`${file} belongs to another user.`);
+}
+
+const fromBase64 = (text: string): Buffer | undefined =>
+  /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;
+
+/** Written beside its place and linked into it when it is whole: the link fails where another starter was first. */
+function make(file: string, bytes: number): Buffer {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  try {
+    writeDurably(draft, `${randomBytes(bytes).toString('hex')}\n`);
+    linkSync(draft, file);
+    syncDirectory(dirname(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const secret = load(file, bytes);
+  if (!secret) throw new Error(`${file} was removed while it was being made.`);
+  return secret;
+}
+
+function writeDurably(file: string, text: string): void {
+  const fd = openSync(file, 'wx', 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function syncDirectory(dir: string): void {
+  const fd = openSync(dir, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,116 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { GatewayError } from './errors.ts';
+
+/**
+ * Where a call leads. Normalised once, at the door: policy, reading and dialling all use these same values, so that what was
+ * judged is what is sent (host lower case, punycode, no trailing dot; dot segments resolved; IPv4 in any spelling made dotted).
+ */
+export interface Target {
+  /** `https`, `http`, or for descriptions that never reach a wire any other scheme: `mcp`, `exec`, … */
+  readonly scheme: string;
+  /** Lower case, punycode, without brackets and without the trailing dot. Empty only for schemes other than http(s). */
+  readonly host: string;
+  readonly port: number;
+  /** Path and query as they are sent, beginning with `/`. */
+  readonly path: string;
+  /** The whole, normalised; with the port only where it is not the scheme's own, without a fragment. */
+  readonly href: string;
+  /** Fragment without `#`, or ''. It never leaves on the wire, but a described call may hide something in it. */
+  readonly fragment: string;
+  readonly isAddress: boolean;
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
+const refusedSchemes = new Set(['file', 'data', 'javascript', 'blob', 'about', 'vbscript', 'filesystem']);
+const urlLengthMax = 65_536;
+
+/** Hosts as they may stand in a certificate or a DNS question: labels of letters, digits, `-` and `_`. */
+const hostName =
+  /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+const refuse = (path: string, message: string): never => {
+  throw new GatewayError('VALIDATION_FAILED', message, { errors: [{ path, message }] });
+};
+
+/**
+ * The normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`), or undefined where it is
+ * none. Every spelling of one host gives one text.
+ */
+export function normaliseHost(written: string): string | undefined {
+  if (hostName.test(written) && !/(^|\.)(0x[0-9a-f]*|\d+)$/.test(written)) return written;
+  if (written.length === 0 || written.length > 512 || /[\s\p{Cc}/\\?#@%]/u.test(written)) return undefined;
+  if (written.startsWith('[') || isIP(written) === 6) {
+    const inner = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
+    if (isIP(inner) !== 6 || inner.includes('%')) return undefined;
+    return new URL(`http://[${inner}]`).hostname.slice(1, -1);
+  }
+  if (written.includes(':')) return undefined;
+  const parsed = URL.parse(`http://${written}`)?.hostname ?? '';
+  const host = (isIP(parsed) ? parsed : domainToASCII(parsed)).replace(/\.$/, '');
+  return hostName.test(host) ? host : undefined;
+}
+
+/** `host:port` of a CONNECT line or a Host field (RFC 9110, 7.2), normalised. A missing port is `defaultPort`. */
+export function parseAuthority(
+  text: string,
+  defaultPort: number,
+): { host: string; port: number } | undefined {
+  const match = /^(\[[^\]]*\]|[^:]*)(?::(\d{1,5}))?$/.exec(text);
+  if (!match) return undefined;
+  const host = normaliseHost(match[1] ?? '');
+  const port = match[2] === undefined ? defaultPort : Number(match[2]);
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+/** `host` or `host:port` as it stands in a URL or a Host field. */
+export function toAuthority(scheme: string, host: string, port: number): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return port === 0 || port === defaultPorts[scheme] ? name : `${name}:${port}`;
+}
+
+/** A path that URL parsing would leave as it is, so that the hot path can skip the parsing. */
+const plainPath =
+  /^\/(?!\/)[\w\-~!$&'()*+,;=:@/%]*(?:\.(?!\.|\/|$|\?|%)[\w\-~!$&'()*+,;=:@/%]*)*(?:\?[\w\-.~!$&()*+,;=:@/?%]*)?$/;
+
+/** The target of a request inside a known origin (a tunnel, a route): `path` is the request target in origin-form. */
+export function targetWithin(scheme: 'http' | 'https', host: string, port: number, path: string): Target {
+  const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
+  if (path.length <= urlLengthMax && plainPath.test(path) && !/\/\.|%2e/i.test(path)) {
+    return { scheme, host, port, path, href: origin + path, fragment: '', isAddress: isIP(host) !== 0 };
+  }
+  if (!path.startsWith('/')) refuse('url', 'The request target must begin with "/".');
+  return parseTarget(origin + path);
+}
+
+/**
+ * Parses an absolute URL. Throws VALIDATION_FAILED for what is relative, carries user information, has no host where one is
+ * due, or has a scheme that no call can have.
+ */
+export function parseTarget(text: string): Target {
+  if (text.length > urlLengthMax) refuse('url', `The URL is longer than ${urlLengthMax} characters.`);
+  if (/[\0-\x20\x7f]/.test(text))
+    refuse('url', 'The URL contains spaces or control characters; percent-encode them.');
+  const url = URL.parse(text);
+  if (!url || !/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    return refuse('url', 'The URL must be absolute: scheme://host/path.');
+  const scheme = url.protocol.slice(0, -1);
+  if (refusedSchemes.has(scheme))
+    refuse('url', `The scheme ${scheme} is not one of a call; use http, https, ws, wss or a tool's own.`);
+  if (url.username || url.password || /^[^/]*\/\/[^/?#]*@/.test(text)) {
+    refuse('url', 'The URL carries user information; send credentials in a header.');
+  }
+  const written = url.hostname.startsWith('[') ? url.hostname : url.hostname.replace(/\.$/, '');
+  const isHttp = scheme in defaultPorts;
+  if (isHttp && !/^[a-z]+:\/\/[^/\\?#]/i.test(text)) refuse('url', 'The URL has no host.');
+  const host = normaliseHost(isHttp ? written : written.toLowerCase());
+  if (host === undefined && (isHttp || written !== ''))
+    return refuse('url', 'The host of the URL is not a valid name or address.');
+  const port = url.port === '' ? (defaultPorts[scheme] ?? 0) : Number(url.port);
+  const path = (isHttp ? url.pathname : url.pathname || '/') + url.search;
+  const href = `${scheme}://${toAuthority(scheme, host ?? '', port)}${path}`;
+  const fragment = url.hash.slice(1);
+  return { scheme, host: host ?? '', port, path, href, fragment, isAddress: isIP(host ?? '') !== 0 };
+}
+
+export const isWebScheme = (scheme: string): boolean => scheme in defaultPorts;

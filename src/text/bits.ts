@@ -1,0 +1,93 @@
+import { byteSet } from './bytes.ts';
+import { sequenceLength } from './code-points.ts';
+
+/** A way to write bytes as characters of 4 to 7 bits each. */
+export interface BitCode {
+  readonly bitsPerCharacter: number;
+  /** The value of each character; 255 where the byte is none and is skipped. */
+  readonly values: Uint8Array;
+}
+
+/** Each alphabet lists its characters in the order of their values. */
+export function bitCode(bitsPerCharacter: number, ...alphabets: readonly string[]): BitCode {
+  const values = new Uint8Array(256).fill(255);
+  for (const alphabet of alphabets) {
+    for (const [value, byte] of Buffer.from(alphabet, 'latin1').entries()) values[byte] = value;
+  }
+  return { bitsPerCharacter, values };
+}
+
+/** Printable ASCII and the white space that texts have. */
+export const isTextByte = byteSet(
+  `\t\n\r${String.fromCharCode(...Array.from({ length: 0x5f }, (_, index) => 0x20 + index))}`,
+);
+
+/** How many bytes follow a UTF-8 lead byte; 0 for all others. */
+const continuations = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0xc2 || byte > 0xf4 ? 0 : sequenceLength(byte) - 1,
+);
+
+/**
+ * Whether decoding would give at least `textMin` characters of text in a row, as ASCII or UTF-8 (zero bytes between them do not
+ * count, as in UTF-16). Most runs are identifiers and hashes, and this sends them away without a copy.
+ */
+export function holdsText(run: Buffer, code: BitCode, textMin: number): boolean {
+  const { bitsPerCharacter, values } = code;
+  const { length: runLength } = run;
+  let bits = 0;
+  let held = 0;
+  let streak = 0;
+  let pending = 0;
+  for (let at = 0; at < runLength; at += 1) {
+    const value = values[run[at] ?? 0] ?? 255;
+    if (value === 255) continue;
+    bits = ((bits << bitsPerCharacter) | value) & 0xffff;
+    held += bitsPerCharacter;
+    if (held < 8) continue;
+    held -= 8;
+    const byte = (bits >> held) & 0xff;
+    if (pending > 0 && (byte & 0xc0) === 0x80) {
+      pending -= 1;
+      if (pending > 0) continue;
+      streak += 1;
+    } else if (isTextByte[byte] === 1) {
+      streak = pending > 0 ? 1 : streak + 1;
+      pending = 0;
+    } else if (byte !== 0) {
+      const follow = continuations[byte] ?? 0;
+      if (pending > 0 || follow === 0) streak = 0;
+      pending = follow;
+    }
+    if (streak >= textMin) return true;
+  }
+  return false;
+}
+
+/** The first byte that a run stands for, or -1 where it is too short. */
+export function firstByte(run: Buffer, code: BitCode): number {
+  const first = code.values[run[0] ?? 0] ?? 255;
+  const second = code.values[run[1] ?? 0] ?? 255;
+  if (first === 255 || second === 255) return -1;
+  return ((first << code.bitsPerCharacter) | second) >> (2 * code.bitsPerCharacter - 8);
+}
+
+/** The bytes that a run stands for; characters outside the alphabet are skipped, bits left over are dropped. */
+export function decodeBits(run: Buffer, code: BitCode): Buffer {
+  const { bitsPerCharacter, values } = code;
+  const { length: runLength } = run;
+  const decoded = Buffer.allocUnsafe(Math.ceil((run.length * bitsPerCharacter) / 8));
+  let length = 0;
+  let bits = 0;
+  let held = 0;
+  for (let at = 0; at < runLength; at += 1) {
+    const value = values[run[at] ?? 0] ?? 255;
+    if (value === 255) continue;
+    bits = ((bits << bitsPerCharacter) | value) & 0xffff;
+    held += bitsPerCharacter;
+    if (held < 8) continue;
+    held -= 8;
+    decoded[length] = (bits >> held) & 0xff;
+    length += 1;
+  }
+  return decoded.subarray(0, length);
+}

@@ -1,0 +1,23 @@
+import type { Budget } from './budget.ts';
+import type { Span } from './span-map.ts';
+
+/** A text in which encoded values are to be found. */
+export interface EncodedText {
+  readonly bytes: Buffer;
+  /** Long runs of the base64 alphabet (which holds those of hex and base32), from left to right. */
+  readonly runs: readonly Span[];
+}
+
+/** An encoded value, to be cut as a whole, and what it stands for. */
+export interface Block extends Span {
+  readonly bytes: Buffer;
+}
+
+/** An encoding that writes a value as a whole in another way. */
+export interface BlockDecoder {
+  readonly name: string;
+  /** It looks at the runs only: without any it is not asked. */
+  readonly needsRuns?: boolean;
+  /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
+  find(text: EncodedText, budget: Budget): Iterable<Block>;
+}

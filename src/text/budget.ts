@@ -1,0 +1,41 @@
+/** How much may be read; `isOver` tells when there is no more time. */
+export interface Bounds {
+  /** Of all decoded forms together. */
+  readonly maxDecodedBytes: number;
+  /** How many encodings inside one another are taken off. */
+  readonly depthMax: number;
+  readonly isOver: () => boolean;
+}
+
+/** Something could not be read to its end. The message is a sentence for the caller, without content. */
+export class UnreadableError extends Error {}
+
+/** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
+export class Budget {
+  readonly #bounds: Bounds;
+  #spentBytes = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  get remainingBytes(): number {
+    return this.#bounds.maxDecodedBytes - this.#spentBytes;
+  }
+
+  spend(bytes: number): void {
+    this.#spentBytes += bytes;
+    if (this.remainingBytes < 0) throw this.tooLarge();
+    this.check();
+  }
+
+  check(): void {
+    if (this.#bounds.isOver()) throw new UnreadableError('Reading the content took too long.');
+  }
+
+  tooLarge(): UnreadableError {
+    return new UnreadableError(
+      `The content decodes to more than the limit of ${this.#bounds.maxDecodedBytes} bytes.`,
+    );
+  }
+}

@@ -1,0 +1,37 @@
+/** A table that tells of each byte whether it is one of `characters` (Latin-1). */
+export function byteSet(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const byte of Buffer.from(characters, 'latin1')) table[byte] = 1;
+  return table;
+}
+
+export const digits = '0123456789';
+export const lowerCase = 'abcdefghijklmnopqrstuvwxyz';
+export const upperCase = lowerCase.toUpperCase();
+
+const alphanumerics = byteSet(digits + lowerCase + upperCase);
+
+export function isAlphanumeric(byte: number | undefined): boolean {
+  return byte !== undefined && alphanumerics[byte] === 1;
+}
+
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+const hexValues = new Int8Array(256).fill(-1);
+for (let value = 0; value < 16; value += 1) {
+  hexValues[value.toString(16).charCodeAt(0)] = value;
+  hexValues[value.toString(16).toUpperCase().charCodeAt(0)] = value;
+}
+
+/** The number that `length` hexadecimal digits from `at` spell, or -1 where they are not all digits. Up to 6 digits. */
+export function readHex(bytes: Buffer, at: number, length: number): number {
+  let number = 0;
+  for (let index = at; index < at + length; index += 1) {
+    const value = hexValues[bytes[index] ?? 0] ?? -1;
+    if (value < 0) return -1;
+    number = number * 16 + value;
+  }
+  return number;
+}

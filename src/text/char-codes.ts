@@ -1,0 +1,68 @@
+import { isTextByte } from './bits.ts';
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { byteSet, isDigit, readHex } from './bytes.ts';
+import { findRun, runEnd } from './runs.ts';
+
+const separators = byteSet(' ,:;\t\r\n');
+const alphabet = byteSet('0123456789abcdefABCDEFx ,:;\t\r\n');
+const runLengthMin = 35;
+const codesMin = 12;
+
+interface Code {
+  readonly end: number;
+  readonly decimal: number;
+  readonly hex: number;
+}
+
+/** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`. */
+export const charCodes: BlockDecoder = {
+  name: 'char-codes',
+  *find({ bytes }: EncodedText): Iterable<Block> {
+    let start = findRun(bytes, 0, alphabet, runLengthMin);
+    while (start >= 0) {
+      const end = runEnd(bytes, start, alphabet);
+      yield* findSequences(bytes, start, end, 'decimal');
+      yield* findSequences(bytes, start, end, 'hex');
+      start = findRun(bytes, end, alphabet, runLengthMin);
+    }
+  },
+};
+
+/** The longest sequences of numbers that are all codes of text. */
+function* findSequences(bytes: Buffer, from: number, to: number, radix: 'decimal' | 'hex'): Iterable<Block> {
+  const codes: number[] = [];
+  let start = from;
+  let end = from;
+  let at = from;
+  while (at < to) {
+    if (separators[bytes[at] ?? 0] === 1) {
+      at += 1;
+      continue;
+    }
+    const code = readCode(bytes, at, to);
+    const value = code[radix];
+    if (isTextByte[value] === 1) {
+      if (codes.length === 0) start = at;
+      codes.push(value);
+      end = code.end;
+    } else {
+      if (codes.length >= codesMin) yield { start, end, bytes: Buffer.from(codes) };
+      codes.length = 0;
+    }
+    at = code.end;
+  }
+  if (codes.length >= codesMin) yield { start, end, bytes: Buffer.from(codes) };
+}
+
+/** The number at `at`, up to the next separator, read in both ways; -1 where it is none. */
+function readCode(bytes: Buffer, at: number, to: number): Code {
+  let end = at;
+  let decimal = 0;
+  while (end < to && separators[bytes[end] ?? 0] === 0) {
+    decimal =
+      decimal >= 0 && isDigit(bytes[end]) && end - at < 3 ? decimal * 10 + readHex(bytes, end, 1) : -1;
+    end += 1;
+  }
+  const digitsAt = end - at === 4 && bytes[at] === 0x30 && bytes[at + 1] === 0x78 ? at + 2 : at;
+  return { end, decimal, hex: end - digitsAt === 2 ? readHex(bytes, digitsAt, 2) : -1 };
+}

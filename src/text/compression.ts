@@ -1,0 +1,88 @@
+import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib';
+import { type BitCode, decodeBits, firstByte } from './bits.ts';
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
+
+const gzipMagic = 0x1f;
+const zlibWindow = 0x78;
+/** Enough for three bytes in any code. */
+const headerCharacters = 6;
+
+export type Compression = 'gzip' | 'deflate';
+
+/** What the first bytes say: gzip (RFC 1952, 2.3.1), or zlib with its usual window (RFC 1950, 2.2). */
+export function compressionOf(bytes: Buffer): Compression | undefined {
+  const first = bytes[0];
+  const second = bytes[1] ?? 0;
+  if (first === gzipMagic && second === 0x8b && bytes[2] === 0x08) return 'gzip';
+  return first === zlibWindow && ((first << 8) | second) % 31 === 0 && (second & 0x20) === 0
+    ? 'deflate'
+    : undefined;
+}
+
+/** Whether a run decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
+export function beginsCompressed(run: Buffer, code: BitCode): boolean {
+  const first = firstByte(run, code);
+  return (
+    (first === gzipMagic || first === zlibWindow) &&
+    compressionOf(decodeBits(run.subarray(0, headerCharacters), code)) !== undefined
+  );
+}
+
+/**
+ * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget
+ * has left is unreadable.
+ */
+export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
+  const whole = compression === 'gzip' ? gunzipSync : inflateSync;
+  return (
+    attempt(() => whole(bytes, lenient(budget)), budget) ??
+    // Bytes behind the end, which gunzip refuses, are no way to hide what stands before them.
+    (compression === 'gzip'
+      ? attempt(() => inflateRawSync(bytes.subarray(gzipHeaderLength(bytes)), lenient(budget)), budget)
+      : undefined)
+  );
+}
+
+/** A stream cut short still gives what it has: the receiver may be as forgiving. */
+function lenient(budget: Budget): ZlibOptions {
+  return { maxOutputLength: Math.max(1, budget.remainingBytes), finishFlush: constants.Z_SYNC_FLUSH };
+}
+
+function attempt(inflate: () => Buffer, budget: Budget): Buffer | undefined {
+  budget.check();
+  let inflated: Buffer;
+  try {
+    inflated = inflate();
+  } catch (error) {
+    if (isTooLarge(error)) throw budget.tooLarge();
+    // Not compressed after all: the bytes are then searched as they are.
+    return undefined;
+  }
+  budget.spend(inflated.length);
+  return inflated.length > 0 ? inflated : undefined;
+}
+
+/** RFC 1952, 2.3: ten bytes, then what the flags announce. */
+function gzipHeaderLength(bytes: Buffer): number {
+  const flags = bytes[3] ?? 0;
+  let length = 10;
+  if (flags & 0x04) length += 2 + (bytes[length] ?? 0) + 256 * (bytes[length + 1] ?? 0);
+  for (const flag of [0x08, 0x10]) {
+    if (flags & flag) length = bytes.indexOf(0, length) + 1 || bytes.length;
+  }
+  return flags & 0x02 ? length + 2 : length;
+}
+
+/** Whether zlib stopped at `maxOutputLength`. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+/** A text that is itself compressed, though nobody said so. */
+export const compressed: BlockDecoder = {
+  name: 'compressed',
+  *find({ bytes }: EncodedText): Iterable<Block> {
+    if (compressionOf(bytes)) yield { start: 0, end: bytes.length, bytes };
+  },
+};

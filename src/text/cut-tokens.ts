@@ -1,0 +1,94 @@
+import { byteSet, readHex } from './bytes.ts';
+import { JsonTokens } from './json-tokens.ts';
+import type { Span } from './span-map.ts';
+
+/** A part of a text that may be cut without harm to what stands around it. */
+export interface CutToken extends Span {
+  /** A JSON number or literal: it goes as a whole, and a string takes its place. */
+  readonly isScalar?: boolean;
+}
+
+/** How the values of a format can be cut. */
+export interface CutRules {
+  /** All bytes but the format's structure, from left to right. */
+  tokens(bytes: Buffer): Iterable<CutToken>;
+  /** How many bytes from `at` on go together, at least 1. */
+  unitLength(bytes: Buffer, at: number): number;
+}
+
+const backslash = 0x5c;
+const ampersand = 0x26;
+const letterU = 0x75;
+
+export const jsonRules: CutRules = {
+  *tokens(bytes) {
+    const tokens = new JsonTokens(bytes);
+    for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+      if (kind === 'string') yield { start: tokens.start + 1, end: tokens.end - 1 };
+      else if (kind === 'scalar') yield { start: tokens.start, end: tokens.end, isScalar: true };
+    }
+  },
+  unitLength(bytes, at) {
+    if (bytes[at] !== backslash) return 1;
+    if (bytes[at + 1] !== letterU) return 2;
+    const isHigh = (readHex(bytes, at + 2, 4) & 0xfc00) === 0xd800;
+    return isHigh && bytes[at + 6] === backslash && bytes[at + 7] === letterU ? 12 : 6;
+  },
+};
+
+/** Names and values of `name=value&…`; an `=` inside a value belongs to it. */
+export const formRules: CutRules = {
+  *tokens(bytes) {
+    let start = 0;
+    while (start < bytes.length) {
+      const next = bytes.indexOf(ampersand, start);
+      const end = next < 0 ? bytes.length : next;
+      const equals = bytes.subarray(start, end).indexOf(0x3d);
+      if (equals >= 0) yield { start, end: start + equals };
+      yield { start: equals < 0 ? start : start + equals + 1, end };
+      start = end + 1;
+    }
+  },
+  unitLength: (bytes, at) => (bytes[at] === 0x25 && readHex(bytes, at + 1, 2) >= 0 ? 3 : 1),
+};
+
+const slash = 0x2f;
+const tagStructure = byteSet('<>"\'= \t\r\n');
+const entityLengthMax = 32;
+/** Markup that holds text instead of names. */
+const textMarkup = [
+  { open: Buffer.from('<![CDATA['), close: Buffer.from(']]>') },
+  { open: Buffer.from('<!--'), close: Buffer.from('-->') },
+];
+
+/** Text between tags, and inside tags whatever is no delimiter: a name may hold a secret as well as a value. */
+export const xmlRules: CutRules = {
+  *tokens(bytes) {
+    let start = 0;
+    while (start < bytes.length) {
+      const tag = bytes.indexOf(0x3c, start);
+      yield { start, end: tag < 0 ? bytes.length : tag };
+      if (tag < 0) return;
+      const text = textMarkup.find(({ open }) => bytes.subarray(tag, tag + open.length).equals(open));
+      const close = text ? bytes.indexOf(text.close, tag) : bytes.indexOf(0x3e, tag);
+      const end = close < 0 ? bytes.length : close;
+      if (text) yield { start: tag + text.open.length, end };
+      else yield* tagTokens(bytes, tag + (bytes[tag + 1] === slash ? 2 : 1), end);
+      start = end + (text ? text.close.length : 1);
+    }
+  },
+  unitLength(bytes, at) {
+    if (bytes[at] !== ampersand) return 1;
+    const length = bytes.subarray(at, at + entityLengthMax).indexOf(0x3b) + 1;
+    return /^&#?\w+;$/.test(bytes.toString('latin1', at, at + length)) ? length : 1;
+  },
+};
+
+function* tagTokens(bytes: Buffer, from: number, to: number): Iterable<CutToken> {
+  let start = from;
+  for (let at = from; at <= to; at += 1) {
+    if (at < to && tagStructure[bytes[at] ?? 0] === 0) continue;
+    if (at > start) yield { start, end: at };
+    start = at + 1;
+  }
+}

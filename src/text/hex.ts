@@ -1,0 +1,31 @@
+import { bitCode, decodeBits, holdsText } from './bits.ts';
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { byteSet } from './bytes.ts';
+import { beginsCompressed } from './compression.ts';
+import { findRun, runEnd, runLengthMin } from './runs.ts';
+
+const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
+/** The lines of a wrapped run are one value. */
+const alphabet = byteSet('0123456789abcdefABCDEF\r\n');
+const textMin = 8;
+
+/** Bytes as pairs of hexadecimal digits in either case. An odd digit may stand at either end. */
+export const hex: BlockDecoder = {
+  name: 'hex',
+  needsRuns: true,
+  *find({ bytes, runs }: EncodedText): Iterable<Block> {
+    for (const run of runs) {
+      const text = bytes.subarray(0, run.end);
+      let start = findRun(text, run.start, alphabet, runLengthMin);
+      while (start >= 0) {
+        const end = runEnd(text, start, alphabet);
+        for (let shift = 0; shift <= (end - start) % 2; shift += 1) {
+          const digits = text.subarray(start + shift, end);
+          if (holdsText(digits, code, textMin) || beginsCompressed(digits, code))
+            yield { start, end, bytes: decodeBits(digits, code) };
+        }
+        start = findRun(text, end, alphabet, runLengthMin);
+      }
+    }
+  },
+};

@@ -1,0 +1,75 @@
+import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
+import type { Span } from './span-map.ts';
+
+/** Shorter runs are words; 20 characters of base64 are 15 bytes. */
+export const runLengthMin = 20;
+
+const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const equalsSign = 0x3d;
+
+/**
+ * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1. It looks at
+ * the end of where a run would have to be and skips back, so it reads about a fifth of a prose text; no byte is read twice.
+ */
+export function findRun(bytes: Buffer, from: number, alphabet: Uint8Array, lengthMin: number): number {
+  let start = from;
+  let known = from;
+  let last = start + lengthMin - 1;
+  const { length } = bytes;
+  while (last < length) {
+    let at = last;
+    while (at >= known && alphabet[bytes[at] ?? 0] === 1) at -= 1;
+    if (at < known) return start;
+    start = at + 1;
+    known = last + 1;
+    last = start + lengthMin - 1;
+  }
+  return -1;
+}
+
+/** Where the run that begins at `start` ends. */
+export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): number {
+  const { length } = bytes;
+  let end = start;
+  while (end < length && alphabet[bytes[end] ?? 0] === 1) end += 1;
+  return end;
+}
+
+/**
+ * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together.
+ */
+export function findEncodedRuns(bytes: Buffer): Span[] {
+  const runs: Span[] = [];
+  let start = findRun(bytes, 0, encodedAlphabet, runLengthMin);
+  while (start >= 0) {
+    const end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
+    runs.push({ start, end });
+    start = findRun(bytes, end, encodedAlphabet, runLengthMin);
+  }
+  return runs;
+}
+
+/**
+ * The end of the last of the lines that continue a run which ends at `end`. A word that begins the line behind it counts too:
+ * cutting a word too much is better than leaving the end of a value unread.
+ */
+function joinedLinesEnd(bytes: Buffer, end: number): number {
+  let joined = end;
+  for (;;) {
+    let next = joined;
+    if (bytes[next] === carriageReturn) next += 1;
+    if (bytes[next] !== newline) return joined;
+    next += 1;
+    const lineEnd = runEnd(bytes, next, encodedAlphabet);
+    if (lineEnd === next) return joined;
+    joined = lineEnd;
+  }
+}
+
+function padded(bytes: Buffer, end: number): number {
+  let at = end;
+  while (at < end + 6 && bytes[at] === equalsSign) at += 1;
+  return at;
+}

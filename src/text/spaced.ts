@@ -1,0 +1,52 @@
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+
+const space = 0x20;
+const charactersMin = 12;
+/** Every such word spans more bytes than this. */
+const stride = 20;
+
+/** A word with a space between all its characters (`g h p _ …`), put together again. */
+export const spaced: BlockDecoder = {
+  name: 'spaced',
+  *find({ bytes }: EncodedText): Iterable<Block> {
+    let end = 0;
+    let probe = findProbe(bytes, stride);
+    while (probe >= 0) {
+      const block = read(bytes, probe, end);
+      if (block) yield block;
+      end = block?.end ?? end;
+      probe = findProbe(bytes, Math.max(probe, end) + stride);
+    }
+  },
+};
+
+/** A space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is left after two looks. */
+function findProbe(bytes: Buffer, from: number): number {
+  const { length } = bytes;
+  for (let at = from; at < length; at += stride) {
+    if (bytes[at] === space && (bytes[at + 2] === space || bytes[at - 2] === space)) return at;
+    if (bytes[at - 1] === space && (bytes[at + 1] === space || bytes[at - 3] === space)) return at - 1;
+  }
+  return -1;
+}
+
+/** A character that stands alone between two spaces; a space too, which then was one of the original. */
+function isSingle(bytes: Buffer, at: number): boolean {
+  const byte = bytes[at] ?? 0;
+  return byte > space
+    ? byte < 0x7f
+    : byte === space && (bytes[at - 2] ?? 0) > space && (bytes[at + 2] ?? 0) > space;
+}
+
+/** The word around the space at `probe`, not before `from`. */
+function read(bytes: Buffer, probe: number, from: number): Block | undefined {
+  let start = probe;
+  while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
+  let end = probe;
+  while (bytes[end + 2] === space && isSingle(bytes, end + 1)) end += 2;
+  if (start > from && isSingle(bytes, start - 1)) start -= 1;
+  else start += 1;
+  if (isSingle(bytes, end + 1)) end += 2;
+  const characters = Buffer.from(bytes.subarray(start, end).filter((_, index) => index % 2 === 0));
+  return characters.length >= charactersMin ? { start, end, bytes: characters } : undefined;
+}

@@ -1,0 +1,92 @@
+/** Bytes from `start` up to, not including, `end`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Which bytes of a text stand for which bytes of the text that it was decoded from. A text is a sequence of pieces: a literal
+ * piece maps byte by byte, any other stands as a whole for a span of the source (an escape, an encoded run). What was dropped
+ * has no piece; it belongs to every span that reaches across it. Three columns of numbers, because a text made of escapes has
+ * a piece every few bytes.
+ */
+export class SpanMap {
+  #starts = new Uint32Array(64);
+  #sourceStarts = new Uint32Array(64);
+  /** End of what the piece stands for; 0 marks a literal piece. */
+  #sourceEnds = new Uint32Array(64);
+  #count = 0;
+
+  /** From here on, the bytes of the text are those of the source from `sourceStart`. Pieces are added from left to right. */
+  addLiteral(start: number, sourceStart: number): void {
+    const last = this.#count - 1;
+    const isContinued =
+      last >= 0 &&
+      this.#sourceEnds[last] === 0 &&
+      start - (this.#starts[last] ?? 0) === sourceStart - (this.#sourceStarts[last] ?? 0);
+    if (!isContinued) this.#add(start, sourceStart, 0);
+  }
+
+  /** What follows in the text, up to the next piece, stands for the span `sourceStart`..`sourceEnd` as a whole. */
+  addWhole(start: number, sourceStart: number, sourceEnd: number): void {
+    this.#add(start, sourceStart, sourceEnd);
+  }
+
+  /** The smallest span of the source that holds everything which `start`..`end` of the text stands for. */
+  toSource(start: number, end: number): Span {
+    const first = this.#find(start);
+    const last = this.#find(Math.max(start, end - 1));
+    const sourceStart = this.#sourceStarts[first] ?? 0;
+    const sourceEnd = this.#sourceEnds[last] ?? 0;
+    return {
+      start: this.#sourceEnds[first] === 0 ? sourceStart + start - (this.#starts[first] ?? 0) : sourceStart,
+      end: sourceEnd === 0 ? (this.#sourceStarts[last] ?? 0) + end - (this.#starts[last] ?? 0) : sourceEnd,
+    };
+  }
+
+  /** Whether the span and the byte on either side of it stand in the source exactly as they stand here. */
+  isLiteral(start: number, end: number): boolean {
+    const piece = this.#find(start);
+    const next = piece + 1 < this.#count ? (this.#starts[piece + 1] ?? 0) : Number.POSITIVE_INFINITY;
+    return this.#sourceEnds[piece] === 0 && start > (this.#starts[piece] ?? 0) && end < next;
+  }
+
+  #add(start: number, sourceStart: number, sourceEnd: number): void {
+    if (this.#count === this.#starts.length) {
+      this.#starts = doubled(this.#starts);
+      this.#sourceStarts = doubled(this.#sourceStarts);
+      this.#sourceEnds = doubled(this.#sourceEnds);
+    }
+    this.#starts[this.#count] = start;
+    this.#sourceStarts[this.#count] = sourceStart;
+    this.#sourceEnds[this.#count] = sourceEnd;
+    this.#count += 1;
+  }
+
+  /** The piece that holds the byte at `at`; the first begins at 0. */
+  #find(at: number): number {
+    return lastAtOrBefore(this.#starts, at, this.#count);
+  }
+}
+
+function doubled(column: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(column.length * 2);
+  larger.set(column);
+  return larger;
+}
+
+/** Index of the last of `count` ascending numbers that is not above `limit`, or -1. */
+export function lastAtOrBefore(
+  ascending: ArrayLike<number>,
+  limit: number,
+  count = ascending.length,
+): number {
+  let low = -1;
+  let high = count - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((ascending[middle] ?? 0) <= limit) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,151 @@
+import { isAscii } from 'node:buffer';
+import { type Bounds, Budget, UnreadableError } from './budget.ts';
+import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { formSpace } from './percent.ts';
+import { toReadable } from './readable.ts';
+import { findEncodedRuns } from './runs.ts';
+import { type Span, SpanMap } from './span-map.ts';
+import { decoderTable, unescapeText } from './unescape.ts';
+
+/*
+ * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
+ * and the contents of all encoded values in it, one behind the other. Children are read in the same way to a bounded depth, so
+ * there are at most 2^(depth + 1) - 1 views. Nearly all texts wear nothing, so each kind of dress is first looked for with
+ * the cheapest possible test.
+ */
+
+/** A text to be searched: the source itself, or a decoded form of an earlier view or of the values in it. */
+export interface View {
+  readonly bytes: Buffer;
+  /** From the outermost to the innermost. Empty for the source. */
+  readonly encodings: readonly string[];
+  /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
+  toSource(start: number, end: number): Span;
+}
+
+export interface DecodeBounds extends Bounds {
+  /** Whether `+` stands for a space. */
+  readonly isForm?: boolean;
+}
+
+interface Layer extends View {
+  readonly depth: number;
+  /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
+  readonly spans: SpanMap | undefined;
+}
+
+const escapes = decoderTable(escapeDecoders);
+const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+/** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
+const separator = Buffer.from('\n\x1e\n');
+
+/**
+ * The source, and all that can be decoded in it, to `depthMax` encodings inside one another. Linear in time and bounded in
+ * bytes; `unreadable` says why reading ended early, and such a content must not pass.
+ */
+export function decodeViews(
+  source: Buffer,
+  bounds: DecodeBounds,
+): { views: View[]; unreadable: string | undefined } {
+  const budget = new Budget(bounds);
+  const root: Layer = {
+    bytes: source,
+    encodings: [],
+    depth: 0,
+    spans: undefined,
+    toSource: (start, end) => ({ start, end }),
+  };
+  const layers = [root];
+  try {
+    for (const layer of layers) {
+      if (layer.depth >= bounds.depthMax) continue;
+      const table = bounds.isForm && layer === root ? formEscapes : escapes;
+      const unescaped = unescapeLayer(layer, table, budget);
+      if (unescaped) layers.push(unescaped);
+      const blocks = decodeBlocks(layer, budget);
+      if (blocks) layers.push(blocks);
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    return { views: layers, unreadable: error.message };
+  }
+  return { views: layers, unreadable: undefined };
+}
+
+function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
+  if (!mayHoldEscapes(layer.bytes, table === formEscapes)) return undefined;
+  const unescaped = unescapeText(layer.bytes, table, () => budget.check());
+  if (!unescaped) return undefined;
+  budget.spend(unescaped.bytes.length);
+  return childOf(layer, unescaped.bytes, unescaped.names, unescaped.spans, unescaped.spans);
+}
+
+/** `\`, `%`, `&`, zero bytes and whatever is not ASCII: each of these looks at many bytes at once. */
+function mayHoldEscapes(bytes: Buffer, isForm: boolean): boolean {
+  return (
+    bytes.includes(0x5c) ||
+    bytes.includes(0x25) ||
+    bytes.includes(0x26) ||
+    bytes.includes(0x00) ||
+    !isAscii(bytes) ||
+    (isForm && bytes.includes(0x2b))
+  );
+}
+
+function decodeBlocks(layer: Layer, budget: Budget): Layer | undefined {
+  // What no escape touches was read in the layer above.
+  const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
+  const runs = findEncodedRuns(layer.bytes).filter(isNew);
+  const text = { bytes: layer.bytes, runs };
+  let joined: JoinedValues | undefined;
+  for (const decoder of blockDecoders) {
+    if (decoder.needsRuns && runs.length === 0) continue;
+    for (const block of decoder.find(text, budget)) {
+      if (!isNew(block)) continue;
+      const readable = toReadable(block.bytes, budget);
+      if (!readable || (block.bytes === layer.bytes && readable.names.length === 0)) continue;
+      budget.spend(readable.bytes.length + separator.length);
+      joined ??= new JoinedValues();
+      joined.add(block, readable.bytes, [decoder.name, ...readable.names]);
+    }
+  }
+  return joined && childOf(layer, joined.bytes(), [...joined.names], joined.spans, undefined);
+}
+
+/** What encoded values stand for, one behind the other. */
+class JoinedValues {
+  readonly spans = new SpanMap();
+  readonly names = new Set<string>();
+  readonly #parts: Buffer[] = [];
+  #length = 0;
+
+  add(source: Span, bytes: Buffer, names: readonly string[]): void {
+    for (const name of names) this.names.add(name);
+    this.spans.addWhole(this.#length, source.start, source.end);
+    this.#parts.push(bytes, separator);
+    this.#length += bytes.length + separator.length;
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts, this.#length);
+  }
+}
+
+function childOf(
+  parent: Layer,
+  bytes: Buffer,
+  names: readonly string[],
+  map: SpanMap,
+  spans: SpanMap | undefined,
+): Layer {
+  return {
+    bytes,
+    encodings: [...parent.encodings, ...names],
+    depth: parent.depth + 1,
+    spans,
+    toSource(start, end) {
+      const span = map.toSource(start, end);
+      return parent.toSource(span.start, span.end);
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  type Asn1,
+  bitStringTag,
+  boolean,
+  childrenOf,
+  contentOf,
+  encode,
+  integer,
+  nothing,
+  octetStringTag,
+  octets,
+  oid,
+  sequence,
+  sequenceTag,
+  set,
+  time,
+  utf8,
+  wrap,
+} from './der.ts';
+
+/**
+ * What both kinds of our certificates are made of: fields that are DER already, in the order of RFC 5280,
+ * 4.1.
+ */
+export interface CertificateFields {
+  /** The issuer's subject, byte for byte: chains are built by comparing these. */
+  readonly issuer: Buffer;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+  readonly subject: Buffer;
+  /** SubjectPublicKeyInfo. */
+  readonly publicKey: Buffer;
+  readonly extensions: readonly Buffer[];
+}
+
+export interface Signer {
+  readonly key: KeyObject;
+  /** AlgorithmIdentifier of the signature. */
+  readonly algorithm: Buffer;
+}
+
+export const dayMs = 86_400_000;
+
+const ecdsaWithSha256 = encode(sequence(oid('1.2.840.10045.4.3.2')));
+const rsaWithSha256 = encode(sequence(oid('1.2.840.113549.1.1.11'), nothing()));
+const version3 = Buffer.from([0xa0, 3, 2, 1, 2]);
+const extensionsTag = 0xa3;
+/** A signature fills whole bytes: no unused bits at its end. */
+const wholeBytes = Buffer.from([0]);
+
+/** Signs with SHA-256 whatever the key. Only EC and RSA keys: what browsers and TLS libraries all accept. */
+export function createSigner(key: KeyObject): Signer {
+  return { key, algorithm: key.asymmetricKeyType === 'rsa' ? rsaWithSha256 : ecdsaWithSha256 };
+}
+
+/** A signed version 3 certificate, as DER, with a random serial. */
+export function signCertificate(fields: CertificateFields, signer: Signer): Buffer {
+  const body = wrap(
+    sequenceTag,
+    version3,
+    encode(integer(newSerial())),
+    signer.algorithm,
+    fields.issuer,
+    encode(sequence(time(fields.notBeforeMs), time(fields.notAfterMs))),
+    fields.subject,
+    fields.publicKey,
+    wrap(extensionsTag, wrap(sequenceTag, ...fields.extensions)),
+  );
+  const signature = sign('sha256', body, signer.key);
+  return wrap(sequenceTag, body, signer.algorithm, wrap(bitStringTag, wholeBytes, signature));
+}
+
+/** 16 random bytes; positive and of full length because the first two bits are 01 (RFC 5280, 4.1.2.2). */
+function newSerial(): Buffer {
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
+  return serial;
+}
+
+/** A Name of one attribute per type; empty where there is none. */
+export const nameOf = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
+  sequence(...attributes.map(([type, value]) => set(sequence(oid(type), utf8(value)))));
+
+export const commonNameOid = '2.5.4.3';
+export const organizationOid = '2.5.4.10';
+
+/** An extension; `critical` false is the default and hence left out (X.690, 11.5). */
+export function extension(id: string, critical: boolean, value: Asn1): Buffer {
+  const flag = critical ? [encode(boolean(true))] : [];
+  return wrap(sequenceTag, encode(oid(id)), ...flag, wrap(octetStringTag, encode(value)));
+}
+
+export const subjectKeyIdOid = '2.5.29.14';
+
+export const subjectKeyId = (keyId: Buffer): Buffer => extension(subjectKeyIdOid, false, octets(keyId));
+
+/**
+ * The name of a public key: the leftmost 160 bits of its SHA-256 (RFC 7093, method 1). SHA-1 is not needed
+ * for it any more.
+ */
+export function keyIdOf(publicKey: KeyObject): Buffer {
+  const [, subjectPublicKey] = childrenOf(publicKey.export({ type: 'spki', format: 'der' }));
+  if (!subjectPublicKey) throw new TypeError('The public key has no bits.');
+  // Without the header of the BIT STRING and its count of unused bits.
+  return createHash('sha256').update(contentOf(subjectPublicKey).subarray(1)).digest().subarray(0, 20);
+}
+
+export function toPem(der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}

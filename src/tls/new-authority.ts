@@ -1,0 +1,66 @@
+import { generateKeyPairSync } from 'node:crypto';
+import {
+  commonNameOid,
+  createSigner,
+  dayMs,
+  extension,
+  keyIdOf,
+  nameOf,
+  organizationOid,
+  signCertificate,
+  subjectKeyId,
+  toPem,
+} from './certificate.ts';
+import { bits, boolean, encode, integer, sequence } from './der.ts';
+
+const lifetimeMs = 3650 * dayMs;
+const backdatingMs = dayMs;
+
+export interface KeyAndCertificate {
+  readonly keyPem: string;
+  readonly certPem: string;
+  /** Hex; names the pair. */
+  readonly keyId: string;
+}
+
+/**
+ * A new authority: ECDSA P-256, self-signed, ten years including the day by which it is backdated. It may
+ * sign leaves and revocation lists, no further authorities (pathLen 0). Its name carries its key's, so that
+ * two Posterns in one trust store are told apart, and a client never tries the key of one on a leaf of the
+ * other.
+ *
+ * It has no name constraints. They would be frozen for ten years while the policy decides anew at each call
+ * which hosts may be reached, and a client that meets a host outside of them reports a broken certificate
+ * instead of our verdict. Who wants them brings an authority of their own that has them.
+ */
+export function newAuthority(nowMs: number): KeyAndCertificate {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keyId = keyIdOf(publicKey);
+  const name = encode(
+    nameOf([
+      [organizationOid, 'Postern'],
+      [commonNameOid, `Postern CA ${keyId.toString('hex', 0, 4)}`],
+    ]),
+  );
+  const notBeforeMs = nowMs - backdatingMs;
+  const certificate = signCertificate(
+    {
+      issuer: name,
+      notBeforeMs,
+      notAfterMs: notBeforeMs + lifetimeMs,
+      subject: name,
+      publicKey: publicKey.export({ type: 'spki', format: 'der' }),
+      extensions: [
+        extension('2.5.29.19', true, sequence(boolean(true), integer(Buffer.from([0])))), // basicConstraints
+        extension('2.5.29.15', true, bits(1, 0x06)), // keyUsage: keyCertSign, cRLSign
+        subjectKeyId(keyId),
+      ],
+    },
+    createSigner(privateKey),
+  );
+  return {
+    keyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    certPem: toPem(certificate),
+    keyId: keyId.toString('hex'),
+  };
+}

@@ -1,0 +1,26 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
+
+const pemBlock = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
+
+/**
+ * The authorities that upstream certificates may lead to: Node's own and those in `files` (PEM bundles). Throws where a file
+ * cannot be read, holds no certificate or a broken one: a root that silently is missing shows only when a call fails.
+ */
+export function loadRoots(files: readonly string[]): readonly string[] {
+  return [...getCACertificates('default'), ...files.flatMap(loadBundle)];
+}
+
+function loadBundle(file: string): string[] {
+  const blocks = readFileSync(file, 'latin1').match(pemBlock) ?? [];
+  if (blocks.length === 0) throw new Error(`${file} holds no PEM certificate.`);
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block);
+    } catch (cause) {
+      throw new Error(`${file} holds a certificate that cannot be read.`, { cause });
+    }
+  }
+  return blocks;
+}

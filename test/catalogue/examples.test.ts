@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
+import { operationsOf } from '../../src/catalogue/compile.ts';
+import { readTools } from '../../src/catalogue/load.ts';
+import { requestOf } from './support.ts';
+
+const dir = join(import.meta.dirname, '../../config/tools');
+const catalogue = loadCatalogue(dir);
+const tools = readTools(dir, []);
+
+t.ok(tools.length >= 4, 'there are tools to try');
+
+for (const tool of tools) {
+  t.test(`${tool.name}: every example is understood as its file says`, async (t) => {
+    const seen = new Set<string>();
+    for (const { method, url, headers, body, expect } of tool.examples) {
+      const { operation, ...rest } = expect;
+      const understood = catalogue.understand(requestOf(method, url, headers, body));
+      t.has(understood, { toolName: tool.name, name: operation }, `${method} ${url}`);
+      // Resources are compared whole, so that a field too many is found, too.
+      t.strictSame({ ...understood, ...rest }, understood, `${method} ${url}: details`);
+      seen.add(understood.name);
+    }
+    const untried = [...operationsOf(tool)].map(({ name }) => name).filter((name) => !seen.has(name));
+    t.strictSame(untried, [], 'every operation has an example');
+  });
+}

@@ -1,0 +1,53 @@
+import t from 'tap';
+import { rootFieldsOf } from '../../src/catalogue/graphql.ts';
+
+const q = (...names: string[]) => names.map((name) => ({ kind: 'query', name }));
+const m = (...names: string[]) => names.map((name) => ({ kind: 'mutation', name }));
+
+const cases: readonly { name: string; document: string; want: unknown }[] = [
+  { name: 'a query without a keyword', document: '{ viewer { login } }', want: q('viewer') },
+  {
+    name: 'a named query',
+    document: 'query Get { viewer { login } repository { id } }',
+    want: q('viewer', 'repository'),
+  },
+  { name: 'a mutation', document: 'mutation{createIssue(input:{a:1}){id}}', want: m('createIssue') },
+  { name: 'an alias', document: 'mutation { viewer: deleteRef(input: {}) { id } }', want: m('deleteRef') },
+  {
+    name: 'variables with defaults',
+    document: 'mutation X($a: I = {b: "}"}, $c: [Int!]! = [1]) @d(e: 1) { f(g: $a) @skip(if: false) { h } }',
+    want: m('f'),
+  },
+  { name: 'a comment that looks like a query', document: '# { viewer }\nmutation { a }', want: m('a') },
+  { name: 'braces in a string', document: '{ a(b: "} mutation { c") }', want: q('a') },
+  { name: 'an escaped quote', document: '{ a(b: "\\"}") c }', want: q('a', 'c') },
+  { name: 'a block string', document: '{ a(b: """ } \\""" " mutation """) c }', want: q('a', 'c') },
+  { name: 'several operations', document: 'query A { a } mutation B { b }', want: [...q('a'), ...m('b')] },
+  { name: 'fragments beside', document: 'query { a { ...F } } fragment F on T { deleteAll }', want: q('a') },
+  { name: 'commas and a byte order mark', document: '\uFEFF{,a,,b,}', want: q('a', 'b') },
+  {
+    name: 'a fragment at the root',
+    document: 'mutation { ...F } fragment F on Mutation { deleteRef }',
+    want: undefined,
+  },
+  {
+    name: 'an inline fragment at the root',
+    document: 'mutation { ... on Mutation { deleteRef } }',
+    want: undefined,
+  },
+  { name: 'nothing', document: '', want: undefined },
+  { name: 'an empty selection', document: 'mutation { }', want: undefined },
+  { name: 'an unknown keyword', document: 'mutatiom { deleteRef }', want: undefined },
+  { name: 'an open brace', document: '{ a {', want: undefined },
+  { name: 'a brace too many', document: '{ a } }', want: undefined },
+  { name: 'an open string', document: '{ a(b: "x) }', want: undefined },
+  { name: 'an open block string', document: `{ a(b: """${'\\"""'.repeat(5000)}`, want: undefined },
+  { name: 'characters that are no token', document: '{ a ; b }', want: undefined },
+  { name: 'more fields than can be judged', document: `{ ${'a '.repeat(101)}}`, want: undefined },
+  { name: 'a document over 64 KB', document: `{ a ${' '.repeat(70_000)}}`, want: undefined },
+  { name: 'deep nesting', document: `{ a ${'{ b '.repeat(5000)}${'}'.repeat(5000)} }`, want: q('a') },
+];
+
+for (const { name, document, want } of cases) {
+  t.test(`reads the root fields of ${name}`, async (t) => t.strictSame(rootFieldsOf(document), want));
+}

@@ -1,0 +1,30 @@
+import type { Request } from '../../src/catalogue/catalogue.ts';
+import { parseTarget } from '../../src/target.ts';
+
+/** A request as an entrance would describe it; an object is sent as JSON, a text without a declared type as a form. */
+export function requestOf(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: unknown,
+): Request {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const implied = typeof body === 'string' ? 'application/x-www-form-urlencoded' : 'application/json';
+  const declared = headers['content-type'] ?? (body === undefined ? '' : implied);
+  return {
+    method,
+    target: parseTarget(url),
+    headers: Object.entries({ ...headers, ...(declared ? { 'Content-Type': declared } : {}) }).flat(),
+    contentType: declared,
+    bodyText: () => text,
+    bodyJson: () => parseJson(text),
+  };
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}

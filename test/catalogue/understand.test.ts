@@ -1,0 +1,334 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { destinationOf, loadCatalogue } from '../../src/catalogue/catalogue.ts';
+import { parseTarget, targetWithin } from '../../src/target.ts';
+import { requestOf } from './support.ts';
+
+const dir = join(import.meta.dirname, '../../config/tools');
+const catalogue = loadCatalogue(dir);
+const issues = 'https://api.github.com/repos/acme/app/issues';
+
+const understand = (method: string, url: string, body?: unknown, headers?: Record<string, string>) =>
+  catalogue.understand(requestOf(method, url, headers, body));
+
+t.test('a host that no tool has is custom_proxy, named by method', async (t) => {
+  const cases = [
+    { method: 'POST', url: 'https://api.example.com/v1/x', name: 'http_post', verb: 'WRITE' },
+    { method: 'get', url: 'http://192.0.2.1/', name: 'http_get', verb: 'READ' },
+    { method: 'HEAD', url: 'https://[2001:db8::1]/', name: 'http_head', verb: 'READ' },
+    { method: 'OPTIONS', url: 'https://api.example.com/', name: 'http_options', verb: 'READ' },
+    { method: 'PROPFIND', url: 'https://api.example.com/', name: 'http_propfind', verb: 'WRITE' },
+    { method: '__proto__', url: 'https://api.example.com/', name: 'http_other', verb: 'WRITE' },
+    { method: 'X'.repeat(5000), url: 'https://api.example.com/', name: 'http_other', verb: 'WRITE' },
+    { method: 'GET', url: 'wss://stream.example.com/', name: 'http_get', verb: 'READ' },
+  ];
+  for (const { method, url, name, verb } of cases) {
+    const want = { toolName: 'custom_proxy', name, category: 'http', verb, resource: {}, principals: [] };
+    t.strictSame(understand(method, url), want, `${method.slice(0, 20)} ${url}`);
+  }
+});
+
+t.test('a scheme that is not of the web is named by itself, whatever its host', async (t) => {
+  for (const scheme of ['exec', 'mcp', 'search', 'message']) {
+    t.match(understand('POST', `${scheme}://api.github.com/repos/a/b`), {
+      toolName: 'custom_proxy',
+      name: scheme,
+      category: 'other',
+      verb: 'WRITE',
+    });
+  }
+  t.equal(understand('POST', `${'a'.repeat(500)}://x/`).name.length, 32);
+});
+
+t.test('a name that only looks like a tool is none', async (t) => {
+  const strangers = [
+    'api.github.com.evil.com',
+    'evilgithub.com',
+    'xapi.github.com',
+    'api.github.com.',
+    'slack.com.evil.com',
+    'notslack.com',
+    'acme.github.io',
+    'iam.amazonaws.com.evil.com',
+    'ec2-192-0-2-1.compute-1.amazonaws.com',
+    'ec2-192-0-2-1.us-west-2.compute.amazonaws.com',
+    'abc.execute-api.us-east-1.amazonaws.com',
+    'lb-1.us-east-1.elb.amazonaws.com',
+    'bucket.s3-website-us-east-1.amazonaws.com',
+    'bucket.s3-website.us-east-1.amazonaws.com',
+    'x.lambda-url.us-east-1.on.aws',
+    's3.evil.com',
+    'amazonaws.com',
+  ];
+  for (const host of strangers) {
+    const normal = host.replace(/\.$/, '');
+    const isKnown = normal === 'api.github.com';
+    t.equal(catalogue.toolOf(normal), isKnown ? 'github' : undefined, host);
+    t.equal(understand('POST', `https://${host}/`).toolName, isKnown ? 'github' : 'custom_proxy', host);
+  }
+  t.equal(catalogue.toolOf('acme.enterprise.slack.com'), 'slack');
+  t.equal(catalogue.toolOf('b.s3.eu-west-1.amazonaws.com'), 'aws');
+  t.equal(catalogue.toolOf('__proto__'), undefined);
+  t.equal(catalogue.toolOf('constructor'), undefined);
+  t.equal(catalogue.toolOf(''), undefined);
+});
+
+t.test('a path is read segment by segment, however it is written', async (t) => {
+  const cases = [
+    { path: '/repos/acme/app/issues', name: 'create_issue', repo: 'acme/app' },
+    { path: '//repos///acme/app/issues//', name: 'create_issue', repo: 'acme/app' },
+    { path: '/repos/acme/%61pp/%69ssues', name: 'create_issue', repo: 'acme/app' },
+    { path: '/repos/acme/x/../app/issues', name: 'create_issue', repo: 'acme/app' },
+    { path: '/repos/acme/x/%2e%2e/app/issues', name: 'create_issue', repo: 'acme/app' },
+    // An encoded slash is part of its segment, and never makes a name of two segments.
+    { path: '/repos/acme/app%2fissues', name: 'POST:/repos/{org}/{repo}', repo: 'acme/app%2fissues' },
+    { path: '/repos%2facme%2fapp%2fissues', name: 'POST:/{id}', repo: undefined },
+    { path: '/repos/acme%2fother/app/issues', name: 'create_issue', repo: 'acme%2fother/app' },
+    // Once decoded is decoded.
+    { path: '/repos/acme/%2561pp/issues', name: 'create_issue', repo: 'acme/%61pp' },
+    { path: '/repos/acme/app/%zz', name: 'POST:/repos/{org}/{repo}/{id}', repo: 'acme/app' },
+    { path: '/repos/acme/%ff/issues', name: 'create_issue', repo: 'acme/%ff' },
+    { path: '/Repos/acme/app/issues', name: 'POST:/Repos/acme/app/issues', repo: undefined },
+    {
+      path: '/repos/acme/app/issues/1/nothing-here',
+      name: 'POST:/repos/{org}/{repo}/issues/{id}/nothing-here',
+      repo: 'acme/app',
+    },
+  ];
+  for (const { path, name, repo } of cases) {
+    const target = targetWithin('https', 'api.github.com', 443, path);
+    const operation = catalogue.understand({ ...requestOf('POST', issues), target });
+    t.equal(operation.name, name, path);
+    t.equal(operation.resource.repo, repo, `${path}: repo`);
+  }
+});
+
+t.test('names of unknown paths hold no ids and are bounded', async (t) => {
+  const cases = [
+    ['/x/12345', '/x/{id}'],
+    ['/x/7b1c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11/y', '/x/{id}/y'],
+    ['/x/deadbeef', '/x/{id}'],
+    ['/x/Ab3dEf6hIj9l', '/x/{id}'],
+    ['/x/eve@example.net', '/x/{id}'],
+    ['/x/v2/oauth2', '/x/v2/oauth2'],
+    [`/x/${'a'.repeat(33)}`, '/x/{id}'],
+    ['/', '/'],
+  ];
+  for (const [path, template] of cases) {
+    t.equal(understand('DELETE', `https://slack.com${path}`).name, `DELETE:${template}`);
+  }
+  const long = understand('GET', `https://api.github.com${'/abcdefghij'.repeat(100)}`).name;
+  t.equal(long.length, 'GET:'.length + 128);
+});
+
+t.test('a hostile path is understood as unknown', async (t) => {
+  const paths = [
+    `/repos/acme/app/contents/${'a'.repeat(60_000)}`,
+    '/a'.repeat(10_000),
+    '/'.repeat(60_000),
+    `/repos/acme/app/branches/${'x/'.repeat(900)}end`,
+    `/${'%2f'.repeat(20_000)}`,
+  ];
+  for (const path of paths) {
+    const operation = understand('POST', `https://api.github.com${path}`);
+    t.equal(operation.toolName, 'github');
+    t.ok(operation.name.length <= 140);
+    t.equal(operation.verb, 'WRITE');
+    for (const value of Object.values(operation.resource)) t.ok(String(value).length <= 1100);
+  }
+  t.equal(understand('POST', `https://api.github.com${'/a'.repeat(1025)}`).name, 'POST:/{path}');
+  t.equal(
+    understand('GET', `https://api.github.com/repos/acme/app/contents/${'a/'.repeat(1000)}`).name,
+    'get_file',
+  );
+});
+
+t.test('a method override never makes a call milder', async (t) => {
+  const override = (value: string, method = 'GET') =>
+    understand(method, issues.replace('/issues', ''), undefined, { 'X-HTTP-Method-Override': value });
+  t.match(override('DELETE'), { name: 'delete_repo', verb: 'ADMIN' });
+  t.match(override('GET', 'DELETE'), { name: 'delete_repo', verb: 'ADMIN' });
+  t.match(override('get'), { name: 'get_repo', verb: 'READ' });
+  t.match(understand('GET', `${issues}?_method=post`), { name: 'create_issue', verb: 'WRITE' });
+  t.match(understand('GET', 'https://api.example.com/?a=1&_method=DELETE'), {
+    name: 'http_delete',
+    verb: 'WRITE',
+  });
+  t.match(understand('GET', 'https://api.example.com/', undefined, { 'x-http-method': 'PUT' }), {
+    name: 'http_put',
+    verb: 'WRITE',
+  });
+});
+
+t.test('a hostile body changes no more than what it names', async (t) => {
+  const post = 'https://slack.com/api/chat.postMessage';
+  const json = { 'content-type': 'application/json' };
+  const bodies = [
+    '{"__proto__":{"channel":"#x"},"constructor":{"channel":"#y"}}',
+    '{"channel":{"channel":"#x"}}',
+    '{"channel":null}',
+    `${'['.repeat(100_000)}`,
+    '{"channel":',
+    '&'.repeat(100_000),
+    '=&=&=',
+    '\u0000\u0001',
+  ];
+  for (const body of bodies) {
+    t.match(understand('POST', post, body, json), { name: 'post_message', resource: {} }, body.slice(0, 40));
+    t.equal(understand('POST', post, body, json).resource.channel, undefined);
+  }
+  const long = understand('POST', post, { channel: 'x'.repeat(100_000) });
+  t.equal(long.resource.channel?.length, 512);
+  const odd = { 'content-type': 'multipart/form-data' };
+  t.equal(understand('POST', post, '--x\r\n', odd).name, 'post_message', 'multipart without a boundary');
+});
+
+t.test('of several actions the strictest counts, and a flood of them is ADMIN', async (t) => {
+  const act = (actions: readonly string[]) =>
+    understand(
+      'POST',
+      'https://ec2.us-east-1.amazonaws.com/',
+      actions.map((name) => `Action=${name}`).join('&'),
+    );
+  t.match(act(['DescribeInstances']), { name: 'describe_instances', verb: 'READ' });
+  t.match(act(['DescribeInstances', 'RunInstances']), { name: 'run_instances', verb: 'WRITE' });
+  t.match(act(['RunInstances', 'ModifySnapshotAttribute']), { verb: 'ADMIN' });
+  t.match(act(Array.from({ length: 17 }, (_, index) => `Get${index}`)), {
+    name: 'many_actions',
+    verb: 'ADMIN',
+  });
+  t.match(act(['Get Thing', '__proto__', 'constructor']), { name: 'constructor', verb: 'WRITE' });
+  t.match(act([]), { name: 'POST:/', category: 'other' });
+});
+
+t.test('the body is not asked for where the operation does not depend on it', async (t) => {
+  const untouched = {
+    bodyText: () => t.fail('read the body') as never,
+    bodyJson: () => t.fail('parsed the body') as never,
+  };
+  const calls = [
+    ['POST', issues],
+    ['POST', 'https://api.example.com/x'],
+    ['PUT', 'https://b.s3.us-east-1.amazonaws.com/k'],
+  ] as const;
+  for (const [method, url] of calls) catalogue.understand({ ...requestOf(method, url), ...untouched });
+  t.pass('three calls understood');
+});
+
+t.test('tags keep names that objects have of themselves', async (t) => {
+  const url = 'https://b.s3.us-east-1.amazonaws.com/k';
+  const { resource } = understand('PUT', url, 'x', { 'x-amz-tagging': '__proto__=a&env=prod' });
+  t.strictSame(Object.entries(resource.tags ?? {}), [
+    ['__proto__', 'a'],
+    ['env', 'prod'],
+  ]);
+  const many = Array.from({ length: 500 }, (_, index) => `t${index}=v`).join('&');
+  const bounded = understand('PUT', url, 'x', { 'x-amz-tagging': many });
+  t.equal(Object.keys(bounded.resource.tags ?? {}).length, 100);
+});
+
+t.test('a crowd of principals does not hide a stranger', async (t) => {
+  const emails = Array.from({ length: 1500 }, (_, index) => `u${index}@acme.com`);
+  const { principals } = understand('POST', 'https://slack.com/api/conversations.inviteShared', { emails });
+  t.equal(principals.length, 1001);
+  t.equal(principals.at(-1), '*');
+});
+
+t.test('principals of policy documents are accounts, providers and everybody, not services', async (t) => {
+  const statement = {
+    Effect: 'Allow',
+    Principal: {
+      AWS: ['arn:aws:iam::999999999999:role/x', '888888888888'],
+      Service: 'ec2.amazonaws.com',
+      Federated: 'arn:aws:iam::123456789012:oidc-provider/token.example.com',
+    },
+  };
+  const cases = [
+    {
+      document: JSON.stringify({ Statement: [statement] }),
+      want: ['999999999999', '888888888888', 'arn:aws:iam::123456789012:oidc-provider/token.example.com'],
+    },
+    { document: JSON.stringify({ Statement: { Effect: 'Allow', NotPrincipal: { AWS: '1' } } }), want: ['*'] },
+    { document: JSON.stringify({ Statement: { ...statement, Effect: 'Deny' } }), want: [] },
+    { document: '{"Statement":', want: [] },
+    { document: 'null', want: [] },
+  ];
+  for (const { document, want } of cases) {
+    const body = `Action=CreateRole&AssumeRolePolicyDocument=${encodeURIComponent(document)}`;
+    t.strictSame(understand('POST', 'https://iam.amazonaws.com/', body).principals, want, document);
+  }
+});
+
+t.test('additions bring hosts and operations to a tool, and tools of their own', async (t) => {
+  const extended = loadCatalogue(dir, [
+    { name: 'aws', title: 'AWS', hosts: ['s3.acme.com'] },
+    { name: 'github', title: 'Ours', hosts: ['git.acme.com'] },
+    {
+      name: 'slack',
+      title: 'Slack',
+      hosts: ['slack.acme.com'],
+      base_paths: ['/api'],
+      operations: { messages: { shout: { verb: 'ADMIN', call: 'POST /chat.postMessage' } } },
+    },
+    {
+      name: 'drive',
+      title: 'Drive',
+      hosts: ['www.storage.example/drive'],
+      base_paths: ['/v3'],
+      operations: {
+        files: {
+          list_files: { verb: 'READ', call: 'GET /files' },
+          embed: { verb: 'READ', call: 'POST /files/{id}:embed' },
+        },
+      },
+    },
+  ]);
+  const at = (method: string, url: string) => extended.understand(requestOf(method, url));
+  t.match(at('POST', 'https://git.acme.com/api/v3/repos/acme/app/issues'), {
+    toolName: 'github',
+    name: 'create_issue',
+    resource: { repo: 'acme/app' },
+  });
+  t.match(at('POST', 'https://slack.acme.com/api/chat.postMessage'), { name: 'shout', verb: 'ADMIN' });
+  t.match(at('POST', 'https://slack.com/api/chat.postMessage'), { name: 'shout' }, 'at the known hosts, too');
+  t.match(at('GET', 'https://slack.acme.com/api/conversations.unheardOf'), {
+    toolName: 'slack',
+    verb: 'WRITE',
+  });
+  t.match(at('GET', 'https://www.storage.example/drive/v3/files'), { toolName: 'drive', name: 'list_files' });
+  t.match(at('POST', 'https://www.storage.example/drive/v3/files/7:embed'), { name: 'embed' });
+  t.match(at('POST', 'https://www.storage.example/drive/v3/files/:embed'), {
+    name: 'POST:/drive/v3/files/{id}',
+  });
+  t.match(at('GET', 'https://www.storage.example/mail/v3/files'), { toolName: 'custom_proxy' });
+  t.equal(extended.toolOf('git.acme.com'), 'github');
+  const tagged = requestOf(
+    'PUT',
+    'https://b.s3.us-east-1.amazonaws.com/k',
+    { 'x-amz-tagging': 'env=prod' },
+    'x',
+  );
+  t.strictSame(extended.understand(tagged).resource.tags, { env: 'prod' }, 'and take nothing away');
+});
+
+t.test('a destination is the resource where there is one, else the host', async (t) => {
+  const cases = [
+    ['POST', issues, undefined, 'github:acme/app'],
+    ['GET', 'https://api.github.com/user', undefined, 'host:api.github.com'],
+    ['POST', 'https://slack.com/api/chat.postMessage', { channel: 'general' }, 'slack:#general'],
+    ['POST', 'https://slack.com/api/chat.postMessage', { channel: '#general' }, 'slack:#general'],
+    ['PUT', 'https://acme-logs.s3.us-east-1.amazonaws.com/k', undefined, 'aws:acme-logs'],
+    ['POST', 'https://api.example.com:8443/x', undefined, 'host:api.example.com'],
+    ['POST', 'mcp://search/tool', undefined, 'mcp:search'],
+    ['POST', 'exec:///bin/true', undefined, 'exec:'],
+  ] as const;
+  for (const [method, url, body, want] of cases) {
+    t.equal(destinationOf(understand(method, url, body), parseTarget(url)), want, url);
+  }
+});
+
+t.test('tools list their operations', async (t) => {
+  const github = catalogue.tools.find(({ name }) => name === 'github');
+  t.ok(github?.operations.some(({ name, verb }) => name === 'merge_pr' && verb === 'WRITE'));
+  t.ok((github?.operations.length ?? 0) > 150);
+});

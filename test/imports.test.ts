@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import t from 'tap';
+
+/**
+ * From the ground up: a module imports from its own folder and from the rows above its own. Folders of one row do not know each
+ * other. This is the architecture; everything else is detail.
+ */
+const rows: readonly (readonly string[])[] = [
+  ['call.ts', 'target.ts', 'errors.ts', 'ids.ts', 'log.ts', 'key-text.ts'],
+  ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http'],
+  ['signals', 'policy'],
+  ['config'],
+  ['pipeline'],
+  ['proxy', 'api'],
+  ['gateway.ts', 'gateway'],
+  ['cli'],
+];
+
+const source = resolve(import.meta.dirname, '../src');
+const rowOf = (place: string): number => rows.findIndex((row) => row.includes(place));
+const placeOf = (file: string): string => relative(source, file).split(sep)[0] ?? '';
+
+/** What a module imports, types included: a type is knowledge too. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  return [...text.matchAll(/^(?:import|export)\b[^'"]*?from\s+['"](\.[^'"]+)['"]/gm)].map((it) =>
+    resolve(dirname(file), it[1] ?? ''),
+  );
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => join(source, name));
+
+t.test('every module has its row', async (t) => {
+  t.ok(files.length > 40, 'the sources are found');
+  for (const file of files)
+    t.not(rowOf(placeOf(file)), -1, `${relative(source, file)} stands in a folder that has a row`);
+});
+
+t.test('imports point upwards only', async (t) => {
+  for (const file of files) {
+    const own = placeOf(file);
+    for (const imported of importsOf(file)) {
+      const place = placeOf(imported);
+      const isNoun = rowOf(own) === 0 && rowOf(place) === 0;
+      t.ok(
+        place === own || isNoun || rowOf(place) < rowOf(own),
+        `${relative(source, file)} may import ${relative(source, imported)}`,
+      );
+    }
+  }
+});
+
+t.test('the check sees the imports that it is about', async (t) => {
+  const seen = files.flatMap(importsOf);
+  t.ok(seen.length > 100, 'relative imports are found');
+  t.ok(
+    seen.some((it) => placeOf(it) === 'call.ts'),
+    'also those of types',
+  );
+});

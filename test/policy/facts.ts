@@ -1,0 +1,90 @@
+import type { Operation, Resource } from '../../src/call.ts';
+import type { CompiledInput, Facts, PolicyDecision, Rule } from '../../src/policy/index.ts';
+import { compilePolicies, parseStoredRules } from '../../src/policy/index.ts';
+import { parseTarget } from '../../src/target.ts';
+
+/** Facts as a case writes them: everything may be left out. */
+export interface GivenFacts extends Partial<Omit<Facts, 'operation' | 'target'>> {
+  url?: string;
+  /** Text as it is, anything else as JSON. */
+  body?: unknown;
+  operation?: Partial<Omit<Operation, 'resource'>> & { resource?: Resource };
+  budgetsExceeded?: readonly string[];
+}
+
+export interface CountingFacts extends Facts {
+  /** How often the body was parsed. */
+  parses: number;
+}
+
+/** A harmless POST to an unknown host, but for what is given. */
+export function factsOf(given: GivenFacts = {}): CountingFacts {
+  const { url, body, operation, budgetsExceeded = [], bodyJson, ...rest } = given;
+  const text =
+    body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return {
+    envName: 'production',
+    method: 'POST',
+    target: parseTarget(url ?? 'https://api.example.com/v1/things'),
+    agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
+    runtimeType: 'langchain',
+    nowMs: Date.UTC(2026, 5, 1, 12),
+    classes: [],
+    riskScore: 0.1,
+    bodyBytes: text?.length ?? 0,
+    bodyTexts: text ? [text] : [],
+    isNewDestination: false,
+    isExternalPrincipal: false,
+    isVolumeBurst: false,
+    trustScore: 1,
+    threatIntelMatch: false,
+    isBudgetExceeded: (name) => budgetsExceeded.includes(name),
+    ...rest,
+    operation: {
+      toolName: 'custom_proxy',
+      name: 'POST',
+      category: 'http',
+      verb: 'WRITE',
+      resource: {},
+      principals: [],
+      ...operation,
+    },
+    parses: 0,
+    bodyJson() {
+      this.parses += 1;
+      return bodyJson ? bodyJson() : parseJson(text);
+    },
+  };
+}
+
+function parseJson(text: Buffer | undefined): unknown {
+  try {
+    return text && JSON.parse(text.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export type GivenRule = Partial<Record<keyof Rule, unknown>>;
+
+/** A policy of rules that say only what matters: they DENY, and are named r0, r1, … unless they say otherwise. */
+export function policyOf(
+  name: string,
+  rules: readonly GivenRule[],
+  more: Partial<CompiledInput> = {},
+): CompiledInput {
+  const whole = rules.map((rule, index) => ({ rule_id: `r${index}`, action: 'DENY', ...rule }));
+  return {
+    policyId: `id-${name}`,
+    policyName: name,
+    version: 1,
+    envNames: undefined,
+    mode: 'enforce',
+    rules: parseStoredRules(whole),
+    ...more,
+  };
+}
+
+/** What one policy of these rules decides. */
+export const decideBy = (rules: readonly GivenRule[], given: GivenFacts): PolicyDecision =>
+  compilePolicies([policyOf('p', rules)]).decide(factsOf(given));

@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import {
+  type CompiledInput,
+  compilePolicies,
+  type PolicyDocument,
+  parsePolicyFile,
+  ruleActions,
+} from '../../src/policy/index.ts';
+import { policyFileLengthMax } from '../../src/policy/policy-file.ts';
+import { factsOf, type GivenFacts } from './facts.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+const read = (text: string) => parsePolicyFile(text, 'f.yaml');
+const rule = 'rules: [{ rule_id: r, action: DENY }]';
+
+function toInput(policy: PolicyDocument): CompiledInput {
+  const { name, envNames, mode, rules } = policy;
+  return { policyId: name, policyName: name, version: 1, envNames, mode, rules };
+}
+
+t.test('a file holds several policies, each for its tenants and environments', async (t) => {
+  const file = read(
+    `name: a\ndescription: first\n${rule}\n---\n# nothing but a comment\n---\nname: b\ntenants: [acme]\nenv_names: [production]\nmode: monitor\n${rule}\n`,
+  );
+  t.match(file, {
+    ok: true,
+    warnings: [],
+    policies: [
+      { name: 'a', description: 'first', tenants: undefined, envNames: undefined, mode: 'enforce' },
+      { name: 'b', tenants: ['acme'], envNames: ['production'], mode: 'monitor' },
+    ],
+  });
+  t.same(read(''), { ok: true, policies: [], warnings: [] });
+  t.same(read('# later\n'), { ok: true, policies: [], warnings: [] });
+  t.match(read(JSON.stringify({ name: 'json', rules: [{ rule_id: 'r', action: 'ALLOW' }] }, null, 2)), {
+    ok: true,
+    policies: [{ name: 'json' }],
+  });
+});
+
+t.test('mistakes of a file are named with file and line, all at once', async (t) => {
+  const rows: [text: string, errors: { path: RegExp; message: RegExp }[]][] = [
+    [
+      `name: a\nrules:\n  - rule_id: x\n    action: DENY\n    match:\n      verb: [WRITE]\n---\nname: b\nrules:\n  - { rule_id: y, action: ALOW }\n`,
+      [
+        { path: /^f\.yaml:6 rules\[0\]\.match\.verb$/, message: /did you mean verbs\?/ },
+        { path: /^f\.yaml:10 rules\[0\]\.action$/, message: /did you mean ALLOW\?/ },
+      ],
+    ],
+    [
+      `name: a\n${rule}\nenv_nmae: x\n`,
+      [{ path: /^f\.yaml:3 env_nmae$/, message: /did you mean env_name\?/ }],
+    ],
+    [`name: a\nname: b\n${rule}\n`, [{ path: /^f\.yaml:2$/, message: /unique/ }]],
+    [`name: [\n`, [{ path: /^f\.yaml:/, message: /./ }]],
+    [`just text\n`, [{ path: /^f\.yaml:1$/, message: /must be an object/ }]],
+    [`name: a\nrules: *nowhere\n`, [{ path: /^f\.yaml:\d/, message: /alias/i }]],
+    ['#'.repeat(policyFileLengthMax + 1), [{ path: /^f\.yaml$/, message: /longer/ }]],
+    ['---\n'.repeat(1002), [{ path: /^f\.yaml$/, message: /1000 documents/ }]],
+  ];
+  for (const [text, errors] of rows) {
+    const file = read(text);
+    t.match(file, { ok: false, errors }, text.slice(0, 40));
+    if (!file.ok) t.equal(file.errors.length, errors.length, text.slice(0, 40));
+  }
+});
+
+t.test('a bomb of aliases is refused', async (t) => {
+  const levels = Array.from(
+    { length: 12 },
+    (_, n) => `l${n + 1}: &l${n + 1} [${Array(10).fill(`*l${n}`).join(', ')}]`,
+  );
+  const file = read(`l0: &l0 x\n${levels.join('\n')}\nname: a\n${rule}\n`);
+  t.match(file, { ok: false, errors: [{ message: /alias/i }] });
+});
+
+t.test('warnings of a file name the line of their policy', async (t) => {
+  const file = parsePolicyFile(
+    `# head\nname: a\nrules: [{ rule_id: r, action: DENY, escalate_to: pager }]\n`,
+    'f.yaml',
+    { channelKinds: ['slack'] },
+  );
+  t.match(file, { ok: true, warnings: [/^f\.yaml:2 a: rule r: there is no channel/] });
+});
+
+t.test('every policy file that ships is valid and without warnings', async (t) => {
+  const folder = join(root, 'config/policies');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  t.ok(names.includes('baseline.yaml'));
+  for (const name of names) {
+    const file = parsePolicyFile(readFileSync(join(folder, name), 'utf8'), name);
+    t.match(file, { ok: true, warnings: [] }, name);
+    t.ok(file.ok && file.policies.length > 0, name);
+  }
+});
+
+/** A fixture: policies, and calls with what is decided of them. Facts are written as in facts.ts. */
+const fixture = z.strictObject({
+  policy_files: z.array(z.string()).default([]),
+  policies: z.string().default(''),
+  cases: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        call: z.record(z.string(), z.unknown()),
+        expect: z.strictObject({
+          action: z.enum(ruleActions).nullable(),
+          rule: z.string().optional(),
+          reasons: z.array(z.string()).optional(),
+          would_be: z.enum(ruleActions).optional(),
+          also_sanitize: z.boolean().optional(),
+        }),
+      }),
+    )
+    .min(1),
+});
+
+const fixtures = join(root, 'test/fixtures/policy');
+for (const name of readdirSync(fixtures)) {
+  t.test(`the cases of ${name} are decided as written`, async (t) => {
+    const { policy_files, policies, cases } = fixture.parse(
+      parse(readFileSync(join(fixtures, name), 'utf8')),
+    );
+    const texts = [policies, ...policy_files.map((file) => readFileSync(join(root, file), 'utf8'))];
+    const parsed = texts.map((text) => parsePolicyFile(text, name));
+    for (const file of parsed) t.match(file, { ok: true });
+    const set = compilePolicies(parsed.flatMap((file) => (file.ok ? file.policies.map(toInput) : [])));
+    for (const { name, call, expect } of cases) {
+      const decision = set.decide(factsOf(call as GivenFacts));
+      t.equal(decision.action ?? null, expect.action, name);
+      if (expect.rule !== undefined) t.equal(decision.decidedBy?.ruleId, expect.rule, name);
+      if (expect.reasons !== undefined) t.same(decision.reasonCodes, expect.reasons, name);
+      if (expect.would_be !== undefined) t.equal(decision.wouldBe?.action, expect.would_be, name);
+      if (expect.also_sanitize !== undefined) t.equal(decision.alsoSanitize, expect.also_sanitize, name);
+    }
+  });
+}

@@ -1,0 +1,293 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t, { type Test } from 'tap';
+import { newId } from '../../src/ids.ts';
+import { destinationsMax } from '../../src/state/embedded/destinations.ts';
+import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { startChild } from './child.ts';
+import { agentRecord, approvalRecord, auditEvent, keyRecord, policyApply, recordedCall } from './records.ts';
+import { storeSuite } from './store-suite.ts';
+
+t.test('keeps the contract of a store', async (t) => {
+  const dir = t.testdir();
+  let opened = 0;
+  await storeSuite(t, () => {
+    opened += 1;
+    return openEmbeddedStore({ dir: join(dir, String(opened)) });
+  });
+});
+
+async function open(t: Test, dir: string): Promise<Store> {
+  const store = await openEmbeddedStore({ dir });
+  t.teardown(() => store.close());
+  return store;
+}
+
+/** Another program that looks into a database, as an operator might. */
+function inspect(t: Test, file: string): DatabaseSync {
+  const db = new DatabaseSync(file);
+  t.teardown(() => db.isOpen && db.close());
+  return db;
+}
+
+t.test('finds everything again after a restart', async (t) => {
+  const dir = join(t.testdir(), 'made', 'on', 'the', 'way');
+  const before = await open(t, dir);
+  const agent = await before.ensureAgent(agentRecord());
+  const key = keyRecord({ agentId: agent.agentId });
+  await before.addKey(key, auditEvent());
+  await before.registerTenant('beta', 1);
+  const policy = await before.applyPolicy(policyApply(), auditEvent());
+  const approval = await before.openApproval(approvalRecord());
+  const call = recordedCall({ agentId: agent.agentId });
+  await before.recordCalls([call]);
+  const chain = await before.verifyAudit('acme');
+  await before.close();
+  await before.close();
+  await t.rejects(before.registerTenant('late', 1), { code: 'SHUTTING_DOWN' });
+  await t.rejects(before.recordCalls([call]), { code: 'SHUTTING_DOWN' });
+
+  const after = await open(t, dir);
+  const admission = await after.admit({
+    keyHash: key.hash,
+    nowMs: 1,
+    agentId: undefined,
+    destination: call.destination,
+  });
+  t.match(admission, { ok: true, isNewDestination: false, identity: { agentId: agent.agentId } });
+  t.same(await after.keyById('acme', key.keyId), key);
+  t.same(await after.registeredTenants(), ['beta']);
+  t.same(await after.policiesOf('acme'), [policy]);
+  t.same(await after.approvalById('acme', approval.approvalId, 1), approval);
+  t.equal(await after.traceById('acme', call.traceId), call.line);
+  t.same(await after.verifyAudit('acme'), chain);
+});
+
+t.test('answers the hot path on the same turn of the event loop', async (t) => {
+  const store = await open(t, t.testdir());
+  const agent = await store.ensureAgent(agentRecord());
+  const key = keyRecord({ agentId: agent.agentId });
+  await store.addKey(key, auditEvent());
+  const request = { keyHash: key.hash, nowMs: 1, agentId: undefined, destination: 'x' };
+  const first = store.admit(request);
+  const second = store.admit(request);
+  t.notOk(first instanceof Promise);
+  t.ok(
+    'identity' in first && 'identity' in second && first.identity === second.identity,
+    'one identity a key',
+  );
+});
+
+t.test('nobody else can read the state', async (t) => {
+  const dir = join(t.testdir(), 'state');
+  const store = await open(t, dir);
+  await store.registerTenant('acme', 1);
+  await store.recordCalls([recordedCall()]);
+  t.equal(statSync(dir).mode & 0o777, 0o700);
+  for (const name of ['state.db', 'state.db-wal', 'traces.db', 'traces.db-wal', 'lock.db']) {
+    t.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name);
+  }
+});
+
+t.test('refuses a directory that another daemon has, and only then', async (t) => {
+  const dir = t.testdir();
+  const store = await openEmbeddedStore({ dir });
+  await t.rejects(openEmbeddedStore({ dir }), { code: 'STATE_UNAVAILABLE', message: new RegExp(dir) });
+  const second = startChild(t, 'opener.ts', dir);
+  t.match(
+    await second.line(Boolean),
+    /^refused STATE_UNAVAILABLE/,
+    'the refused one has not loosened the lock',
+  );
+  await store.close();
+
+  const child = startChild(t, 'writer.ts', dir);
+  await child.line((it) => it.startsWith('key '));
+  await t.rejects(openEmbeddedStore({ dir }), { code: 'STATE_UNAVAILABLE', message: new RegExp(dir) });
+  await child.kill();
+  await open(t, dir);
+  t.pass('a killed daemon leaves no lock behind');
+});
+
+t.test('refuses what it cannot read', async (t) => {
+  const cases = [
+    {
+      name: 'a database of a newer version',
+      spoil: (file: string) => inspect(t, file).exec('PRAGMA user_version = 999'),
+      message: /state\.db has schema version 999.*knows \d+/,
+    },
+    {
+      name: 'a file that is no database',
+      spoil: (file: string) => writeFileSync(file, 'x'.repeat(8_192)),
+      message: /cannot be read/,
+    },
+  ];
+  for (const { name, spoil, message } of cases) {
+    const dir = join(t.testdir(), name.replaceAll(' ', '-'));
+    await (await openEmbeddedStore({ dir })).close();
+    spoil(join(dir, 'state.db'));
+    await t.rejects(openEmbeddedStore({ dir }), { code: 'STATE_UNAVAILABLE', message }, name);
+    await t.rejects(openEmbeddedStore({ dir }), { message }, 'and leaves the directory unlocked behind');
+  }
+});
+
+t.test('a write that fails changes neither disk nor memory, and later ones work', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const agent = await store.ensureAgent(agentRecord());
+  const key = keyRecord({ agentId: agent.agentId });
+  const late = agentRecord();
+  const holder = inspect(t, join(dir, 'state.db'));
+
+  holder.exec('BEGIN IMMEDIATE');
+  const results = await Promise.allSettled([
+    store.addKey(key, auditEvent()),
+    store.ensureAgent(late),
+    store.applyPolicy(policyApply(), auditEvent()),
+    store.openApproval(approvalRecord()),
+  ]);
+  for (const it of results) t.match(it, { status: 'rejected', reason: { code: 'STATE_UNAVAILABLE' } });
+  t.match(store.identify(key.hash, 1), { ok: false }, 'memory does not know the key');
+  t.equal(await store.agentById(late.agentId), undefined);
+  t.same(await store.policiesOf('acme'), []);
+  holder.exec('ROLLBACK');
+
+  await store.addKey(key, auditEvent());
+  t.match(store.identify(key.hash, 1), { ok: true });
+  t.match(await store.verifyAudit('acme'), { ok: true, entries: 1 });
+
+  const traceHolder = inspect(t, join(dir, 'traces.db'));
+  const call = recordedCall({ agentId: agent.agentId });
+  traceHolder.exec('BEGIN IMMEDIATE');
+  await t.rejects(store.recordCalls([call]), { code: 'STATE_UNAVAILABLE' });
+  traceHolder.exec('ROLLBACK');
+  t.equal(await store.traceById('acme', call.traceId), undefined);
+  await store.recordCalls([call]);
+  t.equal(await store.traceById('acme', call.traceId), call.line);
+});
+
+t.test('a thread that cannot write traces is replaced', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const traces = inspect(t, join(dir, 'traces.db'));
+  const version = Number(traces.prepare('PRAGMA user_version').get()?.['user_version']);
+  const call = recordedCall();
+
+  traces.exec('PRAGMA user_version = 999');
+  await t.rejects(store.recordCalls([call]), { code: 'STATE_UNAVAILABLE' });
+  traces.exec(`PRAGMA user_version = ${version}`);
+  await store.recordCalls([call]);
+  t.equal(await store.traceById('acme', call.traceId), call.line);
+});
+
+t.test('in a group, a write that fails takes no other with it', async (t) => {
+  const store = await open(t, t.testdir());
+  const agent = await store.ensureAgent(agentRecord());
+  // More than fit into one transaction.
+  const keys = Array.from({ length: 1_200 }, () => keyRecord({ agentId: agent.agentId }));
+  const results = await Promise.allSettled(
+    keys.map((key, at) => store.addKey(at % 3 === 0 ? { ...key, agentId: newId() } : key, auditEvent())),
+  );
+  for (const [at, key] of keys.entries()) {
+    const fails = at % 3 === 0;
+    if ((results[at]?.status === 'rejected') !== fails || 'key' in store.identify(key.hash, 1) === fails) {
+      t.fail(`key ${at} has the wrong end`);
+    }
+  }
+  t.match(await store.verifyAudit('acme'), { ok: true, entries: 800 });
+});
+
+t.test('refuses more waiting writes than it has room for', async (t) => {
+  const store = await open(t, t.testdir());
+  const writes = Array.from({ length: 20_100 }, () => store.registerTenant('acme', 1));
+  const results = await Promise.allSettled(writes);
+  const refused = results.filter((it) => it.status === 'rejected' && it.reason.code === 'GATEWAY_BUSY');
+  t.equal(refused.length, 100);
+  await store.registerTenant('acme', 1);
+});
+
+t.test('an agent keeps its newest destinations', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const agent = await store.ensureAgent(agentRecord());
+  const key = keyRecord({ agentId: agent.agentId });
+  await store.addKey(key, auditEvent());
+  const calls = Array.from({ length: destinationsMax + 10 }, (_, at) =>
+    recordedCall({ agentId: agent.agentId, destination: `d${at}`, atMs: at }),
+  );
+  for (let at = 0; at < calls.length; at += 1_000) await store.recordCalls(calls.slice(at, at + 1_000));
+  await store.close();
+
+  const again = await open(t, dir);
+  const isNew = (destination: string) => {
+    const admission = again.admit({ keyHash: key.hash, nowMs: 1, agentId: undefined, destination });
+    return 'isNewDestination' in admission && admission.isNewDestination;
+  };
+  t.ok(isNew('d0'), 'the oldest is forgotten');
+  t.notOk(isNew(`d${destinationsMax + 9}`), 'the newest is known');
+  const db = inspect(t, join(dir, 'traces.db'));
+  const held = Number(db.prepare('SELECT count(*) AS held FROM destinations').get()?.['held']);
+  t.equal(held, destinationsMax - destinationsMax / 8, 'an eighth made room');
+});
+
+t.test('the audit log is append-only, and shows what was done to it', async (t) => {
+  const cases = [
+    {
+      name: 'an entry altered',
+      sql: "UPDATE audit SET entry = replace(entry, 'admin', 'nobody') WHERE seq = 3",
+      want: { seq: 3, problem: 'altered' },
+    },
+    {
+      name: 'an entry that is no JSON',
+      sql: "UPDATE audit SET entry = 'x', hash = '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881' WHERE seq = 2",
+      want: { seq: 2, problem: 'altered' },
+    },
+    {
+      name: 'an entry removed',
+      sql: 'DELETE FROM audit WHERE seq = 2',
+      want: { seq: 2, problem: 'missing' },
+    },
+    {
+      name: 'the first removed',
+      sql: 'DELETE FROM audit WHERE seq = 1',
+      want: { seq: 1, problem: 'missing' },
+    },
+    {
+      name: 'two changed places',
+      sql: 'UPDATE audit SET seq = -seq WHERE seq IN (2, 3); UPDATE audit SET seq = 5 + seq WHERE seq < 0',
+      want: { seq: 2, problem: 'altered' },
+    },
+    {
+      name: 'one of another tenant put in',
+      sql: "UPDATE audit SET tenant_id = 'other' WHERE seq = 1000",
+      want: { seq: 1000, problem: 'missing' },
+    },
+  ];
+  for (const { name, sql, want } of cases) {
+    const dir = join(t.testdir(), name.replaceAll(' ', '-'));
+    const store = await open(t, dir);
+    await Promise.all(Array.from({ length: 1_001 }, () => store.applyPolicy(policyApply(), auditEvent())));
+    t.match(await store.verifyAudit('acme'), { ok: true, entries: 1_001 });
+
+    const db = inspect(t, join(dir, 'state.db'));
+    t.throws(() => db.exec(sql), { message: 'audit is append-only' });
+    db.exec('DROP TRIGGER audit_keeps_entries; DROP TRIGGER audit_loses_nothing');
+    db.exec(sql);
+    t.match(await store.verifyAudit('acme'), { ok: false, ...want }, name);
+  }
+});
+
+t.test('survives a disk that is full', async (t) => {
+  const dir = t.testdir();
+  const child = startChild(t, 'full-disk.ts', dir, { fileBlocksMax: 2_000 });
+  t.equal(await child.line((it) => it.startsWith('full')), 'full STATE_UNAVAILABLE, memory unchanged');
+  // Moving the WAL into its database makes room: this process has no limit.
+  inspect(t, join(dir, 'state.db')).exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  child.say('go on');
+  t.equal(await child.line((it) => it.startsWith('again')), 'again writable');
+  await child.kill();
+  const store = await open(t, dir);
+  t.match(await store.verifyAudit('acme'), { ok: true });
+});

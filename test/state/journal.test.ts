@@ -1,0 +1,231 @@
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
+import type { RecordedCall } from '../../src/state/store.ts';
+import { startChild } from './child.ts';
+import { recordedCall } from './records.ts';
+
+/** A journal that ships into `shipped` and collects what it reports. It does not ship by itself unless told to. */
+async function open(t: Test, dir: string, options: Partial<JournalOptions> = {}) {
+  const batches: (readonly RecordedCall[])[] = [];
+  const errors: unknown[] = [];
+  const journal: Journal = await openJournal({
+    dir,
+    ship: async (calls) => void batches.push(calls),
+    onError: (error) => errors.push(error),
+    shipIntervalMs: 1_000_000,
+    ...options,
+  });
+  t.teardown(() => journal.close());
+  return { journal, batches, errors, shipped: () => batches.flat() };
+}
+
+const manyCalls = (count: number) => Array.from({ length: count }, () => recordedCall());
+const appendAll = (journal: Journal, calls: readonly RecordedCall[]) =>
+  Promise.all(calls.map((call) => journal.append(call)));
+const files = (dir: string) => readdirSync(dir).sort();
+const linesIn = (dir: string) =>
+  files(dir).reduce((sum, name) => sum + readFileSync(join(dir, name), 'utf8').split('\n').length - 1, 0);
+
+t.test('a call is in the file once append resolves', async (t) => {
+  const dir = join(t.testdir(), 'journal');
+  const { journal, shipped } = await open(t, dir);
+  const calls = manyCalls(3);
+  const promises = calls.map((call) => journal.append(call));
+  t.equal(new Set(promises).size, 1, 'calls of one turn share a promise');
+  t.same(files(dir), [], 'and nothing is written before the turn ends');
+  await Promise.all(promises);
+  const [name = ''] = files(dir);
+  t.match(readFileSync(join(dir, name), 'utf8'), calls[2]?.traceId);
+  t.equal(statSync(join(dir, name)).mode & 0o777, 0o600);
+  t.equal(statSync(dir).mode & 0o777, 0o700);
+  t.same(shipped(), [], 'not shipped yet');
+});
+
+t.test('ships in order and in batches, whatever the calls hold', async (t) => {
+  const dir = t.testdir();
+  const { journal, batches, shipped } = await open(t, dir, { shipBatchMax: 40, segmentBytesMax: 10_000 });
+  const calls = [
+    recordedCall({ destination: 'tab\there\nand newline "quoted" ✓', tenantId: 'a\tb', decision: 'DENY' }),
+    recordedCall({ line: JSON.stringify({ long: 'é'.repeat(400_000) }) }),
+    ...manyCalls(300),
+  ];
+  for (let at = 0; at < calls.length; at += 25) await appendAll(journal, calls.slice(at, at + 25));
+  await journal.flush();
+  t.same(shipped(), calls);
+  t.ok(batches.every((it) => it.length <= 40));
+  t.equal(files(dir).length, 1, 'what is shipped is deleted, but for the file that is written to');
+  await journal.close();
+  t.same(files(dir), []);
+});
+
+t.test('ships by itself, after a while or a full batch', async (t) => {
+  for (const options of [{ shipIntervalMs: 1 }, { shipBatchMax: 10 }]) {
+    const arrived = Promise.withResolvers<void>();
+    const ship = async () => arrived.resolve();
+    const { journal } = await open(t, join(t.testdir(), String(options.shipBatchMax)), { ...options, ship });
+    await appendAll(journal, manyCalls(10));
+    await arrived.promise;
+    t.pass(JSON.stringify(options));
+  }
+});
+
+t.test('flush takes what is appended while another flush is under way', async (t) => {
+  const { journal, shipped } = await open(t, t.testdir());
+  const calls = manyCalls(20);
+  const flushes = calls.map((call) => {
+    const written = journal.append(call);
+    return Promise.all([written, journal.flush()]);
+  });
+  await Promise.all(flushes);
+  t.same(shipped(), calls, 'each once');
+});
+
+t.test('ships what an earlier process left behind', async (t) => {
+  const dir = t.testdir();
+  const calls = manyCalls(30);
+  const before = await open(t, dir, {
+    segmentBytesMax: 2_000,
+    ship: () => Promise.reject(new Error('the state is away')),
+  });
+  await appendAll(before.journal, calls.slice(0, 10));
+  await appendAll(before.journal, calls.slice(10));
+  await before.journal.close();
+  t.match(before.errors, [{ message: 'the state is away' }]);
+  t.equal(linesIn(dir), 30);
+
+  const arrived = Promise.withResolvers<void>();
+  const shipped: RecordedCall[] = [];
+  const ship = async (batch: readonly RecordedCall[]) => {
+    shipped.push(...batch);
+    if (shipped.length === 31) arrived.resolve();
+  };
+  const { journal, errors } = await open(t, dir, { ship, shipIntervalMs: 1 });
+  const late = recordedCall();
+  await journal.append(late);
+  await arrived.promise;
+  t.same(shipped, [...calls, late], 'older ones first');
+  t.same(errors, []);
+});
+
+t.test('drops a torn end, and reports lines that are not whole', async (t) => {
+  const calls = manyCalls(3);
+  const cases = [
+    { name: 'a torn line', spoil: (file: string) => appendFileSync(file, '["0192'), lost: 0 },
+    { name: 'noise', spoil: (file: string) => appendFileSync(file, 'noise\n["x"]\t{\n\0\0\n'), lost: 3 },
+    { name: 'noise that is torn', spoil: (file: string) => appendFileSync(file, 'noise\n{'), lost: 1 },
+    { name: 'a file of others', spoil: (file: string) => writeFileSync(`${file}.bak`, 'x\n'), lost: 0 },
+  ];
+  for (const { name, spoil, lost } of cases) {
+    const dir = join(t.testdir(), name.replaceAll(' ', '-'));
+    const before = await open(t, dir, { ship: () => Promise.reject(new Error('away')) });
+    await appendAll(before.journal, calls);
+    await before.journal.close();
+    spoil(join(dir, files(dir)[0] ?? ''));
+
+    const { journal, shipped, errors } = await open(t, dir);
+    await journal.flush();
+    t.same(shipped(), calls, `${name}: all whole calls arrive`);
+    t.equal(errors.length, lost > 0 ? 1 : 0);
+    if (lost > 0) t.match(errors[0], { message: new RegExp(`^${lost} lines`) });
+  }
+});
+
+t.test('tries again while the store takes nothing, and forgets nothing', async (t) => {
+  const shipped: RecordedCall[] = [];
+  const done = Promise.withResolvers<void>();
+  let attempts = 0;
+  const ship = async (calls: readonly RecordedCall[]) => {
+    attempts += 1;
+    if (attempts <= 4) throw new Error(`attempt ${attempts}`);
+    shipped.push(...calls);
+    if (shipped.length === 20) done.resolve();
+  };
+  const { journal, errors } = await open(t, t.testdir(), { ship, shipIntervalMs: 1 });
+  const calls = manyCalls(20);
+  await appendAll(journal, calls);
+  await done.promise;
+  t.same(shipped, calls);
+  t.equal(errors.length, 4, 'each failure is reported');
+});
+
+t.test('refuses calls beyond the bound of its disk, until some are shipped', async (t) => {
+  const dir = t.testdir();
+  let isAway = true;
+  const { journal } = await open(t, dir, {
+    bytesMax: 5_000,
+    segmentBytesMax: 1_000,
+    ship: async () => {
+      if (isAway) throw new Error('away');
+    },
+  });
+  let refused: unknown;
+  let accepted = 0;
+  while (!refused && accepted < 1_000) {
+    await journal.append(recordedCall()).then(
+      () => {
+        accepted += 1;
+      },
+      (error) => {
+        refused = error;
+      },
+    );
+  }
+  t.match(refused, { code: 'STATE_UNAVAILABLE', message: /5000 bytes/ });
+  const held = () => files(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
+  t.ok(held() <= 5_000);
+  await t.rejects(journal.append(recordedCall()), { code: 'STATE_UNAVAILABLE' });
+  await t.rejects(journal.flush(), { message: 'away' });
+  isAway = false;
+  await journal.flush();
+  await journal.append(recordedCall());
+  t.ok(held() < 2_000, 'what was shipped is gone, but for the file that is written to');
+});
+
+t.test('a line that cannot be written is refused alone', async (t) => {
+  const dir = t.testdir();
+  const { journal, shipped } = await open(t, dir);
+  const good = recordedCall();
+  const results = await Promise.allSettled([
+    journal.append(good),
+    journal.append(recordedCall({ line: '{"two":\n"lines"}' })),
+  ]);
+  t.match(results, [{ status: 'fulfilled' }, { status: 'rejected', reason: { code: 'INTERNAL' } }]);
+  await journal.flush();
+  t.same(shipped(), [good]);
+  await journal.close();
+  await t.rejects(journal.append(good), { code: 'SHUTTING_DOWN' });
+  rmSync(dir, { recursive: true });
+});
+
+t.test('a turn that brings many megabytes is written in several goes', async (t) => {
+  const { journal, shipped } = await open(t, t.testdir());
+  const line = JSON.stringify({ text: 'x'.repeat(500_000) });
+  const calls = Array.from({ length: 20 }, () => recordedCall({ line }));
+  const promises = calls.map((call) => journal.append(call));
+  t.ok(new Set(promises).size > 1);
+  await Promise.all(promises);
+  await journal.flush();
+  t.same(
+    shipped().map((it) => it.traceId),
+    calls.map((it) => it.traceId),
+  );
+});
+
+t.test('survives a disk that is full', async (t) => {
+  const dir = t.testdir();
+  const child = startChild(t, 'full-journal.ts', dir, { fileBlocksMax: 100 });
+  t.match(await child.line((it) => it.startsWith('refused ')), /^refused STATE_UNAVAILABLE/);
+  t.match(await child.line((it) => it.startsWith('short ')), 'short accepted');
+  await child.kill();
+  const { journal, shipped, errors } = await open(t, dir);
+  await journal.flush();
+  const accepted = child.lines().flatMap((it) => (it.startsWith('accepted ') ? it.slice(9) : []));
+  t.same(
+    shipped().map((it) => it.traceId),
+    accepted,
+    'what was accepted is there, what was refused is not',
+  );
+  t.same(errors, []);
+});

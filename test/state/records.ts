@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { newId, newTraceId } from '../../src/ids.ts';
+import type {
+  AgentRecord,
+  ApprovalRecord,
+  AuditEvent,
+  KeyRecord,
+  PolicyApply,
+  RecordedCall,
+} from '../../src/state/store.ts';
+
+/** Records as the gateway would make them, each with its own ids. */
+
+export const agentRecord = (fields: Partial<AgentRecord> = {}): AgentRecord => ({
+  agentId: newId(),
+  tenantId: 'acme',
+  envName: 'prod',
+  name: 'crawler',
+  runtimeType: null,
+  status: 'active',
+  createdAtMs: 1_000,
+  ...fields,
+});
+
+export const keyRecord = (fields: Partial<KeyRecord> & { agentId: string }): KeyRecord => ({
+  keyId: newId(),
+  hash: randomBytes(32).toString('hex'),
+  prefix: 'iv_live_0abc',
+  type: 'live',
+  tenantId: 'acme',
+  envName: 'prod',
+  envNames: [],
+  name: 'ci',
+  description: null,
+  permissions: ['scan'],
+  ipAllowlist: null,
+  createdAtMs: 1_000,
+  expiresAtMs: null,
+  revokedAtMs: null,
+  perMinute: null,
+  requireNonce: false,
+  ...fields,
+});
+
+export const auditEvent = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
+  tenantId: 'acme',
+  atMs: 2_000,
+  kind: 'key.created',
+  operator: 'admin',
+  subject: 'key',
+  details: { b: [1, { z: null, a: 'x' }], a: 'line\nbreak \ud800 \0', 10: 1, 9: 2 },
+  ...fields,
+});
+
+export const policyApply = (fields: Partial<PolicyApply> = {}): PolicyApply => ({
+  tenantId: 'acme',
+  policyId: newId(),
+  name: 'baseline',
+  envName: null,
+  description: '',
+  rules: [{ id: 'r1', action: 'DENY' }],
+  mode: 'enforce',
+  nowMs: 1_000,
+  createdBy: 'admin',
+  ...fields,
+});
+
+export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRecord => ({
+  approvalId: newId(),
+  status: 'pending',
+  callHash: randomBytes(32).toString('hex'),
+  traceId: newTraceId(1_000),
+  tenantId: 'acme',
+  envName: 'prod',
+  agentId: newId(),
+  agentName: 'crawler',
+  keyId: newId(),
+  toolName: 'github',
+  operation: 'create_issue',
+  method: 'POST',
+  url: 'https://api.example.com/issues',
+  bodyPreview: '',
+  reasonCodes: ['RISK_HIGH'],
+  riskScore: 0.6,
+  riskBand: 'HIGH',
+  policyId: null,
+  ruleId: null,
+  createdAtMs: 1_000,
+  expiresAtMs: 2_000,
+  decidedAtMs: null,
+  decidedBy: null,
+  note: null,
+  ...fields,
+});
+
+export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall => {
+  const traceId = fields.traceId ?? newTraceId(1_000);
+  return {
+    traceId,
+    tenantId: 'acme',
+    agentId: newId(),
+    atMs: 1_000,
+    decision: 'ALLOW',
+    destination: 'api.example.com',
+    line: JSON.stringify({ trace_id: traceId, text: 'naïve ✓\n\t' }),
+    ...fields,
+  };
+};

@@ -1,0 +1,35 @@
+import { Call, type CallFields, type Finding } from '../../src/call.ts';
+import { parseTarget } from '../../src/target.ts';
+
+/** A call as an entrance makes it, with what a test does not care about filled in. */
+export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: string } = {}): Call {
+  const { url = 'https://api.test.example/x', ...rest } = fields;
+  return new Call({
+    traceId: '01a1fd97-94c2-70dc-9d70-f38e0ce60b0f',
+    entrance: 'scan',
+    receivedAtMs: 0,
+    clientAddress: '127.0.0.1',
+    key: { prefix: 'iv_live_abcd', hash: '00' },
+    method: 'POST',
+    target: parseTarget(url),
+    headers: [],
+    body: Buffer.alloc(0),
+    contentType: '',
+    contentEncoding: '',
+    claimed: {},
+    ...rest,
+  });
+}
+
+export const findingOf = (fields: Partial<Finding> = {}): Finding => ({
+  class: 'SECRETS',
+  kind: 'some-token',
+  confidence: 'high',
+  location: 'body:$.a',
+  part: 'body',
+  start: 0,
+  end: 1,
+  atHome: false,
+  vendorHosts: [],
+  ...fields,
+});

@@ -1,0 +1,35 @@
+import { accessSync, appendFileSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Debian's package of a program, where it has another name than the program. */
+const packages: Readonly<Record<string, string>> = {
+  certutil: 'libnss3-tools',
+  'redis-cli': 'redis-tools',
+  'systemd-analyze': 'systemd',
+};
+
+/**
+ * The path of an external program that a test needs. Where the machine lacks it this is undefined, and the
+ * test returns: it passes, but not in silence. The line goes to standard error and to the file that
+ * `POSTERN_TEST_LEFT_OUT` names; CI fails when that file is not empty.
+ */
+export function needProgram(t: { readonly fullname: string }, name: string): string | undefined {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const path = join(folder, name);
+    if (folder !== '' && isExecutable(path)) return path;
+  }
+  const line = `left out: ${t.fullname} needs ${name} (Debian: ${packages[name] ?? name})\n`;
+  process.stderr.write(line);
+  const file = process.env['POSTERN_TEST_LEFT_OUT'];
+  if (file) appendFileSync(file, line);
+  return undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,38 @@
+// Runs tap, then prints a plain closing line: 'N passed, N failed, N skipped'. Tests that need a program which this machine lacks
+// name it in a file; they are listed here, so that nobody takes a partial run for a whole one.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+// tap compiles its plugin list into node_modules; after `npm ci` that is the default list, with ts-node in it, which cannot work beside
+// TypeScript 7. One `tap build` puts the plugin list of .taprc in force.
+const built = new URL('../../node_modules/@tapjs/test/test-built/dist/esm/index.js', import.meta.url);
+if (readFileSync(built, 'utf8').includes('@tapjs/typescript')) {
+  const { status } = spawnSync('tap', ['build'], { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
+const leftOutFile = process.env['POSTERN_TEST_LEFT_OUT'] ?? join(folder, 'left-out');
+const child = spawn('tap', process.argv.slice(2), {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, POSTERN_TEST_LEFT_OUT: leftOutFile },
+});
+const exited = once(child, 'exit');
+let totals = '';
+for await (const line of createInterface({ input: child.stdout })) {
+  if (line.startsWith('# { total:')) totals = line;
+  console.log(line);
+}
+const [code] = await exited;
+const count = (name: string): number => Number(new RegExp(`\\b${name}: (\\d+)`).exec(totals)?.[1] ?? 0);
+const pass = count('pass');
+const fail = count('fail');
+if (existsSync(leftOutFile)) console.log(`\nThese tests did not run:\n${readFileSync(leftOutFile, 'utf8')}`);
+rmSync(folder, { recursive: true, force: true });
+console.log(`${pass} passed, ${fail} failed, ${count('skip') + count('todo')} skipped`);
+// No test ran, or a crash without a count, is a failure.
+process.exitCode = code !== 0 ? (code ?? 1) : fail > 0 || pass === 0 ? 1 : 0;

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { type IssuedCertificate, testAuthority } from './certificates.ts';
+
+/*
+ * Upstreams for tests: real servers on loopback, with a certificate of an authority that is made for the process. They record
+ * what arrives and answer as they are told.
+ */
+
+/** What tests of tap offer and this needs. */
+interface Test {
+  teardown(close: () => void | Promise<void>): void;
+}
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+  /** Of its connection, counted from 1: equal numbers mean a kept connection. */
+  readonly connection: number;
+}
+
+/** Called when the body is there. */
+export type UpstreamHandler = (
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  body: Buffer,
+) => void | Promise<void>;
+
+export interface UpstreamServerOptions {
+  /** Plain HTTP where false. */
+  readonly tls?: boolean;
+  /** Instead of a good one for `localhost`, `*.test.example`, `127.0.0.1` and `::1`. */
+  readonly certificate?: IssuedCertificate;
+  /** Default 127.0.0.1. */
+  readonly address?: string;
+}
+
+export interface TestServer {
+  readonly port: number;
+  /** `https://localhost:PORT` */
+  readonly origin: string;
+  /** The authority that the certificate leads to. */
+  readonly caPem: string;
+  /** The same as a file, removed at teardown. */
+  readonly caFile: string;
+  /** Accepted so far. */
+  connections(): number;
+  /** Cuts all connections and stops listening. Also done at teardown. */
+  close(): Promise<void>;
+}
+
+export interface TestUpstream extends TestServer {
+  /** In the order in which they were read to their end. */
+  readonly requests: readonly RecordedRequest[];
+}
+
+const answerOk: UpstreamHandler = (_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  response.end('{"ok":true}');
+};
+
+/** Starts an HTTP upstream; TLS unless told otherwise. It ends with the test. */
+export async function startUpstream(
+  t: Test,
+  handler: UpstreamHandler = answerOk,
+  options: UpstreamServerOptions = {},
+): Promise<TestUpstream> {
+  const requests: RecordedRequest[] = [];
+  const numbers = new WeakMap<net.Socket, number>();
+  const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
+    const body = Buffer.concat(await request.toArray());
+    const { method = '', url = '', headers, rawHeaders } = request;
+    const connection = numbers.get(request.socket) ?? 0;
+    requests.push({ method, url, headers, rawHeaders, body, connection });
+    await handler(request, response, body);
+  };
+  const onRequest: http.RequestListener = (request, response) => {
+    // A handler that fails, or a client that leaves in the middle of its body: the connection says so.
+    listener(request, response).catch(() => response.destroy());
+  };
+  const isTls = options.tls ?? true;
+  const server = isTls
+    ? https.createServer(credentials(options.certificate), onRequest)
+    : http.createServer(onRequest);
+  let connections = 0;
+  server.on(isTls ? 'secureConnection' : 'connection', (socket: net.Socket) =>
+    numbers.set(socket, ++connections),
+  );
+  return { requests, ...(await start(t, server, isTls, options.address)) };
+}
+
+/** Starts an upstream that speaks bytes: for answers that no HTTP library would write. */
+export async function startRawUpstream(
+  t: Test,
+  onConnection: (socket: net.Socket, number: number) => void,
+  options: UpstreamServerOptions = {},
+): Promise<TestServer> {
+  let connections = 0;
+  const listener = (socket: net.Socket) => {
+    socket.on('error', () => socket.destroy());
+    onConnection(socket, ++connections);
+  };
+  const isTls = options.tls ?? true;
+  const server = isTls
+    ? tls.createServer(credentials(options.certificate), listener)
+    : net.createServer(listener);
+  return await start(t, server, isTls, options.address);
+}
+
+function credentials(certificate: IssuedCertificate = testAuthority().issue()) {
+  return { cert: certificate.certPem, key: certificate.keyPem };
+}
+
+async function start(
+  t: Test,
+  server: net.Server,
+  isTls: boolean,
+  address = '127.0.0.1',
+): Promise<TestServer> {
+  const sockets = new Set<net.Socket>();
+  let accepted = 0;
+  server.on('connection', (socket: net.Socket) => {
+    accepted++;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // What a client does to a handshake is for the test to see at the client.
+  server.on('tlsClientError', () => {});
+  const folder = mkdtempSync(join(tmpdir(), 'postern-upstream-'));
+  const close = async () => {
+    rmSync(folder, { recursive: true, force: true });
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  t.teardown(close);
+  const caPem = testAuthority().certPem;
+  const caFile = join(folder, 'ca.pem');
+  writeFileSync(caFile, caPem);
+  server.listen(0, address);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const origin = `${isTls ? 'https' : 'http'}://localhost:${port}`;
+  return { port, origin, caPem, caFile, connections: () => accepted, close };
+}

@@ -1,0 +1,574 @@
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import t from 'tap';
+import { redact } from '../../src/text/redact.ts';
+import { decodeViews, type View } from '../../src/text/views.ts';
+import { dress, encoders, randomSource, secretFrom } from './dress.ts';
+
+const bounds = { maxDecodedBytes: 1 << 20, depthMax: 3, isOver: () => false };
+
+/** The spans of the source that stand for `text` in any view. */
+function findIn(views: readonly View[], text: string): { start: number; end: number; view: View }[] {
+  return views.flatMap((view) => {
+    const at = view.bytes.indexOf(text);
+    return at < 0 ? [] : [{ ...view.toSource(at, at + Buffer.byteLength(text)), view }];
+  });
+}
+
+const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
+const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
+
+/** With all optional fields of the header (RFC 1952, 2.3), and bytes behind the end, so that only a lenient reader takes it. */
+const oddGzip = Buffer.concat([
+  Buffer.from([0x1f, 0x8b, 8, 0x1e, 0, 0, 0, 0, 0, 3, 2, 0, 9, 9]),
+  Buffer.from('name\0comment\0cc'),
+  deflateRawSync('my secret is out'),
+  Buffer.from('no checksum, but more text'),
+]);
+
+interface Case {
+  readonly name: string;
+  readonly source: string | Buffer;
+  readonly finds: string;
+  /** What is cut of the source. */
+  readonly cut: string | Buffer;
+  readonly encodings: readonly string[];
+  readonly isForm?: boolean;
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'percent, whole',
+    source: 'q=%73%65cret!',
+    finds: 'secret',
+    cut: '%73%65cret',
+    encodings: ['percent'],
+  },
+  {
+    name: 'percent, at the edges only',
+    source: 'a%73ecre%74b',
+    finds: 'secret',
+    cut: '%73ecre%74',
+    encodings: ['percent'],
+  },
+  {
+    name: 'percent, twice',
+    source: 'x%2573ecret',
+    finds: 'secret',
+    cut: '%2573ecret',
+    encodings: ['percent', 'percent'],
+  },
+  {
+    name: 'percent of old scripts',
+    source: '%u0073ecret',
+    finds: 'secret',
+    cut: '%u0073ecret',
+    encodings: ['percent'],
+  },
+  {
+    name: 'percent of UTF-8',
+    source: 'M%C3%BCller',
+    finds: 'Müller',
+    cut: 'M%C3%BCller',
+    encodings: ['percent'],
+  },
+  {
+    name: 'a form with a plus',
+    source: 'a=top+secret',
+    finds: 'top secret',
+    cut: 'top+secret',
+    encodings: ['form'],
+    isForm: true,
+  },
+  {
+    name: 'JSON unicode escapes',
+    source: '"\\u0073ecret"',
+    finds: 'secret',
+    cut: '\\u0073ecret',
+    encodings: ['json'],
+  },
+  {
+    name: 'a surrogate pair',
+    source: '"a\\ud83d\\ude00b"',
+    finds: 'a😀b',
+    cut: 'a\\ud83d\\ude00b',
+    encodings: ['json'],
+  },
+  {
+    name: 'an escape that splits',
+    source: '"se\\/cret\\n"',
+    finds: 'se/cret',
+    cut: 'se\\/cret',
+    encodings: ['json'],
+  },
+  {
+    name: 'JSON in JSON',
+    source: '{"b":"{\\"k\\":\\"s\\\\u0065cret\\"}"}',
+    finds: 'secret',
+    cut: 's\\\\u0065cret',
+    encodings: ['json', 'json'],
+  },
+  {
+    name: 'hex escapes',
+    source: '\\x73\\x65cret',
+    finds: 'secret',
+    cut: '\\x73\\x65cret',
+    encodings: ['json'],
+  },
+  { name: 'octal escapes', source: '\\163ecret', finds: 'secret', cut: '\\163ecret', encodings: ['json'] },
+  {
+    name: 'braced escapes',
+    source: '\\u{73}ecret\\u{1F600}',
+    finds: 'secret😀',
+    cut: '\\u{73}ecret\\u{1F600}',
+    encodings: ['json'],
+  },
+  {
+    name: 'long escapes',
+    source: '\\U00000073ecret',
+    finds: 'secret',
+    cut: '\\U00000073ecret',
+    encodings: ['json'],
+  },
+  {
+    name: 'entities by number',
+    source: '&#115;&#x65;cret&#0000116;',
+    finds: 'secrett',
+    cut: '&#115;&#x65;cret&#0000116;',
+    encodings: ['html'],
+  },
+  {
+    name: 'entities without semicolon',
+    source: '&#115ecret',
+    finds: 'secret',
+    cut: '&#115ecret',
+    encodings: ['html'],
+  },
+  {
+    name: 'entities by name',
+    source: 'user&commat;host&period;org',
+    finds: 'user@host.org',
+    cut: 'user&commat;host&period;org',
+    encodings: ['html'],
+  },
+  {
+    name: 'zero-width characters',
+    source: 'se\u200bcr\u2060e\ufefft',
+    finds: 'secret',
+    cut: 'se\u200bcr\u2060e\ufefft',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'soft hyphens, marks and selectors',
+    source: 's\u00ade\u0336c\ufe0fret',
+    finds: 'secret',
+    cut: 's\u00ade\u0336c\ufe0fret',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'direction marks',
+    source: 'se\u202ac\u2066r\u200eet\u202c',
+    finds: 'secret',
+    cut: 'se\u202ac\u2066r\u200eet',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'an override inside a word',
+    source: 'sec\u202eret',
+    finds: 'secret',
+    cut: 'sec\u202eret',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'tag characters',
+    source: `x ${tags('secret')}`,
+    finds: 'secret',
+    cut: tags('secret'),
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'UTF-16',
+    source: utf16('my secret'),
+    finds: 'secret',
+    cut: utf16('secret').subarray(0, 11),
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'full-width characters',
+    source: 'ｓecreｔ',
+    finds: 'secret',
+    cut: 'ｓecreｔ',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'mathematical letters',
+    source: '𝐬𝖾𝚌ret',
+    finds: 'secret',
+    cut: '𝐬𝖾𝚌ret',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'homoglyphs in a word',
+    source: 'sесret',
+    finds: 'secret',
+    cut: 'sесret',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'odd spaces and dashes between digits',
+    source: '078\u201305\u00a01120',
+    finds: '078-05 1120',
+    cut: '078\u201305\u00a01120',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'text behind an override',
+    source: 'x "\u202eterces"',
+    finds: 'secret',
+    cut: 'terces',
+    encodings: ['bidi'],
+  },
+  {
+    name: 'base64',
+    source: `x ${base64('my secret is out')} y`,
+    finds: 'secret',
+    cut: base64('my secret is out'),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 without padding',
+    source: base64('my secret is out').replace(/=+$/, ''),
+    finds: 'secret is out',
+    cut: base64('my secret is out').replace(/=+$/, ''),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64url',
+    source: Buffer.from('?>?>?> secret ~~~').toString('base64url'),
+    finds: 'secret',
+    cut: Buffer.from('?>?>?> secret ~~~').toString('base64url'),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 in a path',
+    source: `x.io/f/${base64('a secret is out!!')}`,
+    finds: 'secret',
+    cut: `io/f/${base64('a secret is out!!')}`,
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 in lines',
+    source: `"${base64('my secret is out '.repeat(9)).replace(/.{76}/g, '$&\r\n')}"`,
+    finds: 'out my secret is out my secret is out my secret is out',
+    cut: base64('my secret is out '.repeat(9)).replace(/.{76}/g, '$&\r\n'),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 in lines in JSON',
+    source: `{"k":"${base64('my secret is out '.repeat(9)).replace(/.{64}/g, '$&\\n')}"}`,
+    finds: 'secret is out my secret is out my secret is out my',
+    cut: base64('my secret is out '.repeat(9)).replace(/.{64}/g, '$&\\n'),
+    encodings: ['json', 'base64'],
+  },
+  {
+    name: 'base64 of binary with text in it',
+    source: base64(
+      Buffer.concat([Buffer.alloc(60, 0x90), Buffer.from('the secret'), Buffer.alloc(60, 0xee)]),
+    ),
+    finds: 'the secret',
+    cut: base64(Buffer.concat([Buffer.alloc(60, 0x90), Buffer.from('the secret'), Buffer.alloc(60, 0xee)])),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 of UTF-16',
+    source: base64(utf16('a secret ünder')),
+    finds: 'a secret ünder',
+    cut: base64(utf16('a secret ünder')),
+    encodings: ['base64'],
+  },
+  {
+    name: 'base64 of gzip',
+    source: base64(gzipSync('my secret is out')),
+    finds: 'secret',
+    cut: base64(gzipSync('my secret is out')),
+    encodings: ['base64', 'gzip'],
+  },
+  {
+    name: 'base64 of zlib',
+    source: base64(deflateSync('my secret is out')),
+    finds: 'secret',
+    cut: base64(deflateSync('my secret is out')),
+    encodings: ['base64', 'deflate'],
+  },
+  {
+    name: 'base64 of gzip of gzip',
+    source: base64(gzipSync(gzipSync('my secret is out'))),
+    finds: 'secret',
+    cut: base64(gzipSync(gzipSync('my secret is out'))),
+    encodings: ['base64', 'gzip'],
+  },
+  {
+    name: 'gzip cut short',
+    source: base64(gzipSync('my secret is out').subarray(0, -8)),
+    finds: 'secret',
+    cut: base64(gzipSync('my secret is out').subarray(0, -8)),
+    encodings: ['base64', 'gzip'],
+  },
+  {
+    name: 'gzip with more behind it',
+    source: base64(Buffer.concat([gzipSync('my secret is out'), Buffer.from('and more')])),
+    finds: 'secret',
+    cut: base64(Buffer.concat([gzipSync('my secret is out'), Buffer.from('and more')])),
+    encodings: ['base64', 'gzip'],
+  },
+  {
+    name: 'gzip with an odd header',
+    source: base64(oddGzip),
+    finds: 'my secret is out',
+    cut: base64(oddGzip),
+    encodings: ['base64', 'gzip'],
+  },
+  {
+    name: 'base64 of UTF-16 with a mark',
+    source: base64(Buffer.concat([Buffer.from([0xfe, 0xff]), utf16('a secret ünder').swap16()])),
+    finds: 'a secret ünder',
+    cut: base64(Buffer.concat([Buffer.from([0xfe, 0xff]), utf16('a secret ünder').swap16()])),
+    encodings: ['base64'],
+  },
+  {
+    name: 'gzip that nobody declared',
+    source: gzipSync('my secret is out'),
+    finds: 'secret',
+    cut: gzipSync('my secret is out'),
+    encodings: ['compressed', 'gzip'],
+  },
+  {
+    name: 'hex',
+    source: `0x${Buffer.from('my secret').toString('hex')}0a0d!`,
+    finds: 'secret',
+    cut: `${Buffer.from('my secret').toString('hex')}0a0d`,
+    encodings: ['hex'],
+  },
+  {
+    name: 'hex in capitals with an odd digit',
+    source: `f${Buffer.from('my secret!').toString('hex').toUpperCase()}`,
+    finds: 'secret',
+    cut: `f${Buffer.from('my secret!').toString('hex').toUpperCase()}`,
+    encodings: ['hex'],
+  },
+  {
+    name: 'hex with spaces',
+    source: 'x 6d 79 20 73 65 63 72 65 74 20 69 73 20 6f 75 74.',
+    finds: 'secret',
+    cut: '6d 79 20 73 65 63 72 65 74 20 69 73 20 6f 75 74',
+    encodings: ['char-codes'],
+  },
+  {
+    name: 'hex as a byte array',
+    source: '{0x6d, 0x79, 0x20, 0x73, 0x65, 0x63, 0x72, 0x65, 0x74, 0x20, 0x69, 0x73}',
+    finds: 'secret',
+    cut: '0x6d, 0x79, 0x20, 0x73, 0x65, 0x63, 0x72, 0x65, 0x74, 0x20, 0x69, 0x73',
+    encodings: ['char-codes'],
+  },
+  {
+    name: 'character codes',
+    source: '{"b":[109,121,32,115,101,99,114,101,116,32,105,115]}',
+    finds: 'secret',
+    cut: '109,121,32,115,101,99,114,101,116,32,105,115',
+    encodings: ['char-codes'],
+  },
+  {
+    name: 'base32',
+    source: 'https://nv4sa43fmnzgk5banfzsa33voq.dns.example',
+    finds: 'secret',
+    cut: 'nv4sa43fmnzgk5banfzsa33voq.dns.example',
+    encodings: ['base32'],
+  },
+  {
+    name: 'spaced letters',
+    source: 'Note (m y   s e c r e t   i s   o u t) see',
+    finds: 'my secret is out',
+    cut: 'm y   s e c r e t   i s   o u t',
+    encodings: ['spaced'],
+  },
+  {
+    name: 'a token cut into lines',
+    source: '"mysecr\netisou\ntandgo\nnow"',
+    finds: 'mysecretisoutandgonow',
+    cut: 'mysecr\netisou\ntandgo\nnow',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'three encodings',
+    source: encodeURIComponent(JSON.stringify(base64('my secret is out\n'))),
+    finds: 'secret',
+    cut: encodeURIComponent(base64('my secret is out\n')),
+    encodings: ['percent', 'base64'],
+  },
+];
+
+function tags(text: string): string {
+  return Array.from(text, (character) => String.fromCodePoint(0xe_0000 + character.charCodeAt(0))).join('');
+}
+
+t.test('what is encoded is read, and cut with its encoding', async (t) => {
+  for (const { name, source, finds, cut, encodings, isForm = false } of cases) {
+    const bytes = Buffer.from(source);
+    const { views, unreadable } = decodeViews(bytes, { ...bounds, isForm });
+    const found = findIn(views, finds).find(({ view }) => view.encodings.join() === encodings.join());
+    t.equal(unreadable, undefined, `${name}: readable`);
+    t.ok(found, `${name}: found, in ${views.map((view) => view.encodings.join('.')).join(' ')}`);
+    t.same(
+      found && bytes.subarray(found.start, found.end).toString('latin1'),
+      Buffer.from(cut).toString('latin1'),
+      name,
+    );
+  }
+});
+
+const plain = [
+  {
+    name: 'prose',
+    source: 'The importer does not clean up, 100% of the time; see R&D & "C:" notes. '.repeat(40),
+  },
+  { name: 'an unfinished percent escape', source: '100% %4 %zz %u12 %ud800' },
+  {
+    name: 'an unfinished JSON escape',
+    source: '\\u12 \\ud800 \\ud800\\udx \\xg1 \\u{110000} \\u{} \\9 \\400 \\UFFFFFFFF \\',
+  },
+  { name: 'a broken entity', source: '&; &#; &#x; &amp &nosuch; &#xd800; &#0; &#1114112; &' },
+  {
+    name: 'identifiers',
+    source: '3f2c9a52-7d0b-4c11-9a6e-0c4f1ad0b3a7 a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
+  },
+  {
+    name: 'embeddings and other numbers',
+    source: JSON.stringify(Array.from({ length: 60 }, (_, index) => index * 97)),
+  },
+  { name: 'words of one script', source: 'Привет, это обычный текст. Καλημέρα κόσμε. 日本語 مرحبا' },
+  { name: 'indented lines', source: `a\n${' '.repeat(200)}b\n\n\n\nline\nthree\nc` },
+  { name: 'nothing', source: '' },
+];
+
+t.test('what is not encoded has one view', async (t) => {
+  for (const { name, source } of plain) {
+    const { views, unreadable } = decodeViews(Buffer.from(source), bounds);
+    t.same(
+      views.map((view) => view.encodings),
+      [[]],
+      name,
+    );
+    t.equal(unreadable, undefined, name);
+  }
+});
+
+t.test('the first view is the source itself', async (t) => {
+  const source = Buffer.from('a%41');
+  const { views } = decodeViews(source, bounds);
+  t.equal(views[0]?.bytes, source);
+  t.same(views[0]?.toSource(1, 3), { start: 1, end: 3 });
+});
+
+t.test('broken escapes beside good ones stay as they are', async (t) => {
+  const { views } = decodeViews(Buffer.from('%zz\\u00zz&nosuch;\xc3%41'), bounds);
+  t.equal(views[1]?.bytes.toString(), '%zz\\u00zz&nosuch;\xc3A');
+});
+
+t.test('no trace is left of a secret in any dress, and nothing else is cut', async (t) => {
+  const random = randomSource(20_260_102);
+  for (let round = 0; round < 300; round += 1) {
+    const secret = secretFrom(random);
+    const layers = Array.from(
+      { length: 1 + random(3) },
+      () => encoders[random(encoders.length)] ?? encoders[0],
+    );
+    const names = layers
+      .map((layer) => layer?.name)
+      .reverse()
+      .join(' of ');
+    const [before, after] = ['Please note, my friend: ', ' -- and thanks. Yours!'];
+    const source = Buffer.from(before + dress(secret, layers) + after);
+    const { views } = decodeViews(source, bounds);
+    const cuts = findIn(views, secret).map(({ start, end }) => ({ start, end, label: 'token' }));
+    const redacted = redact(source, cuts).bytes;
+    t.equal(redacted.toString(), `${before}[REDACTED:token]${after}`, `round ${round}: ${names}`);
+    t.same(findIn(decodeViews(redacted, bounds).views, secret), [], `round ${round}: ${names}, read again`);
+  }
+});
+
+t.test('depth is bounded', async (t) => {
+  let source = 'my secret is out';
+  for (let depth = 0; depth < 4; depth += 1) source = base64(source);
+  t.same(findIn(decodeViews(Buffer.from(source), bounds).views, 'secret'), []);
+  t.equal(findIn(decodeViews(Buffer.from(source), { ...bounds, depthMax: 4 }).views, 'secret').length, 1);
+  const { views } = decodeViews(Buffer.from(`%25252541${source}`.repeat(50)), bounds);
+  t.ok(views.length <= 15, 'a view has two children at most');
+});
+
+const bombs = [
+  { name: 'a gzip bomb', source: base64(gzipSync(Buffer.alloc(4 << 20))) },
+  { name: 'a gzip bomb in gzip', source: base64(gzipSync(gzipSync(Buffer.alloc(4 << 20)))) },
+  {
+    name: 'many gzip bombs under the limit',
+    source: `${base64(gzipSync(Buffer.alloc(300_000)))} `.repeat(5),
+  },
+  { name: 'text that decodes to too much', source: `%41${'x'.repeat(600_000)}%2541` },
+];
+
+t.test('more decoded bytes than the limit are unreadable', async (t) => {
+  for (const { name, source } of bombs) {
+    const { views, unreadable } = decodeViews(Buffer.from(source), bounds);
+    t.match(unreadable, /more than the limit of 1048576 bytes/, name);
+    t.equal(views[0]?.bytes.length, source.length, name);
+  }
+});
+
+t.test('what is over its time is unreadable', async (t) => {
+  const sources = [
+    '%41',
+    'a&'.repeat(5000),
+    `${base64(gzipSync('x'))} `.repeat(50),
+    base64('some text that is long enough'),
+  ];
+  for (const source of sources) {
+    const { unreadable } = decodeViews(Buffer.from(source), { ...bounds, isOver: () => true });
+    t.equal(unreadable, 'Reading the content took too long.');
+  }
+});
+
+t.test('hostile texts of 256 KB come to an end with bounded views', async (t) => {
+  const texts = [
+    '%25252541',
+    '&',
+    '&#x000000000041',
+    '\\',
+    '\\u0041',
+    '\\ud83d',
+    '\u202e',
+    '\u202eab',
+    'a\u200b',
+    'а',
+    'aа',
+    '65,66,',
+    'a b c  ',
+  ];
+  texts.push(
+    ' ',
+    '\n',
+    'abcd\n',
+    '41',
+    'A',
+    '\0',
+    'ab/cd-ef_ghi/jkl+mnopqrst ',
+    'H4sIAAAAAAAAA0tMTEoGAMJBJDUDAAAA ',
+    'abcdefghijklmnopqrstuvwxyz234567.',
+  );
+  for (const text of texts) {
+    const source = Buffer.from(text.repeat(Math.ceil(262_144 / text.length)));
+    const { views } = decodeViews(source, { ...bounds, maxDecodedBytes: 8 << 20 });
+    t.ok(views.length <= 15, JSON.stringify(text));
+    for (const view of views) {
+      const { start, end } = view.toSource(0, view.bytes.length);
+      t.ok(start >= 0 && start <= end && end <= source.length, JSON.stringify(text));
+    }
+  }
+});
