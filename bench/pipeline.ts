@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Call } from '../src/call.ts';
+import { Call, noHead } from '../src/call.ts';
 import { loadCatalogue } from '../src/catalogue/catalogue.ts';
 import { validateConfig } from '../src/config/load.ts';
 import { createEngine } from '../src/detectors/engine.ts';
@@ -152,9 +152,12 @@ function callOf(body: Buffer): Call {
     contentType: 'application/json',
     contentEncoding: '',
     claimed: {},
+    lastHead,
   });
 }
 
+/** As on a kept connection. */
+const lastHead = noHead();
 const rounds = 9;
 const callsPerRound = 2000;
 const now = (): number => performance.now() * 1000;

@@ -114,6 +114,8 @@ export class Call {
   readonly contentEncoding: string;
   /** From the proxy user name, a header or the scan request; UUIDs override the key's agent. */
   readonly claimed: Claimed;
+  /** Of the connection that the call came on: the head that was read last. Undefined where calls share no connection. */
+  readonly lastHead: ReadHead | undefined;
 
   identity: Identity | undefined;
   operation: Operation | undefined;
@@ -127,7 +129,7 @@ export class Call {
   parsed: { readonly value: unknown } | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
-  /** URL and headers as one text, which findings in them count their bytes in. */
+  /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
   /** Why the call could not be read to its end; undefined where it could. */
@@ -152,6 +154,7 @@ export class Call {
     this.contentType = from.contentType;
     this.contentEncoding = from.contentEncoding;
     this.claimed = from.claimed;
+    this.lastHead = from.lastHead;
   }
 }
 
@@ -168,7 +171,18 @@ export interface CallFields {
   contentType: string;
   contentEncoding: string;
   claimed: Claimed;
+  lastHead: ReadHead | undefined;
 }
+
+/** A head that was read, what was found in it, and by whom: another reader may know more. */
+export interface ReadHead {
+  text: string;
+  bytes: Buffer;
+  findings: readonly Finding[];
+  reader: unknown;
+}
+
+export const noHead = (): ReadHead => ({ text: '', bytes: noBytes, findings: [], reader: undefined });
 
 /** A key as it may be held in memory: its prefix to name it, its hash to find it. */
 export interface PresentedKey {

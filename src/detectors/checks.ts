@@ -117,22 +117,30 @@ function isJwt(text: string): boolean {
   return typeof header === 'object' && header !== null && 'alg' in header;
 }
 
-/** Base64 of `user:password` (RFC 7617). */
+/** Base64 of `user:password` (RFC 7617), and not of JSON or markup. */
 function isBasicCredential(text: string): boolean {
   const decoded = Buffer.from(text, 'base64').toString('latin1');
-  return /^[\x20-\x39\x3b-\x7e]{1,128}:[\x20-\x7e]{3,256}$/.test(decoded);
+  return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded);
 }
 
 const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
 
-/** A digit before a letter and one behind a letter: random tokens have them, words, names with a number and numbers do not. */
-const isMixed: Check = (text) => /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
+const randomLettersMin = 20;
+
+/**
+ * A digit before a letter and one behind a letter, or letters alone that no word would have in this order: so look random tokens, and
+ * not words, names with a number, and numbers.
+ */
+const isMixed: Check = (text) =>
+  (/[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text)) ||
+  (text.length >= randomLettersMin && /^[A-Za-z]+$/.test(text) && /[bcdfghjklmnpqrstvwxz]{5}/i.test(text));
 
 /** Letters with a digit or an unusual sign among them; `user.password1`, `vault:path/x#key` and prose are not. */
 function isPasswordLike(text: string): boolean {
   const word = text.replace(/[.,:!?]{1,3}$/, '');
-  if (/^[A-Za-z_]{1,64}(?:[./:-][A-Za-z_]{0,64}){1,16}\d{0,4}$/.test(word) || /^[a-z]{1,16}:\S/.test(word)) return false;
+  if (/^[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}$/.test(word) || /^[a-z]{1,16}:\S/.test(word))
+    return false;
   return word.length >= 5 && hasLetter.test(word) && (hasDigit.test(word) || /[!@#$%^*+~?]/.test(word));
 }
 
@@ -142,11 +150,16 @@ function isNanp(text: string): boolean {
   return /^[2-9](?!11)\d\d[2-9](?!11)\d{6}$/.test(national) && !/^\d{3}55501/.test(national);
 }
 
-/** An international number without its `+`: 7 to 15 digits (ITU-T E.164), not all alike. */
-function isE164(text: string): boolean {
+/** A whole phone number: 9 to 15 digits (ITU-T E.164), behind a `+` with a country code that exists, not all alike. */
+function isPhoneNumber(text: string): boolean {
   const digits = digitsOf(text);
-  return digits.length >= 7 && digits.length <= 15 && new Set(digits).size > 2;
+  const hasCountry = !text.startsWith('+') || countryCode.test(digits);
+  return digits.length >= 9 && digits.length <= 15 && new Set(digits).size > 2 && hasCountry;
 }
+
+/** Assigned country codes (ITU-T E.164, annex). */
+const countryCode =
+  /^(?:1|7|2(?:[07]|1[1-368]|[2-4]\d|5[0-8]|6\d|9[01789])|3(?:[0-469]|5\d|7\d|8[0-9])|4(?:[013-9]|2[013])|5(?:[1-8]|0\d|9\d)|6(?:[0-6]|[789]\d)|8(?:[1246]|5[02356]|80|86)|9(?:[0-58]|6[0-8]|7[0-7]|9[2-8]))/;
 
 const fileExtensions = new Set(
   'png jpg jpeg gif svg webp ico css js mjs ts tsx jsx json md html htm txt pdf zip gz tar woff py go rs java rb sh yml yaml map exe dll so'.split(
@@ -165,7 +178,7 @@ export const checks = {
   ssn: isSsn,
   iban: isIban,
   nanp: isNanp,
-  e164: isE164,
+  phone: isPhoneNumber,
   'prefixed-crc': isPrefixedCrcToken,
   'postern-key': isPosternKey,
   jwt: isJwt,

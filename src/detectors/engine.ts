@@ -44,6 +44,8 @@ export interface DetectorEngine {
 
 /** Between two questions to `isOver`. */
 const attemptsPerQuestion = 32;
+/** Anchors that are tried inside of a match that was not accepted. */
+const retriesMax = 8;
 
 /** Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. */
 export function createEngine(detectors: readonly Detector[]): DetectorEngine {
@@ -70,6 +72,12 @@ interface Use {
   readonly exact: Buffer | undefined;
 }
 
+/** For each rule the end of what it has matched, and how many anchors before that end may still be tried. */
+interface Progress {
+  readonly matchedTo: Int32Array;
+  readonly retriesLeft: Int32Array;
+}
+
 interface Plan {
   readonly matcher: Matcher;
   readonly usesOfWord: readonly (readonly Use[])[];
@@ -78,7 +86,7 @@ interface Plan {
   readonly digitRules: readonly Rule[];
   readonly keywordRules: readonly Rule[];
   /** Room for `Search`, of which only one is under way at a time. */
-  readonly matchedTo: Int32Array;
+  readonly progress: Progress;
 }
 
 function planSearch(detectors: readonly Detector[]): Plan {
@@ -101,7 +109,7 @@ function planSearch(detectors: readonly Detector[]): Plan {
     singles: singles.map((word) => ({ byte: word.charCodeAt(0), uses: usesOf.get(word) ?? [] })),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     keywordRules: rules.filter((rule) => rule.detector.keywords.length > 0),
-    matchedTo: new Int32Array(rules.length),
+    progress: { matchedTo: new Int32Array(rules.length), retriesLeft: new Int32Array(rules.length) },
   };
 }
 
@@ -116,8 +124,8 @@ class Search {
   readonly #bytes: Buffer;
   readonly #limits: FindLimits;
   readonly #matches: Match[] = [];
-  /** For each rule the end of its last match, and the window that was not searched yet. Made at the first hit. */
-  #matchedTo: Int32Array | undefined;
+  #progress: Progress | undefined;
+  /** For each rule the window that was not searched yet. */
   #windows: (Region | undefined)[] | undefined;
   #latin1: string | undefined;
   #complete = true;
@@ -164,12 +172,33 @@ class Search {
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
     if (rule.detector.boundary && !mayStartToken(this.#bytes, start)) return;
     if (exact?.compare(this.#bytes, start, start + wordLength)) return;
-    this.#matchedTo ??= this.#plan.matchedTo.fill(0);
-    // An anchor inside of what has matched already says nothing new.
-    if (start < (this.#matchedTo[rule.index] as number) || this.#isStopped()) return;
+    if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
     rule.regex.lastIndex = start;
     const match = rule.regex.exec(this.#text());
-    if (match !== null && this.#accept(rule, match, 0)) this.#matchedTo[rule.index] = start + match[0].length;
+    if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, 0));
+  }
+
+  /**
+   * An anchor inside of what the rule has matched says nothing new. Where that match was not accepted, some anchors inside of it are
+   * still tried, for they may begin what passes; trying all of them would cost the square of its length.
+   */
+  #isInsideMatch({ index }: Rule, start: number): boolean {
+    if (this.#progress === undefined) {
+      this.#progress = this.#plan.progress;
+      this.#progress.matchedTo.fill(0);
+    }
+    const { matchedTo, retriesLeft } = this.#progress;
+    if (start >= (matchedTo[index] as number)) {
+      retriesLeft[index] = retriesMax;
+      return false;
+    }
+    return (retriesLeft[index] as number) <= 0;
+  }
+
+  #noteMatch({ index }: Rule, end: number, isAccepted: boolean): void {
+    const { matchedTo, retriesLeft } = this.#plan.progress;
+    matchedTo[index] = Math.max(end, matchedTo[index] as number);
+    retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
 
   #widenWindow({ rule, wordLength }: Use, start: number): void {

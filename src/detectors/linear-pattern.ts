@@ -71,7 +71,11 @@ function fixedPrefix(node: Node): readonly ByteSet[] {
   if (node.kind !== 'sequence') return [];
   const prefix: ByteSet[] = [];
   for (const item of node.items) {
-    if (item.kind !== 'set') return [...prefix, ...(item.kind === 'repeat' && item.min > 0 ? fixedPrefix(item.item).slice(0, 1) : [])];
+    if (item.kind !== 'set')
+      return [
+        ...prefix,
+        ...(item.kind === 'repeat' && item.min > 0 ? fixedPrefix(item.item).slice(0, 1) : []),
+      ];
     prefix.push(item.has);
   }
   return prefix;

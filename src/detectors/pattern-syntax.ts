@@ -14,7 +14,10 @@ export type Node =
 /** `set[byte]` is 1 where the byte belongs to it. */
 export type ByteSet = Uint8Array;
 
-export class PatternError extends Error {}
+/** A pattern that a detector may not have. */
+export class PatternError extends Error {
+  override name = 'PatternError';
+}
 
 /** Parses a pattern without flags other than `i`, `s` and `m`. Throws PatternError at what is not understood. */
 export function parsePattern(pattern: string, ignoreCase: boolean): Node {

@@ -14,7 +14,7 @@ import { createStages } from '../pipeline/stages.ts';
 import { createTenants } from '../pipeline/tenants.ts';
 import { parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
-import { headerNames } from '../proxy/decision-headers.ts';
+import { headerNames } from '../http/decision-headers.ts';
 import { signalEngines } from '../signals/index.ts';
 import { defaultWeights } from '../signals/score.ts';
 import type { Journal } from '../state/journal.ts';
@@ -42,6 +42,7 @@ export interface Foundations {
 export function createGate(config: Config, on: Foundations): Gate {
   const tenants = createTenants(config, on.registeredTenants);
   const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log));
+  const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
     deny: config.upstream.deny,
@@ -82,9 +83,10 @@ export function createGate(config: Config, on: Foundations): Gate {
       connectTimeoutMs: config.upstream.connectTimeoutMs,
       responseTimeoutMs: config.upstream.responseTimeoutMs,
       idleTimeoutMs: config.upstream.idleTimeoutMs,
-      ownPrefix: headerNames(config.branding.headerWord).requestPrefix,
+      ownPrefix: names.requestPrefix,
     }),
     inspect: createPipeline(stages, createRecorder(on.journal, on.store, on.log)),
+    names,
     get controlUrl() {
       return on.controlUrl();
     },

@@ -1,5 +1,6 @@
 import type { PresentedKey } from '../call.ts';
 import type { Config } from '../config/schema.ts';
+import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -19,6 +20,7 @@ export interface Gate {
   readonly guard: Guard;
   readonly upstream: Upstream;
   readonly inspect: Inspect;
+  readonly names: HeaderNames;
   /** Where the control plane is reached, without a trailing slash. */
   readonly controlUrl: string;
   /** The presented key, or undefined where the text is none. */

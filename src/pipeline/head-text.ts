@@ -1,50 +1,46 @@
 import type { Target } from '../target.ts';
 
-/** Where one field of the head begins in its text, and what it is called in a finding's `location`. */
-export interface HeadField {
-  readonly start: number;
-  readonly location: string;
-}
-
-export interface HeadText {
-  readonly bytes: Buffer;
-  readonly fields: readonly HeadField[];
-}
-
 /** Fields of the protocol that carry nothing of the agent's, or repeat the URL. */
 const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding']);
 
+const isRead = (name: string): boolean => !unread.has(name) && !unread.has(name.toLowerCase());
+
 /**
  * URL and headers as one text to read, one field a line: a finding can lie in a host label, a path, a query parameter, a
- * fragment, a header's name or its value. Lines keep a pattern from running from one field into the next.
+ * fragment, a header's name or its value. Lines keep a pattern from running from one field into the next. One character is
+ * one byte.
  */
-export function headText(target: Target, headers: readonly string[]): HeadText {
-  const fields: HeadField[] = [];
-  let text = '';
-  const add = (location: string, line: string): void => {
-    fields.push({ start: text.length, location });
-    text += `${line}\n`;
-  };
-  add('url', target.href);
-  if (target.fragment) add('fragment', target.fragment);
+export function headText(target: Target, headers: readonly string[]): string {
+  let text = `${target.href}\n`;
+  if (target.fragment !== '') text += `${target.fragment}\n`;
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] ?? '';
-    if (unread.has(name) || unread.has(name.toLowerCase())) continue;
-    add(`header:${name.toLowerCase().slice(0, 128)}`, `${name}: ${headers[i + 1]}`);
+    const name = headers[i] as string;
+    if (isRead(name)) text += `${name}: ${headers[i + 1]}\n`;
   }
-  return { bytes: Buffer.from(text, 'latin1'), fields };
+  return text;
 }
 
-/** Names the place of an offset: `host`, `path`, `query:name`, `fragment`, `header:name`. */
-export function headLocator({ bytes, fields }: HeadText): (offset: number) => string {
+/** Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `header:name`. */
+export function headLocator(target: Target, headers: readonly string[]): (offset: number) => string {
+  const lines = [{ start: 0, location: 'url' }];
+  let next = target.href.length + 1;
+  const add = (location: string, length: number): void => {
+    lines.push({ start: next, location });
+    next += length + 1;
+  };
+  if (target.fragment !== '') add('fragment', target.fragment.length);
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    if (isRead(name)) add(`header:${name.toLowerCase().slice(0, 128)}`, name.length + 2 + value.length);
+  }
   return (offset) => {
-    const field = fields.findLast((it) => it.start <= offset);
-    return field?.location === 'url' ? urlPlace(bytes, offset) : (field?.location ?? 'head');
+    const location = lines.findLast((it) => it.start <= offset)?.location ?? 'url';
+    return location === 'url' ? urlPlace(target.href, offset) : location;
   };
 }
 
-function urlPlace(bytes: Buffer, offset: number): string {
-  const href = bytes.toString('latin1', 0, bytes.indexOf(0x0a));
+function urlPlace(href: string, offset: number): string {
   const path = href.indexOf('/', href.indexOf('://') + 3);
   const query = href.indexOf('?');
   if (path < 0 || offset < path) return 'host';

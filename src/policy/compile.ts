@@ -4,19 +4,23 @@ import { combine, noDecision, type PolicyDecision } from './decide.ts';
 import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
 import type { Facts } from './facts.ts';
 import { parsePath, requiredName } from './json-path.ts';
-import { callKeys, holdsOnRoute, type Route } from './match.ts';
+import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match.ts';
 import type { Rule } from './schema.ts';
 import { ZoneClock } from './time-window.ts';
+import { readingsOf } from './url-pattern.ts';
 import { usedKeys } from './used-keys.ts';
 import { WordList } from './words.ts';
 
 /*
  * Policies are compiled when they are applied: each key of a rule becomes a closure, and everything that rules have in common
  * (phrases, paths, clocks) stands once in the set. At a call the set looks up the rules that can apply to its environment, tool,
- * verb and method, and asks those only.
+ * verb, method and URL, and asks those only.
  */
 
 const routesMax = 1024;
+/** Of each route; agents call few URLs many times. A longer URL is not kept. */
+const urlsMax = 1024;
+const urlLengthMax = 512;
 
 /** A policy as it takes part in decisions: the latest version of one that is not archived. */
 export interface CompiledInput {
@@ -36,6 +40,7 @@ export interface CompiledRule {
   /** Whose rule it is: equal for rules of one policy. */
   readonly policy: CompiledInput;
   readonly checks: readonly Check[];
+  readonly urlCheck: UrlCheck | undefined;
   /** It can only hold where one of the set's words stands in the body. */
   readonly needsWord: boolean;
   /** Why it applies, for the explanation. */
@@ -81,11 +86,16 @@ function firstOfEachPolicy(candidates: readonly CompiledRule[], call: Evaluation
   return holding;
 }
 
-/** The rules that can hold on a route, in order; and those of them that a body without any of the set's words can meet. */
+/** Rules that can hold, in order; and those of them that a body without any of the set's words can meet. */
 interface Candidates {
   readonly all: readonly CompiledRule[];
   readonly wordless: readonly CompiledRule[];
 }
+
+const toCandidates = (all: readonly CompiledRule[]): Candidates => ({
+  all,
+  wordless: all.filter(({ needsWord }) => !needsWord),
+});
 
 function holds(checks: readonly Check[], call: Evaluation): boolean {
   for (const check of checks) if (!check(call)) return false;
@@ -118,6 +128,7 @@ function compileRule(policy: CompiledInput, rule: Rule, parts: SetParts): Compil
     policy,
     matched: Object.freeze({ policyId, policyName, version, ruleId: rule.rule_id, action: rule.action }),
     isEnforced: policy.mode === 'enforce',
+    urlCheck: rule.match.url_patterns && compileUrlPatterns(rule.match.url_patterns, allows),
     checks: [
       ...usedKeys(callKeys, rule.match).map(({ entry, value }) => entry(value, allows)),
       ...used.map(({ entry, value }) => entry.compile(value, parts)),
@@ -135,10 +146,31 @@ function reasonOf({ match, condition }: Rule): string {
 }
 
 /**
- * The rules that can hold for a call, by environment, tool, verb and method. Lists are made when the first such call comes; names
- * that no rule mentions share one, so that a caller cannot make the index grow.
+ * The rules that can hold for a call, by environment, tool, verb and method, and then by URL. Lists are made when the first such
+ * call comes; names that no rule mentions share one, and URLs are forgotten beyond a bound, so that a caller cannot make the index grow.
  */
 function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
+  const routeOf = routeReader(rules);
+  const routes = new Map<string, RouteIndex>();
+  return (facts) => {
+    const route = routeOf(facts);
+    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}`;
+    let index = routes.get(key);
+    if (index === undefined) {
+      if (routes.size >= routesMax) routes.clear();
+      index = new RouteIndex(rules.filter((rule) => holdsOn(rule, route)));
+      routes.set(key, index);
+    }
+    return index.candidatesAt(facts.target.href);
+  };
+}
+
+const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
+  (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
+  holdsOnRoute(rule.match, route);
+
+/** Tells the route of a call; what no rule mentions is ''. */
+function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
   const matches = rules.map(({ rule }) => rule.match);
   const toolNames = new Set(
     matches.flatMap(({ tool_name = [], tool_names = [] }) => [tool_name, tool_names].flat()),
@@ -147,28 +179,38 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
     matches.flatMap(({ methods = [] }) => methods.map((method) => method.toUpperCase())),
   );
   const envNames = new Set(rules.flatMap(({ policy }) => policy.envNames ?? []));
-  const lists = new Map<string, Candidates>();
   const known = (name: string, names: ReadonlySet<string>): string => (names.has(name) ? name : '');
-  return ({ envName, operation, method }) => {
-    const route: Route = {
-      envName: known(envName, envNames),
-      toolName: known(operation.toolName, toolNames),
-      verb: operation.verb,
-      method: known(method.toUpperCase(), methods),
-    };
-    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}`;
-    const list = lists.get(key);
-    if (list !== undefined) return list;
-    if (lists.size >= routesMax) lists.clear();
-    const all = rules.filter(
-      ({ rule, policy }) =>
-        (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
-        holdsOnRoute(rule.match, route),
-    );
-    const made = { all, wordless: all.filter(({ needsWord }) => !needsWord) };
-    lists.set(key, made);
+  return ({ envName, operation, method }) => ({
+    envName: known(envName, envNames),
+    toolName: known(operation.toolName, toolNames),
+    verb: operation.verb,
+    method: known(method.toUpperCase(), methods),
+  });
+}
+
+/** The rules of one route, by URL. */
+class RouteIndex {
+  readonly #rules: readonly CompiledRule[];
+  /** Of every URL, where no rule asks for one. */
+  readonly #anyUrl: Candidates | undefined;
+  readonly #byUrl = new Map<string, Candidates>();
+
+  constructor(rules: readonly CompiledRule[]) {
+    this.#rules = rules;
+    this.#anyUrl = rules.some(({ urlCheck }) => urlCheck) ? undefined : toCandidates(rules);
+  }
+
+  candidatesAt(href: string): Candidates {
+    const known = this.#anyUrl ?? this.#byUrl.get(href);
+    if (known !== undefined) return known;
+    const urls = readingsOf(href);
+    const made = toCandidates(this.#rules.filter(({ urlCheck }) => urlCheck?.(urls) ?? true));
+    if (href.length <= urlLengthMax) {
+      if (this.#byUrl.size >= urlsMax) this.#byUrl.clear();
+      this.#byUrl.set(href, made);
+    }
     return made;
-  };
+  }
 }
 
 function kept<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -1,6 +1,5 @@
 import type { Facts } from './facts.ts';
 import { PathValues, type Step } from './json-path.ts';
-import { readingsOf } from './url-pattern.ts';
 import type { WordFinder } from './words.ts';
 
 /** Whether one key of a rule holds. */
@@ -20,7 +19,6 @@ export interface BodyPath {
 export class Evaluation {
   readonly facts: Facts;
   readonly #findWords: WordFinder;
-  #urls: readonly string[] | undefined;
   #found: Uint8Array | undefined;
   #hasEscapes: boolean | undefined;
   readonly #values: (PathValues | undefined)[] = [];
@@ -28,12 +26,6 @@ export class Evaluation {
   constructor(facts: Facts, findWords: WordFinder) {
     this.facts = facts;
     this.#findWords = findWords;
-  }
-
-  /** The URL in each of its readings. */
-  get urls(): readonly string[] {
-    this.#urls ??= readingsOf(this.facts.target.href);
-    return this.#urls;
   }
 
   hasWord(word: number): boolean {

@@ -8,7 +8,8 @@ import { usedKeys } from './used-keys.ts';
 
 /*
  * One entry a match key, in two tables. Keys of the first depend only on what the index of a policy set knows of a call: their
- * rules are left out beforehand. Keys of the second are asked call by call, in the order of the table, the cheapest first.
+ * rules are left out beforehand. Keys of the second are asked call by call, in the order of the table, the cheapest first. Between
+ * the two stands `url_patterns`, asked once for each URL.
  */
 
 /** What the index tells calls apart by. A name that no rule mentions is ''. */
@@ -35,7 +36,7 @@ export function holdsOnRoute(match: Match, route: Route): boolean {
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route));
 }
 
-type CallKey = Exclude<keyof Match, RouteKey>;
+type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
 /** `allows`: the rule's action is ALLOW, so that what can be read in two ways is read in the narrower one. */
 type CallTable = { readonly [K in CallKey]: (value: NonNullable<Match[K]>, allows: boolean) => Check };
 
@@ -74,14 +75,22 @@ export const callKeys: CallTable = {
       ? ({ facts: { operation } }) => operation.principals.length > 0 && operation.principals.every(isMatched)
       : ({ facts: { operation } }) => operation.principals.some(isMatched);
   },
-  url_patterns: (patterns, allows) => {
-    const matchers = patterns.map((pattern) => compileUrlPattern(pattern, allows));
-    return ({ urls }) => {
-      for (const url of urls) if (matchesAny(matchers, url) !== allows) return !allows;
-      return allows;
-    };
-  },
 };
+
+/**
+ * The check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index asks it once for each URL
+ * and not for each call.
+ */
+export function compileUrlPatterns(patterns: readonly string[], allows: boolean): UrlCheck {
+  const matchers = patterns.map((pattern) => compileUrlPattern(pattern, allows));
+  return (urls) => {
+    for (const url of urls) if (matchesAny(matchers, url) !== allows) return !allows;
+    return allows;
+  };
+}
+
+/** Takes the readings of one URL. */
+export type UrlCheck = (urls: readonly string[]) => boolean;
 
 /** A loop: with `some` and its closure a policy of many URL rules costs a third more. */
 function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {

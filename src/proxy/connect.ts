@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { noHead } from '../call.ts';
 import { GatewayError, problems, toGatewayError } from '../errors.ts';
 import { problemMessage } from '../http/problem.ts';
 import type { Log } from '../log.ts';
@@ -40,7 +41,15 @@ export function createConnect({ gate, contexts, serve, log }: ConnectOptions) {
     if (!user || !holder?.ok || !current.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
     current.guard.checkHost(authority.host, authority.port);
     const { tenantId } = holder.identity;
-    return { scheme: 'https', ...authority, ...user, tenantId, clientAddress: socket.remoteAddress ?? '', serverName: '' };
+    return {
+      scheme: 'https',
+      ...authority,
+      ...user,
+      tenantId,
+      clientAddress: socket.remoteAddress ?? '',
+      serverName: '',
+      lastHead: noHead(),
+    };
   }
 
   function establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Call, type Claimed, type PresentedKey, type Verdict } from '../call.ts';
+import { Call, type Claimed, type PresentedKey, type ReadHead, type Verdict } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { collect } from '../http/collect.ts';
+import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
-import { decisionHeaders, type HeaderNames, headerNames, refusalHeaders } from './decision-headers.ts';
 import { readProxyAuthorization } from './proxy-authorization.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
@@ -22,6 +22,7 @@ export interface Tunnel {
   readonly clientAddress: string;
   /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
   readonly serverName: string;
+  readonly lastHead: ReadHead;
 }
 
 /** Who sends a request, and where to. */
@@ -46,48 +47,64 @@ export function createForward(gate: () => Gate) {
     tunnel: Tunnel | undefined,
   ): void {
     const current = gate();
-    const names = headerNames(current.config.branding.headerWord);
+    const { names } = current;
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
-    const refuse = (error: GatewayError): void =>
+    /** Whatever goes wrong before there is a verdict ends here. */
+    const refuse = (thrown: unknown): void => {
+      const error = inProxyTerms(toGatewayError(thrown), tunnel);
       answerProblem(request, response, error, refusalHeaders(names, traceId, error.code));
+    };
     request.on('error', () => response.destroy());
 
-    const proceed = (head: RequestHead, addressed: Addressed): void => {
-      const limit = current.tenants.find(addressed.tenantId)?.maxBodyBytes ?? 0;
+    const proceed = (head: RequestHead, from: Addressed): void => {
       const inspect = (body: Buffer): void => {
         const call = new Call({
           traceId,
           entrance: 'forward',
           receivedAtMs,
-          clientAddress: addressed.clientAddress,
-          key: addressed.key,
+          clientAddress: from.clientAddress,
+          key: from.key,
           method: request.method ?? 'GET',
-          target: addressed.target,
+          target: from.target,
           headers: head.headers,
           body,
           contentType: head.contentType,
           contentEncoding: head.contentEncoding,
-          claimed:
-            head.claimed === addressed.claimed ? head.claimed : { ...addressed.claimed, ...head.claimed },
+          claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
+          lastHead: tunnel?.lastHead,
         });
-        current.inspect(call).then(
-          (verdict) => enforce(current, names, call, verdict, request, response),
-          (error: unknown) => refuse(inProxyTerms(toGatewayError(error), tunnel)),
-        );
+        judge(current, call, request, response).catch(refuse);
       };
       if (!head.hasBody) inspect(noBody);
-      else collect(request, head.contentLength, limit, { done: inspect, failed: refuse });
+      else {
+        const bytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
+        collect(request, head.contentLength, bytesMax, { done: inspect, failed: refuse });
+      }
     };
 
     try {
       const head = readRequestHead(request, names.requestPrefix, current.config.limits.maxHeaders);
       if (tunnel) proceed(head, addressedInside(tunnel, request, head));
-      else authenticated(current, request, head).then((addressed) => proceed(head, addressed), refuse);
+      else
+        authenticated(current, request, head)
+          .then((from) => proceed(head, from))
+          .catch(refuse);
     } catch (error) {
-      refuse(toGatewayError(error));
+      refuse(error);
     }
   };
+}
+
+/** Asks the pipeline and does what it says. Rejects when there is no verdict. */
+async function judge(
+  gate: Gate,
+  call: Call,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const verdict = await gate.inspect(call);
+  enforce(gate, call, verdict, request, response);
 }
 
 const noBody = Buffer.alloc(0);
@@ -156,13 +173,12 @@ function inProxyTerms(error: GatewayError, tunnel: Tunnel | undefined): GatewayE
 
 function enforce(
   gate: Gate,
-  names: HeaderNames,
   call: Call,
   verdict: Verdict,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const ours = decisionHeaders(names, call.traceId, verdict);
+  const ours = decisionHeaders(gate.names, call.traceId, verdict);
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
     answerProblem(request, response, toRefusal(gate, call, verdict), ours);
     return;

@@ -14,7 +14,8 @@ export interface RequestHead {
   readonly contentLength: number;
   readonly hasBody: boolean;
   readonly proxyAuthorization: string | undefined;
-  readonly claimed: Claimed;
+  /** What the gateway's own headers say of the caller; undefined where there are none. */
+  readonly claimed: Claimed | undefined;
 }
 
 const nameLengthMax = 128;
@@ -35,7 +36,7 @@ export function readRequestHead(
     throw new GatewayError('HEADERS_TOO_LARGE', `A request may have ${maxHeaders} header fields.`);
   }
   const headers: string[] = [];
-  const own: Record<string, string> = {};
+  let own: Record<string, string> | undefined;
   let host: string | undefined;
   let contentType = '';
   let contentEncoding = '';
@@ -76,6 +77,7 @@ export function readRequestHead(
         continue;
       default:
         if (lower.startsWith(ownPrefix)) {
+          own ??= {};
           own[lower.slice(ownPrefix.length)] = value;
           continue;
         }
@@ -90,16 +92,12 @@ export function readRequestHead(
     contentLength,
     hasBody: isChunked || contentLength > 0,
     proxyAuthorization,
-    claimed: claimedIn(own, ownPrefix),
+    claimed: own && claimedIn(own, ownPrefix),
   };
 }
 
-const nothing: Claimed = {};
-
 function claimedIn(own: Readonly<Record<string, string>>, ownPrefix: string): Claimed {
   const { 'agent-id': id, 'agent-name': agentName, 'runtime-type': runtimeType, context } = own;
-  if (id === undefined && agentName === undefined && runtimeType === undefined && context === undefined)
-    return nothing;
   const agentId = id === undefined ? undefined : parseUuid(id);
   if (id !== undefined && agentId === undefined) {
     throw new GatewayError('VALIDATION_FAILED', `The header ${ownPrefix}agent-id must be a UUID.`);

@@ -1,14 +1,14 @@
 import { GatewayError } from '../errors.ts';
-import { toLine } from './journal/line.ts';
+import { toHead } from './journal/line.ts';
 import { openSegments } from './journal/segments.ts';
 import { createShipper } from './journal/shipper.ts';
-import type { RecordedCall } from './store.ts';
+import type { CallBatch, RecordedCall } from './store.ts';
 
 /*
  * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it let out. The files
  * are also the queue towards the store: what is shipped is read back from them, so memory stays small when the store is away,
- * and what was not shipped is shipped by the next process. What is left of the last segment is shipped a second time then;
- * `recordCalls` takes that, and no position has to be kept.
+ * and what was not shipped is shipped by the next process. What is left of the last segment is shipped a second time then,
+ * marked as such; `recordCalls` takes that, and no position has to be kept.
  */
 
 export interface Journal {
@@ -26,8 +26,8 @@ export interface Journal {
 export interface JournalOptions {
   /** Of this process alone. */
   readonly dir: string;
-  /** Takes calls in order; must not mind taking some of them again. */
-  readonly ship: (calls: readonly RecordedCall[]) => Promise<void>;
+  /** `Store.recordCalls`: takes calls in order, some of them again, and answers how many lines it could not read. */
+  readonly ship: (batch: CallBatch) => Promise<number>;
   /** Told of every failure to ship, and of lines that cannot be read. */
   readonly onError: (error: unknown) => void;
   /** Default 16 MB. */
@@ -36,64 +36,73 @@ export interface JournalOptions {
   readonly bytesMax?: number;
   /** A line waits no longer than this for company. Default 250. */
   readonly shipIntervalMs?: number;
-  /** So many lines are shipped at once, and at once. Default 500. */
-  readonly shipBatchMax?: number;
+  /** So much is shipped at once, and at once; a longer line is shipped alone. Default 512 KB. */
+  readonly shipBatchBytes?: number;
 }
 
-/** Calls of one turn of the event loop. */
+/** Calls of one turn of the event loop; their lines are the first `bytes` of the block. */
 interface Group extends PromiseWithResolvers<void> {
-  text: string;
-  lines: number;
+  bytes: number;
   readonly turn: NodeJS.Immediate;
 }
 
 /** A turn that brings more than this is written in several goes. */
-const groupLengthMax = 4 * 1024 * 1024;
+const blockBytes = 1024 * 1024;
+/** UTF-8 needs no more for a UTF-16 code unit. */
+const bytesPerUnitMax = 3;
+const newline = 0x0a;
 
 /** Opens the journal and begins to ship what an earlier process left behind. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { dir, ship, onError, shipIntervalMs = 250, shipBatchMax = 500 } = options;
+  const { dir, ship, onError, shipIntervalMs = 250, shipBatchBytes = 512 * 1024 } = options;
   const { segmentBytesMax = 16 * 1024 * 1024, bytesMax = 1024 * 1024 * 1024 } = options;
   const segments = openSegments({ dir, segmentBytesMax, bytesMax });
-  const shipper = createShipper(segments, { ship, onError, shipIntervalMs, shipBatchMax });
+  const shipper = createShipper(segments, { ship, onError, shipIntervalMs, shipBatchBytes });
+  // Lines are encoded where they are written from: no text grows by concatenation, and none is copied twice.
+  const block = Buffer.allocUnsafeSlow(blockBytes);
   let group: Group | undefined;
   let isClosed = false;
 
-  const openGroup = (): Group => ({
-    text: '',
-    lines: 0,
-    turn: setImmediate(writeGroup),
-    ...Promise.withResolvers<void>(),
-  });
-
   function writeGroup(): void {
     if (!group) return;
-    const { text, lines, turn, resolve, reject } = group;
+    const { bytes, turn, resolve, reject } = group;
     group = undefined;
     clearImmediate(turn);
     try {
-      segments.write(text);
+      segments.write(block.subarray(0, bytes));
     } catch (error) {
       reject(error);
       return;
     }
     resolve();
-    shipper.notice(lines);
+    shipper.notice();
   }
 
   function append(call: RecordedCall): Promise<void> {
     if (isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The journal is closed.'));
     try {
-      const line = toLine(call);
-      group ??= openGroup();
-      group.text += line;
-      group.lines += 1;
+      return appendLine(toHead(call), call.line);
     } catch (error) {
       return Promise.reject(error);
     }
-    const { promise } = group;
-    if (group.text.length > groupLengthMax) writeGroup();
-    return promise;
+  }
+
+  function appendLine(head: string, line: string): Promise<void> {
+    const room = (head.length + line.length) * bytesPerUnitMax + 1;
+    if (room > blockBytes - (group?.bytes ?? 0)) writeGroup();
+    if (room > blockBytes) return writeAlone(`${head}${line}\n`);
+    group ??= { bytes: 0, turn: setImmediate(writeGroup), ...Promise.withResolvers<void>() };
+    let { bytes } = group;
+    bytes += block.write(head, bytes);
+    bytes += block.write(line, bytes);
+    block[bytes] = newline;
+    group.bytes = bytes + 1;
+    return group.promise;
+  }
+
+  async function writeAlone(text: string): Promise<void> {
+    segments.write(Buffer.from(text));
+    shipper.notice();
   }
 
   async function flush(): Promise<void> {
@@ -112,6 +121,6 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   }
 
   // What an earlier process left behind.
-  shipper.notice(0);
+  shipper.notice();
   return { append, flush, close };
 }

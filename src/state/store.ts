@@ -63,10 +63,11 @@ export interface Store {
   noteCall(call: RecordedCall): void;
   /**
    * Takes a batch of finished calls: traces become findable, destinations of calls that were let out (ALLOW, SANITIZE) known.
-   * Applying the same batch again changes nothing.
+   * All of the batch or nothing. Applying the same batch again, then marked `mayRepeat`, changes nothing. Answers how many
+   * lines are not whole and were left out.
    */
-  recordCalls(calls: readonly RecordedCall[]): Promise<void>;
-  /** The trace as JSON text. */
+  recordCalls(batch: CallBatch): Promise<number>;
+  /** The trace as JSON text; undefined for what is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
   /** Recomputes a tenant's audit chain. */
   verifyAudit(tenantId: string): Promise<AuditCheck>;
@@ -204,12 +205,21 @@ export type AuditCheck =
   | { readonly ok: false; readonly seq: number; readonly problem: 'missing' | 'altered' };
 
 export interface RecordedCall {
+  /** A UUID of version 7: traces are looked up by the time in it. */
   readonly traceId: string;
   readonly tenantId: string;
   readonly agentId: string;
   readonly atMs: number;
   readonly decision: Decision;
   readonly destination: string;
-  /** The trace as JSON text, one line. */
+  /** The trace as JSON text: one object, one line. */
   readonly line: string;
+}
+
+/** Calls in bulk, as the journal has them on disk: taking them one by one would cost more than storing them. */
+export interface CallBatch {
+  /** Whole lines of `toLine` (`journal/line.ts`) as UTF-8. The driver may take the memory away, to another thread for example. */
+  readonly lines: Uint8Array<ArrayBuffer>;
+  /** Some may have been given to the store before. Where it is false the store need not look. */
+  readonly mayRepeat: boolean;
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { openJournal } from '../../src/state/journal.ts';
@@ -20,6 +21,23 @@ const checks: Readonly<Record<string, Check>> = {
   call: async (store, id) => (await store.traceById('acme', id)) !== undefined,
 };
 
+function idsStoredTwice(file: string): string[] {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    const rows = db.prepare('SELECT lines FROM trace_chunks').all();
+    const lines = rows.flatMap((row) =>
+      Buffer.from(row['lines'] as Uint8Array)
+        .toString()
+        .split('\n')
+        .slice(0, -1),
+    );
+    const ids = lines.map((line) => line.slice(0, 36));
+    return ids.filter((id, at) => ids.indexOf(id) !== at);
+  } finally {
+    db.close();
+  }
+}
+
 const audited = new Set(['key', 'revoked', 'policy']);
 
 for (const last of ['key 1 ', 'key 5 ', 'call 40 ']) {
@@ -35,6 +53,7 @@ for (const last of ['key 1 ', 'key 5 ', 'call 40 ']) {
     const journal = await openJournal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
     t.teardown(() => journal.close());
     await journal.flush();
+    t.same(idsStoredTwice(join(dir, 'traces.db')), [], 'what was shipped again is there once');
 
     const acknowledged = child.lines().map((it) => it.split(' '));
     for (const [kind = '', round, id = '', extra = ''] of acknowledged) {

@@ -2,12 +2,22 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
-import { newId } from '../../src/ids.ts';
+import { newId, newTraceId } from '../../src/ids.ts';
 import { destinationsMax } from '../../src/state/embedded/destinations.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
+import { chunkBytesMax } from '../../src/state/embedded/traces-chunks.ts';
+import { toLine } from '../../src/state/journal/line.ts';
 import type { Store } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
-import { agentRecord, approvalRecord, auditEvent, keyRecord, policyApply, recordedCall } from './records.ts';
+import {
+  agentRecord,
+  approvalRecord,
+  auditEvent,
+  callBatch,
+  keyRecord,
+  policyApply,
+  recordedCall,
+} from './records.ts';
 import { storeSuite } from './store-suite.ts';
 
 t.test('keeps the contract of a store', async (t) => {
@@ -42,12 +52,12 @@ t.test('finds everything again after a restart', async (t) => {
   const policy = await before.applyPolicy(policyApply(), auditEvent());
   const approval = await before.openApproval(approvalRecord());
   const call = recordedCall({ agentId: agent.agentId });
-  await before.recordCalls([call]);
+  await before.recordCalls(callBatch([call]));
   const chain = await before.verifyAudit('acme');
   await before.close();
   await before.close();
   await t.rejects(before.registerTenant('late', 1), { code: 'SHUTTING_DOWN' });
-  await t.rejects(before.recordCalls([call]), { code: 'SHUTTING_DOWN' });
+  await t.rejects(before.recordCalls(callBatch([call])), { code: 'SHUTTING_DOWN' });
 
   const after = await open(t, dir);
   const admission = await after.admit({
@@ -84,7 +94,7 @@ t.test('nobody else can read the state', async (t) => {
   const dir = join(t.testdir(), 'state');
   const store = await open(t, dir);
   await store.registerTenant('acme', 1);
-  await store.recordCalls([recordedCall()]);
+  await store.recordCalls(callBatch([recordedCall()]));
   t.equal(statSync(dir).mode & 0o777, 0o700);
   for (const name of ['state.db', 'state.db-wal', 'traces.db', 'traces.db-wal', 'lock.db']) {
     t.equal(statSync(join(dir, name)).mode & 0o777, 0o600, name);
@@ -161,10 +171,43 @@ t.test('a write that fails changes neither disk nor memory, and later ones work'
   const traceHolder = inspect(t, join(dir, 'traces.db'));
   const call = recordedCall({ agentId: agent.agentId });
   traceHolder.exec('BEGIN IMMEDIATE');
-  await t.rejects(store.recordCalls([call]), { code: 'STATE_UNAVAILABLE' });
+  await t.rejects(store.recordCalls(callBatch([call])), { code: 'STATE_UNAVAILABLE' });
   traceHolder.exec('ROLLBACK');
   t.equal(await store.traceById('acme', call.traceId), undefined);
-  await store.recordCalls([call]);
+  await store.recordCalls(callBatch([call]));
+  t.equal(await store.traceById('acme', call.traceId), call.line);
+});
+
+t.test('keeps traces in chunks of bounded size, of one tenant and one second', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const line = JSON.stringify({ text: 'x'.repeat(200_000) });
+  const calls = [
+    ...Array.from({ length: 5 }, () => recordedCall({ line })),
+    recordedCall({ line: JSON.stringify({ text: 'x'.repeat(chunkBytesMax) }) }),
+    recordedCall({ tenantId: 'other' }),
+    recordedCall({ traceId: newTraceId(1_999) }),
+    recordedCall({ traceId: newTraceId(2_000) }),
+  ];
+  await store.recordCalls(callBatch(calls));
+  const rows = inspect(t, join(dir, 'traces.db')).prepare('SELECT * FROM trace_chunks').all();
+  t.same(rows.map((it) => it['count']).sort(), [1, 1, 1, 1, 1, 2, 2]);
+  for (const row of rows) {
+    t.ok(row['count'] === 1 || (row['lines'] as Uint8Array).length <= chunkBytesMax);
+    t.equal(Math.floor(Number(row['first_ms']) / 1_000), Math.floor(Number(row['last_ms']) / 1_000));
+  }
+  for (const call of calls) t.equal(await store.traceById(call.tenantId, call.traceId), call.line);
+});
+
+t.test('leaves out lines that are not whole, and says how many', async (t) => {
+  const store = await open(t, t.testdir());
+  const call = recordedCall();
+  const line = toLine(call).trimEnd();
+  const otherVersion = line.replace('-7', '-4');
+  const fieldMissing = line.replace('ALLOW\t', '');
+  const broken = ['', 'noise', line.slice(0, 60), line.slice(0, -1), otherVersion, fieldMissing];
+  const lines = new TextEncoder().encode([...broken, line, line].join('\n'));
+  t.equal(await store.recordCalls({ lines, mayRepeat: false }), broken.length + 1, 'the last one has no end');
   t.equal(await store.traceById('acme', call.traceId), call.line);
 });
 
@@ -176,9 +219,9 @@ t.test('a thread that cannot write traces is replaced', async (t) => {
   const call = recordedCall();
 
   traces.exec('PRAGMA user_version = 999');
-  await t.rejects(store.recordCalls([call]), { code: 'STATE_UNAVAILABLE' });
+  await t.rejects(store.recordCalls(callBatch([call])), { code: 'STATE_UNAVAILABLE' });
   traces.exec(`PRAGMA user_version = ${version}`);
-  await store.recordCalls([call]);
+  await store.recordCalls(callBatch([call]));
   t.equal(await store.traceById('acme', call.traceId), call.line);
 });
 
@@ -215,9 +258,11 @@ t.test('an agent keeps its newest destinations', async (t) => {
   const key = keyRecord({ agentId: agent.agentId });
   await store.addKey(key, auditEvent());
   const calls = Array.from({ length: destinationsMax + 10 }, (_, at) =>
-    recordedCall({ agentId: agent.agentId, destination: `d${at}`, atMs: at }),
+    recordedCall({ agentId: agent.agentId, destination: `d${at}`, traceId: newTraceId(at) }),
   );
-  for (let at = 0; at < calls.length; at += 1_000) await store.recordCalls(calls.slice(at, at + 1_000));
+  for (let at = 0; at < calls.length; at += 1_000) {
+    await store.recordCalls(callBatch(calls.slice(at, at + 1_000)));
+  }
   await store.close();
 
   const again = await open(t, dir);

@@ -1,24 +1,36 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { newId } from '../../src/ids.ts';
+import { parseLine } from '../../src/state/journal/line.ts';
 import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
-import type { RecordedCall } from '../../src/state/store.ts';
+import type { CallBatch, RecordedCall } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
 import { recordedCall } from './records.ts';
 
+/** What a driver does that takes calls one by one. */
+function readBatch({ lines }: CallBatch): { calls: RecordedCall[]; unreadable: number } {
+  const texts = Buffer.from(lines).toString().split('\n').slice(0, -1);
+  const calls = texts.flatMap((text) => parseLine(text) ?? []);
+  return { calls, unreadable: texts.length - calls.length };
+}
+
 /** A journal that ships into `shipped` and collects what it reports. It does not ship by itself unless told to. */
 async function open(t: Test, dir: string, options: Partial<JournalOptions> = {}) {
-  const batches: (readonly RecordedCall[])[] = [];
+  const batches: CallBatch[] = [];
   const errors: unknown[] = [];
   const journal: Journal = await openJournal({
     dir,
-    ship: async (calls) => void batches.push(calls),
+    ship: async (batch) => {
+      batches.push(batch);
+      return readBatch(batch).unreadable;
+    },
     onError: (error) => errors.push(error),
     shipIntervalMs: 1_000_000,
     ...options,
   });
   t.teardown(() => journal.close());
-  return { journal, batches, errors, shipped: () => batches.flat() };
+  return { journal, batches, errors, shipped: () => batches.flatMap((batch) => readBatch(batch).calls) };
 }
 
 const manyCalls = (count: number) => Array.from({ length: count }, () => recordedCall());
@@ -45,26 +57,43 @@ t.test('a call is in the file once append resolves', async (t) => {
 
 t.test('ships in order and in batches, whatever the calls hold', async (t) => {
   const dir = t.testdir();
-  const { journal, batches, shipped } = await open(t, dir, { shipBatchMax: 40, segmentBytesMax: 10_000 });
+  const { journal, batches, shipped } = await open(t, dir, {
+    shipBatchBytes: 4_000,
+    segmentBytesMax: 10_000,
+  });
   const calls = [
     recordedCall({ destination: 'tab\there\nand newline "quoted" ✓', tenantId: 'a\tb', decision: 'DENY' }),
+    ...['', '"', '{"a":1}', 'x\t{', '\t{}\n', '\0\r\u2028', '\ud800', 'é', '[]', '\\'].map((destination) =>
+      recordedCall({ destination, agentId: destination, tenantId: destination }),
+    ),
     recordedCall({ line: JSON.stringify({ long: 'é'.repeat(400_000) }) }),
     ...manyCalls(300),
   ];
   for (let at = 0; at < calls.length; at += 25) await appendAll(journal, calls.slice(at, at + 25));
   await journal.flush();
   t.same(shipped(), calls);
-  t.ok(batches.every((it) => it.length <= 40));
+  const long = batches.filter(({ lines }) => lines.length > 4_000);
+  t.match(long.map(readBatch), [{ calls: [calls[11]] }], 'a long line is shipped alone');
+  t.ok(
+    batches.every(({ mayRepeat }) => !mayRepeat),
+    'nothing of it was shipped before',
+  );
   t.equal(files(dir).length, 1, 'what is shipped is deleted, but for the file that is written to');
   await journal.close();
   t.same(files(dir), []);
 });
 
 t.test('ships by itself, after a while or a full batch', async (t) => {
-  for (const options of [{ shipIntervalMs: 1 }, { shipBatchMax: 10 }]) {
+  for (const options of [{ shipIntervalMs: 1 }, { shipBatchBytes: 1_000 }]) {
     const arrived = Promise.withResolvers<void>();
-    const ship = async () => arrived.resolve();
-    const { journal } = await open(t, join(t.testdir(), String(options.shipBatchMax)), { ...options, ship });
+    const ship = async () => {
+      arrived.resolve();
+      return 0;
+    };
+    const { journal } = await open(t, join(t.testdir(), String(options.shipBatchBytes)), {
+      ...options,
+      ship,
+    });
     await appendAll(journal, manyCalls(10));
     await arrived.promise;
     t.pass(JSON.stringify(options));
@@ -97,15 +126,24 @@ t.test('ships what an earlier process left behind', async (t) => {
 
   const arrived = Promise.withResolvers<void>();
   const shipped: RecordedCall[] = [];
-  const ship = async (batch: readonly RecordedCall[]) => {
-    shipped.push(...batch);
+  const repeats = new Map<string, boolean>();
+  const ship = async (batch: CallBatch) => {
+    const { calls } = readBatch(batch);
+    shipped.push(...calls);
+    for (const { traceId } of calls) repeats.set(traceId, batch.mayRepeat);
     if (shipped.length === 31) arrived.resolve();
+    return 0;
   };
   const { journal, errors } = await open(t, dir, { ship, shipIntervalMs: 1 });
   const late = recordedCall();
   await journal.append(late);
   await arrived.promise;
   t.same(shipped, [...calls, late], 'older ones first');
+  t.ok(
+    calls.every(({ traceId }) => repeats.get(traceId)),
+    'of which some may have arrived',
+  );
+  t.notOk(repeats.get(late.traceId));
   t.same(errors, []);
 });
 
@@ -136,11 +174,14 @@ t.test('tries again while the store takes nothing, and forgets nothing', async (
   const shipped: RecordedCall[] = [];
   const done = Promise.withResolvers<void>();
   let attempts = 0;
-  const ship = async (calls: readonly RecordedCall[]) => {
+  const repeats: boolean[] = [];
+  const ship = async (batch: CallBatch) => {
     attempts += 1;
+    repeats.push(batch.mayRepeat);
     if (attempts <= 4) throw new Error(`attempt ${attempts}`);
-    shipped.push(...calls);
+    shipped.push(...readBatch(batch).calls);
     if (shipped.length === 20) done.resolve();
+    return 0;
   };
   const { journal, errors } = await open(t, t.testdir(), { ship, shipIntervalMs: 1 });
   const calls = manyCalls(20);
@@ -148,6 +189,7 @@ t.test('tries again while the store takes nothing, and forgets nothing', async (
   await done.promise;
   t.same(shipped, calls);
   t.equal(errors.length, 4, 'each failure is reported');
+  t.same(repeats, [false, true, true, true, true], 'what failed may have been stored all the same');
 });
 
 t.test('refuses calls beyond the bound of its disk, until some are shipped', async (t) => {
@@ -158,6 +200,7 @@ t.test('refuses calls beyond the bound of its disk, until some are shipped', asy
     segmentBytesMax: 1_000,
     ship: async () => {
       if (isAway) throw new Error('away');
+      return 0;
     },
   });
   let refused: unknown;
@@ -187,11 +230,21 @@ t.test('a line that cannot be written is refused alone', async (t) => {
   const dir = t.testdir();
   const { journal, shipped } = await open(t, dir);
   const good = recordedCall();
+  const bad: Partial<RecordedCall>[] = [
+    { line: '{"two":\n"lines"}' },
+    { line: '[]' },
+    { line: '' },
+    { traceId: newId() },
+    { traceId: '' },
+  ];
   const results = await Promise.allSettled([
     journal.append(good),
-    journal.append(recordedCall({ line: '{"two":\n"lines"}' })),
+    ...bad.map((fields) => journal.append(recordedCall(fields))),
   ]);
-  t.match(results, [{ status: 'fulfilled' }, { status: 'rejected', reason: { code: 'INTERNAL' } }]);
+  t.match(results, [
+    { status: 'fulfilled' },
+    ...bad.map(() => ({ status: 'rejected', reason: { code: 'INTERNAL' } })),
+  ]);
   await journal.flush();
   t.same(shipped(), [good]);
   await journal.close();
@@ -201,8 +254,11 @@ t.test('a line that cannot be written is refused alone', async (t) => {
 
 t.test('a turn that brings many megabytes is written in several goes', async (t) => {
   const { journal, shipped } = await open(t, t.testdir());
-  const line = JSON.stringify({ text: 'x'.repeat(500_000) });
-  const calls = Array.from({ length: 20 }, () => recordedCall({ line }));
+  // Two of the short ones fill what is written at once; the long one is more than that.
+  const lines = [150_000, 500_000].map((length) => JSON.stringify({ text: 'x'.repeat(length) }));
+  const calls = Array.from({ length: 20 }, (_, at) =>
+    recordedCall({ line: lines[at % 7 === 0 ? 1 : 0] ?? '' }),
+  );
   const promises = calls.map((call) => journal.append(call));
   t.ok(new Set(promises).size > 1);
   await Promise.all(promises);

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { newId, newTraceId } from '../../src/ids.ts';
+import { toLine } from '../../src/state/journal/line.ts';
 import type {
   AgentRecord,
   ApprovalRecord,
   AuditEvent,
+  CallBatch,
   KeyRecord,
   PolicyApply,
   RecordedCall,
@@ -106,3 +108,9 @@ export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall =
     ...fields,
   };
 };
+
+/** As the journal would ship them. Of each batch a new one: the store may take its memory away. */
+export const callBatch = (calls: readonly RecordedCall[], mayRepeat = false): CallBatch => ({
+  lines: new TextEncoder().encode(calls.map(toLine).join('')),
+  mayRepeat,
+});

@@ -3,7 +3,15 @@ import type { Test } from 'tap';
 import { decisions } from '../../src/call.ts';
 import { newId, newTraceId } from '../../src/ids.ts';
 import type { Admission, AgentRecord, KeyRecord, PolicyApply, Store } from '../../src/state/store.ts';
-import { agentRecord, approvalRecord, auditEvent, keyRecord, policyApply, recordedCall } from './records.ts';
+import {
+  agentRecord,
+  approvalRecord,
+  auditEvent,
+  callBatch,
+  keyRecord,
+  policyApply,
+  recordedCall,
+} from './records.ts';
 
 /** What every driver of the store promises. `open` gives an empty one. */
 export async function storeSuite(t: Test, open: () => Promise<Store>): Promise<void> {
@@ -202,7 +210,7 @@ export async function storeSuite(t: Test, open: () => Promise<Store>): Promise<v
       for (const destination of [`host${at}.example.com`, `${long}${at}`, `${hostile}${at}`]) {
         const call = recordedCall({ agentId: agent.agentId, destination, decision });
         t.ok(await isNew(destination), 'nobody was there');
-        await store.recordCalls([call]);
+        await store.recordCalls(callBatch([call]));
         t.equal(await isNew(destination), !isLetOut, `${decision}: ${isLetOut ? 'known' : 'still new'}`);
         t.ok(await isNew(destination, other.agentId), 'and new for another agent');
       }
@@ -298,15 +306,41 @@ export async function storeSuite(t: Test, open: () => Promise<Store>): Promise<v
 
   await t.test('calls', async (t) => {
     const store = await opened(t);
-    const calls = Array.from({ length: 50 }, () => recordedCall());
-    const [first] = calls;
-    if (!first) return;
-    await store.recordCalls(calls);
-    await store.recordCalls([...calls, { ...first, line: '{}' }]);
-    for (const { traceId, line } of calls) t.equal(await store.traceById('acme', traceId), line);
-    t.equal(await store.traceById('other', first.traceId), undefined, 'nobody else sees it');
-    t.equal(await store.traceById('acme', newTraceId(1)), undefined);
-    await store.recordCalls([]);
+    const other = recordedCall();
+    const calls = Array.from({ length: 50 }, (_, at) => {
+      const traceId = newTraceId(1_000 + at * 100);
+      // Traces quote what callers wrote: here another trace's id, as if it began a line.
+      return recordedCall({
+        traceId,
+        line: JSON.stringify({ trace_id: traceId, text: `\n${other.traceId}\t{}` }),
+      });
+    });
+    const foreign = recordedCall({ tenantId: 'other\t"{', traceId: newTraceId(1_000) });
+    const mixed = [...calls.slice(0, 20), foreign, ...calls.slice(20), other];
+    t.equal(await store.recordCalls(callBatch(mixed)), 0);
+    for (const { traceId, line } of [...calls, other]) t.equal(await store.traceById('acme', traceId), line);
+    t.equal(await store.traceById(foreign.tenantId, foreign.traceId), foreign.line);
+    t.equal(await store.traceById('acme', foreign.traceId), undefined, 'nobody else sees it');
+    t.equal(await store.traceById('other', other.traceId), undefined);
+
+    const late = recordedCall();
+    const repeated = [...mixed.map((call) => ({ ...call, line: '{}' })), late, { ...late, line: '{}' }];
+    await store.recordCalls(callBatch(repeated, true));
+    for (const { traceId, line } of [...calls, other, late]) {
+      t.equal(await store.traceById('acme', traceId), line, 'what is there stays as it is');
+    }
+
+    for (const unknown of [
+      newTraceId(1_000),
+      newTraceId(1),
+      newId(),
+      '',
+      'x'.repeat(36),
+      `${other.traceId}\t`,
+    ]) {
+      t.equal(await store.traceById('acme', unknown), undefined, `there is no ${JSON.stringify(unknown)}`);
+    }
+    await store.recordCalls(callBatch([]));
   });
 
   await t.test('the audit chain is of one tenant', async (t) => {

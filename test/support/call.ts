@@ -17,6 +17,7 @@ export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: str
     contentType: '',
     contentEncoding: '',
     claimed: {},
+    lastHead: undefined,
     ...rest,
   });
 }

@@ -45,6 +45,7 @@ export const scan = route({
       contentType: headerOf(headers, 'content-type') ?? (described.isText ? '' : 'application/json'),
       contentEncoding: '',
       claimed: claimedIn(request),
+      lastHead: undefined,
     });
     const verdict = await gate.inspect(call);
     return {

@@ -1,4 +1,4 @@
-import type { Call, Confidence, Finding } from '../../call.ts';
+import type { Call, Finding } from '../../call.ts';
 import type { DetectorEngine, Match } from '../../detectors/engine.ts';
 import { createLocator } from '../../text/locate.ts';
 import { bodyFormat } from '../../text/redact.ts';
@@ -15,92 +15,110 @@ export interface ReadOptions {
   readonly clock: () => number;
 }
 
-const decodeDepthMax = 3;
+const depthMax = 3;
 const findingsMax = 1000;
+
+type Locate = (offset: number) => string;
+
+/** One part of a call: the head, or the body. */
+interface Part {
+  readonly name: Finding['part'];
+  readonly bytes: Buffer;
+  readonly isForm: boolean;
+  /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
+  locator(hidden: readonly { start: number; end: number }[]): Locate;
+}
 
 /**
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
-export function read(options: ReadOptions): Stage {
-  const { engine, clock } = options;
-
-  /** Findings of one part, and its texts. `locate` is made only when something was found. */
-  function readPart(
-    call: Call,
-    part: 'head' | 'body',
-    bytes: Buffer,
-    locate: () => (offset: number) => string,
-    endsAt: number,
-  ): Buffer[] {
-    const isOver = (): boolean => clock() > endsAt;
-    const { views, unreadable } = decodeViews(bytes, {
-      maxDecodedBytes: options.maxDecodedBytes,
-      depthMax: decodeDepthMax,
+export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOptions): Stage {
+  /** Adds the findings of a part to the call; answers its texts, the bytes themselves first. */
+  function readPart(call: Call, part: Part, isOver: () => boolean): readonly Buffer[] {
+    const { views, unreadable } = decodeViews(part.bytes, {
+      maxDecodedBytes,
+      depthMax,
       isOver,
+      isForm: part.isForm,
     });
     call.unreadable ??= unreadable;
-    let where: ((offset: number) => string) | undefined;
-    const seen = new Set<string>();
+    const found: Found[] = [];
     for (const view of views) {
       const { matches, complete } = engine.find(view.bytes, { matchesMax: findingsMax, isOver });
       if (!complete) call.unreadable ??= isOver() ? 'reading took too long' : 'there are too many findings';
-      for (const match of matches) {
-        const { start, end } = view.toSource(match.start, match.end);
-        const name = `${match.detector.id}:${start}:${end}`;
-        if (seen.has(name)) continue;
-        seen.add(name);
-        where ??= locate();
-        call.findings.push(toFinding(call, part, match, start, end, where(start)));
-      }
-      if (call.findings.length > findingsMax) {
+      for (const match of matches) found.push({ match, ...view.toSource(match.start, match.end) });
+      if (found.length > findingsMax) {
         call.unreadable ??= 'there are too many findings';
         break;
       }
     }
-    return views.map((view) => view.bytes);
+    if (found.length > 0) call.findings.push(...toFindings(call, part, found));
+    return views.length === 1 ? [part.bytes] : views.map((view) => view.bytes);
+  }
+
+  /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
+  function readHead(call: Call, isOver: () => boolean): void {
+    const text = headText(call.target, call.headers);
+    const { lastHead } = call;
+    if (lastHead && lastHead.text === text && lastHead.reader === engine) {
+      call.head = lastHead.bytes;
+      call.findings = [...lastHead.findings];
+      return;
+    }
+    call.head = Buffer.from(text, 'latin1');
+    const locator = (): Locate => headLocator(call.target, call.headers);
+    readPart(call, { name: 'head', bytes: call.head, isForm: false, locator }, isOver);
+    if (!lastHead || call.unreadable !== undefined) return;
+    lastHead.text = text;
+    lastHead.bytes = call.head;
+    lastHead.findings = [...call.findings];
+    lastHead.reader = engine;
+  }
+
+  function readBody(call: Call, isOver: () => boolean): void {
+    const bytes = plainBody(call, maxDecodedBytes);
+    const format = bodyFormat(call.contentType, bytes);
+    const locator: Part['locator'] = (hidden) => {
+      const locate = createLocator(format, bytes, [...hidden]);
+      return (offset) => `body:${locate(offset)}`;
+    };
+    call.bodyTexts = readPart(call, { name: 'body', bytes, isForm: format === 'form', locator }, isOver);
   }
 
   return {
     name: 'read',
     run(call) {
-      const endsAt = clock() + options.scanTimeoutMs;
-      const head = headText(call.target, call.headers);
-      call.head = head.bytes;
-      readPart(call, 'head', head.bytes, () => headLocator(head), endsAt);
-      if (call.body.length === 0) return;
-
-      const body = plainBody(call, options.maxDecodedBytes);
-      const locate = (): ((offset: number) => string) => {
-        const inBody = createLocator(bodyFormat(call.contentType, body), body);
-        return (offset) => `body:${inBody(offset)}`;
-      };
-      call.bodyTexts = readPart(call, 'body', body, locate, endsAt);
+      const endsAt = clock() + scanTimeoutMs;
+      const isOver = (): boolean => clock() > endsAt;
+      readHead(call, isOver);
+      if (call.body.length > 0) readBody(call, isOver);
     },
   };
 }
 
-function toFinding(
-  call: Call,
-  part: 'head' | 'body',
-  match: Match,
-  start: number,
-  end: number,
-  location: string,
-): Finding {
-  const { detector } = match;
-  const confidence: Confidence = match.confidence;
-  return {
+/** A match with its place in the bytes of the part. */
+interface Found {
+  readonly match: Match;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One finding for each detector and place: what is found in a text is often found in its decoded form again. */
+function toFindings(call: Call, part: Part, found: readonly Found[]): Finding[] {
+  const locate = part.locator(found);
+  const distinct = new Map(found.map((it) => [`${it.match.detector.id}:${it.start}:${it.end}`, it]));
+  return [...distinct.values()].map(({ match: { detector, confidence }, start, end }) => ({
     class: detector.class,
     kind: detector.id,
     confidence,
-    location,
-    part,
+    location: locate(start),
+    part: part.name,
     start,
     end,
-    atHome: part === 'head' && isHome(detector.vendorHosts, call.target.host),
+    atHome: part.name === 'head' && isHome(detector.vendorHosts, call.target.host),
     vendorHosts: detector.vendorHosts,
-  };
+  }));
 }
 
 /** Whether the host is one of the vendor's: `api.x.com`, or `*.x.com` for any depth below x.com. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Origin } from '../journal/line.ts';
 import type { RecordedCall } from '../store.ts';
 import { createCache } from './cache.ts';
 import type { Database } from './sqlite.ts';
@@ -34,8 +35,11 @@ export function createDestinations(db: Database): Destinations {
 /** Of one agent on disk; where there are more, an eighth goes, those first that were seen first. */
 export const destinationsMax = 4_096;
 
-/** Adds the destinations of a batch to the transaction that is running. */
-export function createDestinationWriter(db: Database): (calls: readonly RecordedCall[]) => void {
+/**
+ * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers whether some were
+ * forgotten to make room.
+ */
+export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Origin, number>) => boolean {
   const insert = db.prepare(`
     INSERT INTO destinations (agent_id, destination, first_seen_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
   `);
@@ -46,18 +50,19 @@ export function createDestinationWriter(db: Database): (calls: readonly Recorded
     )
   `);
 
-  return (calls) => {
-    const touched = new Map(
-      calls.filter(wasLetOut).map((call) => [pairOf(call.agentId, nameOf(call.destination)), call]),
-    );
+  return (touched) => {
     const grown = new Set<string>();
-    for (const { agentId, destination, atMs } of touched.values()) {
+    for (const [{ agentId, destination }, atMs] of touched) {
       if (insert.run(agentId, nameOf(destination), atMs) > 0) grown.add(agentId);
     }
+    let haveForgotten = false;
     for (const agentId of grown) {
       const held = Number(count.get(agentId)?.['held']);
-      if (held > destinationsMax) forget.run(agentId, held - destinationsMax + destinationsMax / 8);
+      if (held <= destinationsMax) continue;
+      forget.run(agentId, held - destinationsMax + destinationsMax / 8);
+      haveForgotten = true;
     }
+    return haveForgotten;
   };
 }
 
@@ -69,4 +74,6 @@ const nameOf = (destination: string): string =>
 
 const pairOf = (agentId: string, name: string): string => `${agentId} ${name}`;
 
-const wasLetOut = ({ decision }: RecordedCall): boolean => decision === 'ALLOW' || decision === 'SANITIZE';
+/** What is denied or held has touched nothing. */
+export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
+  decision === 'ALLOW' || decision === 'SANITIZE';

@@ -20,19 +20,22 @@ export interface Segments {
   /** Bytes that were written and not dropped yet. */
   waitingBytes(): number;
   /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
-  write(text: string): void;
+  write(content: Uint8Array): void;
   /** Whole lines from the front, about `bytes` of them, at least one where there is one. */
   read(bytes: number): Chunk;
-  /** Takes what `read` answered from the front. */
-  drop(chunk: Chunk): void;
+  /** Takes so much from the front: the bytes of what `read` answered. */
+  drop(bytes: number): void;
   /** Closes the files; deletes the last one if nothing of it waits. */
   close(): void;
 }
 
-/** `bytes` counts a torn line at the end of a segment too, which is in no text. */
 export interface Chunk {
-  readonly text: string;
+  /** In memory of its own. */
+  readonly lines: Uint8Array<ArrayBuffer>;
+  /** Those of the lines, and of a torn one at the end of a segment. */
   readonly bytes: number;
+  /** Written by an earlier process, which may have dropped some of it. */
+  readonly isInherited: boolean;
 }
 
 export interface SegmentsOptions {
@@ -46,12 +49,14 @@ export interface SegmentsOptions {
 interface Segment {
   readonly file: string;
   readonly fd: number;
+  readonly isInherited: boolean;
   bytes: number;
   dropped: number;
 }
 
 const fileName = /^\d{10}\.journal$/;
 const newline = 0x0a;
+const noBytes = new Uint8Array(0);
 
 export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions): Segments {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -94,8 +99,7 @@ export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions
   return {
     waitingBytes: () => sum((segment) => segment.bytes - segment.dropped),
 
-    write(text) {
-      const content = Buffer.from(text);
+    write(content) {
       if (sum((segment) => segment.bytes) + content.length > bytesMax) {
         throw unwritable(
           `The journal holds its ${bytesMax} bytes of calls that the state has not taken yet.`,
@@ -113,10 +117,10 @@ export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions
 
     read(bytes) {
       const segment = segments.find((it) => it.dropped < it.bytes);
-      return segment ? readLines(segment, bytes) : { text: '', bytes: 0 };
+      return segment ? readLines(segment, bytes) : { lines: noBytes, bytes: 0, isInherited: false };
     },
 
-    drop({ bytes }) {
+    drop(bytes) {
       const segment = segments.find((it) => it.dropped < it.bytes);
       if (segment) segment.dropped += bytes;
       for (const it of segments.filter((it) => it !== current && it.dropped >= it.bytes)) remove(it);
@@ -135,10 +139,10 @@ const unwritable = (detail: string, cause?: unknown): GatewayError =>
 
 function openSegment(file: string, flags: 'r' | 'wx+'): Segment {
   const fd = openSync(file, flags, 0o600);
-  return { file, fd, bytes: fstatSync(fd).size, dropped: 0 };
+  return { file, fd, isInherited: flags === 'r', bytes: fstatSync(fd).size, dropped: 0 };
 }
 
-function writeAll(segment: Segment, content: Buffer): void {
+function writeAll(segment: Segment, content: Uint8Array): void {
   for (let done = 0; done < content.length; ) {
     done += writeSync(segment.fd, content, done, content.length - done, segment.bytes + done);
   }
@@ -148,10 +152,11 @@ function writeAll(segment: Segment, content: Buffer): void {
 function readLines(segment: Segment, bytes: number): Chunk {
   const waiting = segment.bytes - segment.dropped;
   for (let size = Math.min(bytes, waiting); ; size = Math.min(size * 2, waiting)) {
-    const content = Buffer.allocUnsafe(size);
-    const filled = content.subarray(0, readSync(segment.fd, content, 0, size, segment.dropped));
-    const end = filled.lastIndexOf(newline) + 1;
-    if (end > 0) return { text: filled.toString('utf8', 0, end), bytes: end };
-    if (size === waiting) return { text: '', bytes: waiting };
+    const content = Buffer.allocUnsafeSlow(size);
+    const filled = readSync(segment.fd, content, 0, size, segment.dropped);
+    const end = content.subarray(0, filled).lastIndexOf(newline) + 1;
+    const { isInherited } = segment;
+    if (end > 0) return { lines: content.subarray(0, end), bytes: end, isInherited };
+    if (size === waiting) return { lines: noBytes, bytes: waiting, isInherited };
   }
 }

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { RecordedCall } from '../store.ts';
-import { parseLine } from './line.ts';
+import type { CallBatch } from '../store.ts';
 import type { Segments } from './segments.ts';
 
 /** Carries calls from the journal's files to the store, in order, behind the back of those who write. */
 export interface Shipper {
-  /** So many lines more wait. */
-  notice(lines: number): void;
+  /** There may be more that waits. */
+  notice(): void;
   /** Ships all that waits now. Rejects when the store does not take it; it is tried again later. */
   drain(): Promise<void>;
   /** No further attempts but those of `drain`. */
@@ -14,26 +13,26 @@ export interface Shipper {
 }
 
 export interface ShipperOptions {
-  readonly ship: (calls: readonly RecordedCall[]) => Promise<void>;
+  readonly ship: (batch: CallBatch) => Promise<number>;
   readonly onError: (error: unknown) => void;
   readonly shipIntervalMs: number;
-  readonly shipBatchMax: number;
+  readonly shipBatchBytes: number;
 }
 
-const chunkBytes = 256 * 1024;
 const backoffMsMax = 10_000;
 
 export function createShipper(segments: Segments, options: ShipperOptions): Shipper {
-  const { ship, onError, shipIntervalMs, shipBatchMax } = options;
-  let linesWaiting = 0;
+  const { ship, onError, shipIntervalMs, shipBatchBytes } = options;
   let failures = 0;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
 
   function schedule(): void {
-    if (isStopped || draining || segments.waitingBytes() === 0) return;
-    if (failures === 0 && linesWaiting >= shipBatchMax) drainBehind();
+    if (isStopped || draining !== undefined) return;
+    const waiting = segments.waitingBytes();
+    if (waiting === 0) return;
+    if (failures === 0 && waiting >= shipBatchBytes) drainBehind();
     else timer ??= setTimeout(drainBehind, Math.min(shipIntervalMs * 2 ** failures, backoffMsMax));
   }
 
@@ -49,24 +48,18 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
   }
 
   async function shipChunk(): Promise<number> {
-    const chunk = segments.read(chunkBytes);
-    const calls = readCalls(chunk.text);
-    for (let at = 0; at < calls.length; at += shipBatchMax) {
-      await ship(calls.slice(at, at + shipBatchMax));
-      // The store may have worked on this turn of the event loop; the calls of others come first.
-      await nextTurn();
+    const { lines, bytes, isInherited } = segments.read(shipBatchBytes);
+    if (lines.length > 0) {
+      // What failed may have been stored all the same: it comes again, at the front of the next chunk.
+      const unreadable = await ship({ lines, mayRepeat: isInherited || failures > 0 });
+      if (unreadable > 0)
+        onError(new Error(`${unreadable} lines of the journal cannot be read and are left out`));
     }
-    segments.drop(chunk);
-    linesWaiting = Math.max(0, linesWaiting - calls.length);
-    return chunk.bytes;
-  }
-
-  function readCalls(text: string): RecordedCall[] {
-    const lines = text.split('\n').slice(0, -1);
-    const calls = lines.flatMap((line) => parseLine(line) ?? []);
-    const lost = lines.length - calls.length;
-    if (lost > 0) onError(new Error(`${lost} lines of the journal cannot be read and are left out`));
-    return calls;
+    segments.drop(bytes);
+    failures = 0;
+    // The store may have worked on this turn of the event loop; the calls of others come first.
+    await nextTurn();
+    return bytes;
   }
 
   /** One at a time: who comes while one is under way waits for that one. */
@@ -80,7 +73,6 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
   async function attempt(): Promise<void> {
     try {
       await shipWaiting();
-      failures = 0;
     } catch (error) {
       failures += 1;
       onError(error);
@@ -92,10 +84,7 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
   }
 
   return {
-    notice(lines) {
-      linesWaiting += lines;
-      schedule();
-    },
+    notice: schedule,
     async drain() {
       // What is under way may have begun before the last lines were written.
       await draining;

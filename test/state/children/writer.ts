@@ -19,7 +19,7 @@ const journal = await openJournal({
   onError: (error) => say('error', 0, String(error)),
   segmentBytesMax: 20_000,
   shipIntervalMs: 5,
-  shipBatchMax: 20,
+  shipBatchBytes: 5_000,
 });
 const agent = await store.ensureAgent(agentRecord());
 

@@ -1,0 +1,184 @@
+import { type Origin, parseOrigin, traceIdLength } from '../journal/line.ts';
+import { createCache } from './cache.ts';
+import { wasLetOut } from './destinations.ts';
+
+/*
+ * Traces are kept as chunks: the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few
+ * hundred bytes cost five times as much as one of half a megabyte. An id says when it was made, so a trace is looked for in
+ * the few chunks around its time.
+ */
+
+export interface Chunk {
+  readonly tenantId: string;
+  /** Times of ids; both lie in one window. */
+  firstMs: number;
+  lastMs: number;
+  count: number;
+  bytes: number;
+  /** Pieces of the batch, in order. */
+  readonly runs: { start: number; end: number }[];
+}
+
+export interface SortedBatch {
+  readonly chunks: Chunk[];
+  /** Origins whose destinations were touched and are not noted as stored, with the time of the first touch. */
+  readonly touched: Map<KnownOrigin, number>;
+  /** Lines that are not whole. */
+  readonly unreadable: number;
+}
+
+export interface KnownOrigin extends Origin {
+  /** Its destination needs no writing. Set by whoever has written it. */
+  isStored: boolean;
+}
+
+export const windowMs = 1_000;
+/** A chunk that would grow beyond it is followed by another. */
+export const chunkBytesMax = 512 * 1024;
+const originsMax = 32_768;
+/** Beyond it an origin is parsed each time: names come from requests. */
+const originLengthMax = 1_024;
+
+const newline = '\n';
+const lineEnd = 0x0a;
+const tab = 0x09;
+const brace = 0x7d;
+const idTime = /^([0-9a-f]{8})-([0-9a-f]{4})-7$/;
+const idTimeLength = 15;
+
+/** Sorts batches into chunks, and remembers origins from one to the next. */
+export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBatch; forget(): void } {
+  let origins = createCache<KnownOrigin>(originsMax);
+
+  function originOf(text: string): KnownOrigin | undefined {
+    const known = origins.get(text);
+    if (known) return known;
+    const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
+    if (!parsed) return undefined;
+    const origin = { ...parsed, isStored: !wasLetOut(parsed) };
+    if (text.length <= originLengthMax) origins.set(text, origin);
+    return origin;
+  }
+
+  function sort(lines: Uint8Array<ArrayBuffer>): SortedBatch {
+    // A character a byte: positions in it are positions in the batch, and searching a string is cheapest.
+    const content = toBuffer(lines);
+    const text = content.toString('latin1');
+    const open = new Map<string, Chunk>();
+    const chunks: Chunk[] = [];
+    const touched = new Map<KnownOrigin, number>();
+    let unreadable = 0;
+    let chunk: Chunk | undefined;
+    let idStart = '';
+    let ms = Number.NaN;
+
+    for (let start = 0, end = 0; start < text.length; start = end) {
+      end = text.indexOf(newline, start) + 1 || text.length;
+      // Calls of one millisecond stand side by side.
+      if (!text.startsWith(idStart, start) || idStart === '') {
+        idStart = text.slice(start, start + idTimeLength);
+        const [, high = '', low = ''] = idTime.exec(idStart) ?? [];
+        ms = Number.parseInt(high + low, 16);
+      }
+      const origin = Number.isNaN(ms) ? undefined : readOrigin(content, text, start, end);
+      if (!origin) {
+        unreadable += 1;
+        idStart = '';
+        continue;
+      }
+      if (!origin.isStored && !touched.has(origin)) touched.set(origin, ms);
+      if (!chunk || chunk.tenantId !== origin.tenantId || !fits(chunk, ms, end - start)) {
+        chunk = chunkFor(origin.tenantId, ms, end - start);
+      }
+      extend(chunk, ms, start, end);
+    }
+    return { chunks, touched, unreadable };
+
+    function chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
+      const key = `${Math.floor(atMs / windowMs)} ${tenantId}`;
+      const standing = open.get(key);
+      if (standing && fits(standing, atMs, bytes)) return standing;
+      const added = { tenantId, firstMs: atMs, lastMs: atMs, count: 0, bytes: 0, runs: [] };
+      open.set(key, added);
+      chunks.push(added);
+      return added;
+    }
+  }
+
+  /** What stands between the time and the trace, if the line is whole. */
+  function readOrigin(content: Buffer, text: string, start: number, end: number): KnownOrigin | undefined {
+    const idEnd = start + traceIdLength;
+    if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd)
+      return undefined;
+    const originAt = text.indexOf('\t', idEnd + 1) + 1;
+    const lineAt = text.indexOf('\t{', originAt);
+    if (originAt === 0 || lineAt === -1 || lineAt >= end) return undefined;
+    // Not a slice of the text: what is remembered would keep all of it in memory.
+    return originOf(content.toString('latin1', originAt, lineAt));
+  }
+
+  return {
+    sort,
+    forget() {
+      origins = createCache<KnownOrigin>(originsMax);
+    },
+  };
+}
+
+const fits = ({ firstMs, bytes }: Chunk, ms: number, more: number): boolean =>
+  bytes + more <= chunkBytesMax && Math.floor(firstMs / windowMs) === Math.floor(ms / windowMs);
+
+function extend(chunk: Chunk, ms: number, start: number, end: number): void {
+  const last = chunk.runs.at(-1);
+  if (last?.end === start) last.end = end;
+  else chunk.runs.push({ start, end });
+  if (ms < chunk.firstMs) chunk.firstMs = ms;
+  if (ms > chunk.lastMs) chunk.lastMs = ms;
+  chunk.count += 1;
+  chunk.bytes += end - start;
+}
+
+/** The lines of a chunk: copied only where those of others stand between. */
+export function linesOf({ runs }: Chunk, lines: Uint8Array<ArrayBuffer>): Buffer {
+  const pieces = runs.map(({ start, end }) => toBuffer(lines.subarray(start, end)));
+  const [first] = pieces;
+  return first && pieces.length === 1 ? first : Buffer.concat(pieces);
+}
+
+/** Adds the ids of all lines. */
+export function collectIds(lines: Buffer, ids: Set<string>): void {
+  for (let at = 0; at < lines.length; at = nextLine(lines, at)) ids.add(idAt(lines, at));
+}
+
+/** Those lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
+export function withoutRepeats(lines: Buffer, ids: Set<string>): { lines: Buffer; count: number } {
+  const kept: Buffer[] = [];
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = nextLine(lines, at);
+    const id = idAt(lines, at);
+    if (ids.has(id)) continue;
+    ids.add(id);
+    kept.push(lines.subarray(at, next));
+  }
+  return { lines: kept.length === 0 ? lines.subarray(0, 0) : Buffer.concat(kept), count: kept.length };
+}
+
+/** The trace with that id as JSON text. Only an id at the beginning of a line counts: traces quote what callers wrote. */
+export function findTrace(lines: Buffer, traceId: string): string | undefined {
+  const wanted = Buffer.from(`${traceId}\t`);
+  for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {
+    if (at > 0 && lines[at - 1] !== lineEnd) continue;
+    const line = lines.toString('utf8', at, nextLine(lines, at) - 1);
+    return line.slice(line.indexOf('\t{') + 1);
+  }
+  return undefined;
+}
+
+const idAt = (lines: Buffer, at: number): string => lines.toString('latin1', at, at + traceIdLength);
+const nextLine = (lines: Buffer, at: number): number => lines.indexOf(lineEnd, at) + 1 || lines.length;
+
+/** The last millisecond of the window. */
+export const windowEnd = (ms: number): number => (Math.floor(ms / windowMs) + 1) * windowMs - 1;
+
+export const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);

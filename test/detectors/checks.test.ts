@@ -1,0 +1,127 @@
+import t from 'tap';
+import { type CheckName, checks, crcChecksum, entropyBits } from '../../src/detectors/checks.ts';
+import { isPlaceholder } from '../../src/detectors/placeholder.ts';
+import { mayStartToken } from '../../src/detectors/token-start.ts';
+import { newKeyText } from '../../src/key-text.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const crcToken = `pre_${'a'.repeat(30)}${crcChecksum('a'.repeat(30))}`;
+
+const table: Record<CheckName, { yes: readonly string[]; no: readonly string[] }> = {
+  luhn: { yes: ['4111 1111 1111 1111', '79927398713'], no: ['4111 1111 1111 1112', '79927398710'] },
+  card: {
+    yes: [
+      '4716190207394368',
+      '5425 2334 3010 9903',
+      '371449635398431',
+      '6011000990139424',
+      '2223003122003222',
+    ],
+    // A wrong check digit, no network, a length that the network does not issue, one digit only.
+    no: ['4716190207394369', '1234567812345670', '47161902073943', '0000000000000000'],
+  },
+  ssn: {
+    yes: ['536-22-8726', '536228726'],
+    no: ['000-12-3456', '666-12-3456', '900-12-3456', '123-00-4567', '123-45-0000', '12-34-5678'],
+  },
+  iban: {
+    yes: ['DE89 3704 0044 0532 0130 00', 'GB33BUKB20201555555555', 'FR7630006000011234567890189'],
+    no: ['DE88 3704 0044 0532 0130 00', 'DE8937040044053201300', 'ZZ89370400440532013000'],
+  },
+  nanp: {
+    yes: ['(415) 738-2671', '+1 415 738 2671'],
+    no: ['123-456-7890', '415-138-2671', '415-555-0123', '911-738-2671', '738-2671'],
+  },
+  phone: {
+    yes: ['+49 30 901820112', '07046 457922', '+14155552671'],
+    no: ['+210 123 456 789', '1234567', '000000000', '1234567890123456'],
+  },
+  'prefixed-crc': { yes: [crcToken], no: [`${crcToken.slice(0, -1)}!`, crcToken.replace('aaa', 'aab')] },
+  'postern-key': {
+    yes: [newKeyText('live'), newKeyText('ephemeral')],
+    no: [newKeyText('live').slice(0, -1), `iv_live_${'0'.repeat(49)}`],
+  },
+  jwt: {
+    yes: [`${base64('{"alg":"RS256"}')}.e30.x`],
+    no: [
+      `${base64('{"typ":"JWT"}')}.e30.x`,
+      `${base64('{"alg":')}.e30.x`,
+      `${base64('null')}.e30.x`,
+      '!!.e30.x',
+    ],
+  },
+  'basic-credential': {
+    yes: [base64('bob:hunter22')],
+    no: [base64('bob'), base64('bob:x'), base64('{"alg":"none"}'), 'authentication'],
+  },
+  mixed: {
+    yes: ['a1b2c3', 'xkcdvbnmqwrtplkjhgfdszxc'],
+    no: ['password', '1234567890', 'version2', 'getUserAccessTokenFromCache', 'correct-horse-battery-staple'],
+  },
+  'password-like': {
+    yes: ['hunter2x', 'Tr0ub4dor&3', 'p@ssphrase', 'Dragon-kiwi-25'],
+    no: ['required.', 'string', 'user.password1', 'vault:secret/app1', '12345678', 'a1'],
+  },
+  'email-domain': { yes: ['a@b.com', 'a@b.co.uk'], no: ['logo@2x.png', 'icon@3x.WEBP'] },
+};
+
+for (const [name, { yes, no }] of Object.entries(table)) {
+  t.test(`${name} tells the valid from the invalid`, (t) => {
+    const check = checks[name as CheckName];
+    yes.forEach((text, index) => {
+      t.ok(check(text), `valid ${index + 1}`);
+    });
+    no.forEach((text, index) => {
+      t.notOk(check(text), `invalid ${index + 1}`);
+    });
+    t.end();
+  });
+}
+
+t.test('measures entropy in bits for each character', (t) => {
+  t.equal(entropyBits('aaaa'), 0);
+  t.equal(entropyBits('abab'), 1);
+  t.equal(entropyBits('abcdefgh'), 3);
+  t.end();
+});
+
+t.test('knows what stands for a secret from what is one', (t) => {
+  const stands = [
+    'changeme',
+    'your-api-key',
+    `$${'{DB_PASSWORD}'}`,
+    '{{ secret }}',
+    '<token>',
+    '$TOKEN',
+    'xxxxxxxxxxxx',
+    '********',
+    'AKIAIOSFODNN7EXAMPLE',
+    'process.env.KEY',
+    'secrets.KEY',
+    'ababababab',
+  ];
+  const is = ['hunter2', 'Tr0ub4dor&3', 'q8Zk2LmN4pR7sT9v', '$ecret1!x'.slice(1)];
+  for (const text of stands) t.ok(isPlaceholder(text), text);
+  for (const text of is) t.notOk(isPlaceholder(text), text);
+  t.end();
+});
+
+t.test('a token may begin behind a sign or an escape, not inside a word', (t) => {
+  const cases = [
+    { before: '', may: true },
+    { before: '"', may: true },
+    { before: '-', may: true },
+    { before: 'a', may: false },
+    { before: '7', may: false },
+    { before: '_', may: false },
+    { before: '\\n', may: true },
+    { before: '\\q', may: false },
+    { before: '%3D', may: true },
+    { before: 'x3D', may: false },
+    { before: '\\u003d', may: true },
+    { before: 'u003d', may: false },
+  ];
+  for (const { before, may } of cases)
+    t.equal(mayStartToken(Buffer.from(`${before}tok`), before.length), may, before);
+  t.end();
+});

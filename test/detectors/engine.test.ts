@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import { detectorSchema, toDetector } from '../../src/detectors/detector.ts';
+import { createEngine, type Found } from '../../src/detectors/engine.ts';
+import { loadDetectors } from '../../src/detectors/load.ts';
+import { expandSample } from '../../src/detectors/samples.ts';
+
+const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
+const engine = createEngine(detectors);
+const limits = { matchesMax: 100, isOver: () => false };
+
+const find = (text: string | Buffer, own = engine): Found => own.find(Buffer.from(text), limits);
+
+/** What was found that sets a class, as `kind=text`. */
+function kindsIn(text: string): string[] {
+  const bytes = Buffer.from(expandSample(text));
+  return engine
+    .find(bytes, limits)
+    .matches.filter(({ confidence }) => confidence !== 'low')
+    .map(({ detector }) => detector.id);
+}
+
+/** A detector with what the test does not care about filled in. */
+const detector = (fields: Record<string, unknown>) =>
+  toDetector(
+    detectorSchema.parse({
+      id: 'test',
+      title: 'Test',
+      class: 'SECRETS',
+      confidence: 'high',
+      examples: { match: ['a'], pass: ['b'] },
+      ...fields,
+    }),
+  );
+
+const anchored = detector({ anchors: ['tok_'], pattern: 'tok_([a-z]{4,8})', group: 1 });
+
+t.test('gives the bytes of the secret, not of its surroundings, whatever stands before', (t) => {
+  for (const before of ['', 'x=', 'ünïcödé — ', '\u{1f511} ']) {
+    const bytes = Buffer.from(`${before}"tok_abcdef"`);
+    const [match] = find(bytes, createEngine([anchored])).matches;
+    t.equal(bytes.toString('utf8', match?.start, match?.end), 'abcdef', before);
+  }
+  t.end();
+});
+
+t.test('finds at every alignment and at both ends of a buffer', (t) => {
+  for (let offset = 0; offset < 9; offset++) {
+    const holder = Buffer.from(`${'a'.repeat(offset)} tok_abcd`);
+    t.equal(find(holder.subarray(offset + 1), createEngine([anchored])).matches.length, 1);
+  }
+  t.end();
+});
+
+t.test('a token ends where its alphabet ends', (t) => {
+  for (const end of ['<', ')', ',', '|', '&', '"', "'", '`', '\\', ']', '}', ';', '\n', '']) {
+    t.same(kindsIn(`x=ghp_{crc:36}${end}`), ['github-token'], end);
+  }
+  t.end();
+});
+
+t.test('a token begins behind an escape, not inside a word', (t) => {
+  for (const before of ['\\n', '%3D', '\\u0022', '"', '/'])
+    t.same(kindsIn(`${before}AIza{base64url:35} `), ['google-api-key'], before);
+  t.same(kindsIn('xAIza{base64url:35} '), []);
+  t.end();
+});
+
+t.test('searches a keyword window before and behind, each part once', (t) => {
+  const near = detector({
+    keywords: ['badge'],
+    window: { before: 10, after: 10 },
+    pattern: '\\b\\d{4}\\b',
+    class: 'PII',
+  });
+  const cases = [
+    { text: '1234 badge', count: 1 },
+    { text: 'badge 1234', count: 1 },
+    { text: 'badge .......... 1234', count: 0 },
+    { text: '1234 .......... badge', count: 0 },
+    { text: 'badge 1234 badge 1234 badge', count: 2 },
+    { text: 'badge 12345', count: 0 },
+  ];
+  for (const { text, count } of cases) t.equal(find(text, createEngine([near])).matches.length, count, text);
+  const repeated = find('badge '.repeat(1000), createEngine([near]));
+  t.ok(repeated.searchedBytes < 6100, 'repeated keywords make one window');
+  t.end();
+});
+
+t.test('what failed a check does not hide what begins inside of it', (t) => {
+  const card = detector({ digits: 12, pattern: '\\d{4}(?: \\d{4}){3}', check: 'luhn', class: 'PII' });
+  t.equal(find('1234 4111 1111 1111 1111', createEngine([card])).matches.length, 1);
+  t.end();
+});
+
+t.test('an anchor inside of a match that was not accepted is tried, but not any number of them', (t) => {
+  const own = createEngine([
+    detector({ anchors: ['key='], boundary: false, pattern: 'key=[a-z0-9=]{4,200}', check: 'mixed' }),
+  ]);
+  t.equal(find('key=key=key=a1b2', own).matches.length, 1);
+  const { attempts } = find('key='.repeat(10_000), own);
+  t.ok(attempts < 3000, `${attempts} attempts`);
+  t.end();
+});
+
+t.test('reports a span once for each detector, and overlapping spans of different ones', (t) => {
+  const first = detector({
+    id: 'first',
+    keywords: ['tok_', 'ok_a'],
+    window: { before: 9, after: 9 },
+    pattern: 'tok_[a-z]{4}',
+  });
+  const { matches } = find('tok_abcd', createEngine([first, anchored]));
+  t.same(
+    matches.map(({ detector, start, end }) => [detector.id, start, end]),
+    [
+      ['first', 0, 8],
+      ['test', 4, 8],
+    ],
+  );
+  t.end();
+});
+
+t.test('a specific detector takes the place of a generic one', (t) => {
+  t.same(kindsIn('token = "ghp_{crc:36}"'), ['github-token']);
+  t.same(kindsIn('api_key: sk_live_{alnum:24}'), ['stripe-secret-key']);
+  t.same(kindsIn('api_key: {alnum:24}'), ['generic-api-key']);
+  t.end();
+});
+
+t.test('a published or invented value has low confidence', (t) => {
+  for (const text of [
+    'AKIAIOSFODNN7EXAMPLE',
+    '4111 1111 1111 1111',
+    'api_key=YOUR_API_KEY_1a2b3c4d5e',
+    'password=changeme123!',
+  ]) {
+    const { matches } = find(text);
+    t.ok(matches.length > 0 && matches.every(({ confidence }) => confidence === 'low'), text);
+  }
+  t.end();
+});
+
+t.test('a failed checksum lowers the confidence where the detector says so', (t) => {
+  t.equal(find(expandSample('ghp_{crc:36}')).matches[0]?.confidence, 'high');
+  t.equal(find(expandSample('ghp_{alnum:36}')).matches[0]?.confidence, 'medium');
+  t.end();
+});
+
+t.test('says that it is not complete when there are more matches than allowed', (t) => {
+  const own = createEngine([anchored]);
+  const text = Buffer.from('tok_abcd '.repeat(5));
+  t.match(own.find(text, { ...limits, matchesMax: 5 }), { complete: true, matches: { length: 5 } });
+  t.match(own.find(text, { ...limits, matchesMax: 4 }), { complete: false, matches: { length: 4 } });
+  t.end();
+});
+
+t.test('ends soon after its time is over, and says so', (t) => {
+  const found = createEngine([anchored]).find(Buffer.from('tok_ '.repeat(50_000)), {
+    ...limits,
+    isOver: () => true,
+  });
+  t.notOk(found.complete);
+  t.ok(found.attempts <= 64);
+  t.end();
+});
+
+t.test('does not try a pattern on text without an anchor, keyword or number', (t) => {
+  t.match(find('The quarterly report lists all open items for the team.'.repeat(500)), {
+    attempts: 0,
+    searchedBytes: 0,
+    complete: true,
+  });
+  t.end();
+});
+
+const uuid = '{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}';
+const harmless = [
+  { name: 'UUIDs', text: `"id":"${uuid}","parent_id":"${uuid}"` },
+  { name: 'digests', text: 'sha256:{hex:64} md5 {hex:32} etag "{hex:40}"' },
+  { name: 'commits', text: 'commit {hex:40}\nParent: {hex:40}\nuses: actions/checkout@{hex:40}' },
+  {
+    name: 'lock files',
+    text: '"integrity": "sha512-{base64:86}==", "resolved": "https://registry.npmjs.org/a/-/a-1.0.0.tgz"',
+  },
+  { name: 'go.sum', text: 'golang.org/x/text v0.3.7 h1:{base64:43}=\n' },
+  {
+    name: 'public keys',
+    text: '-----BEGIN PUBLIC KEY-----\n{base64:64}\n{base64:64}\n-----END PUBLIC KEY-----',
+  },
+  { name: 'SSH keys', text: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{base64:43} bob@host' },
+  { name: 'certificates', text: '-----BEGIN CERTIFICATE-----\n{base64:64}\n-----END CERTIFICATE-----' },
+  { name: 'cache keys', text: 'cache-key: linux-node-{hex:64}\nrestore-keys: linux-node-' },
+  {
+    name: 'cursors and forgery tokens',
+    text: '"next_page_token":"{base64url:40}","csrf_token":"{base64url:40}"',
+  },
+  {
+    name: 'code that reads secrets',
+    text: 'const token = process.env.API_TOKEN; if (!user.password) throw new Error("password missing")',
+  },
+  {
+    name: 'settings of secrets',
+    text: 'minPasswordLength: 10\ntokenTtlSeconds: 86400\nsecretName: my-app\nsecretKeyRef: { name: db, key: password }',
+  },
+  {
+    name: 'numbers',
+    text: 'ts=1700000000123 order 20240115103000123456 price 12.345678901234 phone-model 12345',
+  },
+  { name: 'versions', text: 'Chrome/124.0.6367.118 v10.2.3 react@18.2.0 1.2.3-beta.4' },
+  {
+    name: 'ordinary uses of marking words',
+    text: 'confidential clients use PKCE; do not share a lock; proprietary formats; the secret of good tea',
+  },
+  { name: 'publishable keys', text: 'pk_live_{alnum:24} "publishableKey":"pk_test_{alnum:24}"' },
+  { name: 'binary data', text: `data:image/png;base64,iVBORw0KGgo{base64:800}` },
+];
+
+for (const { name, text } of harmless) {
+  t.test(`passes ${name}`, (t) => {
+    t.same(kindsIn(text), []);
+    t.end();
+  });
+}
+
+t.test('random bytes neither throw nor match a secret', (t) => {
+  for (let round = 0; round < 20; round++) {
+    const { matches, complete } = find(randomBytes(20_000));
+    t.ok(complete);
+    t.notOk(matches.some(({ detector }) => detector.class === 'SECRETS' && !detector.isGeneric));
+  }
+  t.end();
+});
