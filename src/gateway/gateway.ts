@@ -50,7 +50,9 @@ export async function startGateway(configFile: string | undefined, env: Environm
   const file = findConfigFile(configFile, env);
   const firstStart = file === undefined ? openFirstStart(env) : undefined;
   const read = (): Config =>
-    firstStart ? validateConfig(firstStartConfig(firstStart), { file: undefined, env }) : loadConfig(file, env);
+    firstStart
+      ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
+      : loadConfig(file, env);
   let config = read();
   const log = openLog(config.log);
   const stateDir = stateDirOf(config);
