@@ -26,6 +26,8 @@ export interface FindLimits {
   readonly matchesMax: number;
   /** Asked now and then; once it says yes, the search ends. */
   readonly isOver: () => boolean;
+  /** Of `withWords`: its n-th byte becomes 1 where the n-th of those words occurs. */
+  readonly wordsFound?: Uint8Array;
 }
 
 export interface Found {
@@ -40,6 +42,11 @@ export interface Found {
 
 export interface DetectorEngine {
   find(bytes: Buffer, limits: FindLimits): Found;
+  /**
+   * The same engine, which also looks for words of others in its one pass: see `FindLimits.wordsFound`. Words have two bytes or more, and
+   * case means nothing in their ASCII letters.
+   */
+  withWords(words: readonly string[]): DetectorEngine;
 }
 
 /** Between two questions to `isOver`. */
@@ -49,11 +56,14 @@ const retriesMax = 8;
 
 /** Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. */
 export function createEngine(detectors: readonly Detector[]): DetectorEngine {
-  const plan = planSearch(detectors);
+  return engineOf(detectors.map(toRule), []);
+}
+
+function engineOf(rules: readonly Rule[], words: readonly string[]): DetectorEngine {
+  const plan = planSearch(rules, words);
   return {
-    find(bytes, limits) {
-      return new Search(plan, bytes, limits).run();
-    },
+    find: (bytes, limits) => new Search(plan, bytes, limits).run(),
+    withWords: (added) => engineOf(rules, added),
   };
 }
 
@@ -81,6 +91,8 @@ interface Progress {
 interface Plan {
   readonly matcher: Matcher;
   readonly usesOfWord: readonly (readonly Use[])[];
+  /** For each word its place among those of others; -1 where it is only the detectors'. */
+  readonly placeOfWord: Int32Array;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
   readonly singles: readonly { readonly byte: number; readonly uses: readonly Use[] }[];
   readonly digitRules: readonly Rule[];
@@ -89,8 +101,7 @@ interface Plan {
   readonly progress: Progress;
 }
 
-function planSearch(detectors: readonly Detector[]): Plan {
-  const rules = detectors.map(toRule);
+function planSearch(rules: readonly Rule[], others: readonly string[]): Plan {
   const usesOf = new Map<string, Use[]>();
   for (const rule of rules) {
     const { anchors, keywords, anchorCase } = rule.detector;
@@ -101,11 +112,14 @@ function planSearch(detectors: readonly Detector[]): Plan {
       usesOf.set(word.toLowerCase(), uses);
     }
   }
-  const words = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
+  const places = new Map(others.map((word, place) => [word.toLowerCase(), place]));
+  const own = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
+  const words = [...new Set([...own, ...places.keys()])];
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   return {
     matcher: createMatcher(words),
     usesOfWord: words.map((word) => usesOf.get(word) ?? []),
+    placeOfWord: Int32Array.from(words, (word) => places.get(word) ?? -1),
     singles: singles.map((word) => ({ byte: word.charCodeAt(0), uses: usesOf.get(word) ?? [] })),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     keywordRules: rules.filter((rule) => rule.detector.keywords.length > 0),
@@ -139,8 +153,13 @@ class Search {
   }
 
   run(): Found {
-    const { matcher, usesOfWord, singles, digitRules, keywordRules } = this.#plan;
-    matcher.scan(this.#bytes, (word, start) => this.#hit(usesOfWord[word] as readonly Use[], start));
+    const { matcher, usesOfWord, placeOfWord, singles, digitRules, keywordRules } = this.#plan;
+    const { wordsFound } = this.#limits;
+    matcher.scan(this.#bytes, (word, start) => {
+      const place = placeOfWord[word] as number;
+      if (place >= 0 && wordsFound) wordsFound[place] = 1;
+      this.#hit(usesOfWord[word] as readonly Use[], start);
+    });
     for (const { byte, uses } of singles) {
       for (
         let at = this.#bytes.indexOf(byte);

@@ -135,9 +135,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
         status.lastError = null;
         log.level = next.log.level;
         log.info({ generation: status.generation }, 'configuration reloaded');
-        before.upstream
-          .close()
-          .catch((error: unknown) => log.warn({ err: error }, 'old connections did not close'));
+        before.retire();
         return true;
       } catch (error) {
         status.lastError = error instanceof Error ? error.message : String(error);

@@ -41,7 +41,7 @@ export interface Foundations {
 /** Puts one generation together. Throws `ConfigError` with all mistakes of the policy files; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
   const tenants = createTenants(config, on.registeredTenants);
-  const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log));
+  const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log), on.engine);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
@@ -53,7 +53,6 @@ export function createGate(config: Config, on: Foundations): Gate {
     catalogue: on.catalogue,
     store: on.store,
     tenants,
-    engine: on.engine,
     maxDecodedBytes: config.limits.maxDecodedBytes,
     scanTimeoutMs: config.limits.scanTimeoutMs,
     clock: () => performance.now(),
@@ -64,8 +63,37 @@ export function createGate(config: Config, on: Foundations): Gate {
     approvals: createApprovalDesk(on.store),
     mode: config.mode,
   });
+  const upstream = createUpstream({
+    guard,
+    resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
+    roots: loadRoots(config.upstream.caFiles),
+    connectTimeoutMs: config.upstream.connectTimeoutMs,
+    responseTimeoutMs: config.upstream.responseTimeoutMs,
+    idleTimeoutMs: config.upstream.idleTimeoutMs,
+    ownPrefix: names.requestPrefix,
+  });
+  let running = 0;
+  let isRetired = false;
+  const closeWhenIdle = (): void => {
+    if (isRetired && running === 0)
+      upstream
+        .close()
+        .catch((error: unknown) => on.log.warn({ err: error }, 'old connections did not close'));
+  };
+  const leave = (): void => {
+    running -= 1;
+    closeWhenIdle();
+  };
   return {
     config,
+    enter() {
+      running += 1;
+      return leave;
+    },
+    retire() {
+      isRetired = true;
+      closeWhenIdle();
+    },
     store: on.store,
     tenants: {
       ...tenants,
@@ -76,15 +104,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     },
     policies,
     guard,
-    upstream: createUpstream({
-      guard,
-      resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
-      roots: loadRoots(config.upstream.caFiles),
-      connectTimeoutMs: config.upstream.connectTimeoutMs,
-      responseTimeoutMs: config.upstream.responseTimeoutMs,
-      idleTimeoutMs: config.upstream.idleTimeoutMs,
-      ownPrefix: names.requestPrefix,
-    }),
+    upstream,
     inspect: createPipeline(stages, createRecorder(on.journal, on.store, on.log)),
     names,
     get controlUrl() {

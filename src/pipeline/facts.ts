@@ -1,6 +1,6 @@
 import type { Call, DataClass, Operation } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { Facts } from '../policy/facts.ts';
+import type { Facts, PolicySet } from '../policy/index.ts';
 import type { Target } from '../target.ts';
 import { bodyValue } from './body.ts';
 import { isExternal } from './external.ts';
@@ -18,6 +18,7 @@ export class CallFacts implements Facts {
   readonly riskScore: number;
   readonly bodyBytes: number;
   readonly bodyTexts: readonly Buffer[];
+  readonly wordsFound: Uint8Array | undefined;
   readonly isNewDestination: boolean;
   readonly isVolumeBurst = false;
   readonly threatIntelMatch = false;
@@ -25,7 +26,7 @@ export class CallFacts implements Facts {
   readonly #call: Call;
   readonly #tenant: TenantConfig;
 
-  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig) {
+  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig, rules: PolicySet) {
     if (!call.operation || !call.identity)
       throw new Error('facts need a call that was identified and understood');
     this.envName = call.identity.envName;
@@ -39,6 +40,8 @@ export class CallFacts implements Facts {
     this.riskScore = call.riskScore;
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;
+    // Policies that were applied since the body was read look for themselves.
+    this.wordsFound = call.wordsFound?.words === rules.words ? call.wordsFound.found : undefined;
     this.isNewDestination = call.isNewDestination;
     this.#call = call;
     this.#tenant = tenant;

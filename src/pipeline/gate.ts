@@ -28,6 +28,10 @@ export interface Gate {
   /** What is stored of a key's digest. */
   hashKey(digestHex: string): string;
   status(): GateStatus;
+  /** A request begins that will use this gate; answers what must be called once when it is over. */
+  enter(): () => void;
+  /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
+  retire(): void;
 }
 
 export interface GateStatus {

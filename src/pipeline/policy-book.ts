@@ -1,41 +1,54 @@
 import { hash } from 'node:crypto';
+import type { DetectorEngine } from '../detectors/engine.ts';
 import { type CompiledInput, compilePolicies, type PolicySet, parseStoredRules } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 
+/** The policies of one tenant, and the engine that looks for their words in the pass in which it looks for findings. */
+export interface TenantRules {
+  readonly rules: PolicySet;
+  readonly engine: DetectorEngine;
+}
+
 /** The compiled policies of every tenant: made when first asked for, and anew when the tenant's policies have changed. */
 export interface PolicyBook {
-  setFor(tenantId: string): MaybePromise<PolicySet>;
+  rulesFor(tenantId: string): MaybePromise<TenantRules>;
   /** The tenant's policies in the state have changed: the next call reads them again. */
   forget(tenantId: string): void;
   /** Whether a policy file has this name; the API cannot overwrite it. */
   isFromFile(tenantId: string, name: string): boolean;
 }
 
-export function createPolicyBook(store: Store, files: readonly PolicyDocument[]): PolicyBook {
-  const sets = new Map<string, PolicySet>();
+export function createPolicyBook(
+  store: Store,
+  files: readonly PolicyDocument[],
+  engine: DetectorEngine,
+): PolicyBook {
+  const pages = new Map<string, TenantRules>();
   const filesOf = (tenantId: string): PolicyDocument[] =>
     files.filter((file) => file.tenants?.includes(tenantId) ?? true);
 
-  function compile(tenantId: string, records: readonly PolicyRecord[]): PolicySet {
-    const set = compilePolicies([
+  function compile(tenantId: string, records: readonly PolicyRecord[]): TenantRules {
+    const rules = compilePolicies([
       ...filesOf(tenantId).map((file) => fromFile(tenantId, file)),
       ...records.map(fromRecord),
     ]);
-    sets.set(tenantId, set);
-    return set;
+    // Its own tables cost some hundred kilobytes: only for those whose rules look into bodies.
+    const page = { rules, engine: rules.words.length > 0 ? engine.withWords(rules.words) : engine };
+    pages.set(tenantId, page);
+    return page;
   }
 
   return {
-    setFor(tenantId) {
-      const known = sets.get(tenantId);
+    rulesFor(tenantId) {
+      const known = pages.get(tenantId);
       if (known) return known;
       const records = store.policiesOf(tenantId);
       return records instanceof Promise
         ? records.then((it) => compile(tenantId, it))
         : compile(tenantId, records);
     },
-    forget: (tenantId) => void sets.delete(tenantId),
+    forget: (tenantId) => void pages.delete(tenantId),
     isFromFile: (tenantId, name) => filesOf(tenantId).some((file) => file.name === name),
   };
 }

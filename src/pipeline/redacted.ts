@@ -6,7 +6,9 @@ const previewBytesMax = 1024;
 
 /** The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. */
 export function redactedUrl(call: Call): string {
-  if (!call.findings.some((it) => it.part === 'head')) return call.target.href.slice(0, urlLengthMax);
+  const { href } = call.target;
+  if (!call.findings.some((it) => it.part === 'head' && it.start < href.length))
+    return href.slice(0, urlLengthMax);
   const cuts = call.findings.filter((it) => it.part === 'head').map(toCut);
   const text = redact(call.head, cuts).bytes.toString('latin1');
   return text.slice(0, Math.max(0, text.indexOf('\n'))).slice(0, urlLengthMax);

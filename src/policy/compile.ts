@@ -50,6 +50,8 @@ export interface CompiledRule {
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
+  /** What its rules look for in bodies, as far as a matcher takes it: see `Facts.wordsFound`. */
+  readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }
 
@@ -59,15 +61,16 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   const rules = policies.flatMap((policy) =>
     policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
   );
-  if (rules.length === 0) return { ruleCount: 0, decide: () => noDecision };
-  const findWords = words.build();
+  if (rules.length === 0) return { ruleCount: 0, words: [], decide: () => noDecision };
+  const built = words.build();
   const candidatesFor = createIndex(rules);
   return {
     ruleCount: rules.length,
+    words: built.plain,
     decide(facts) {
       const { all, wordless } = candidatesFor(facts);
       if (all.length === 0) return noDecision;
-      const call = new Evaluation(facts, findWords);
+      const call = new Evaluation(facts, built);
       const candidates = wordless.length < all.length && !call.mayHoldWords() ? wordless : all;
       return combine(firstOfEachPolicy(candidates, call));
     },

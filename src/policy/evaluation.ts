@@ -1,6 +1,6 @@
 import type { Facts } from './facts.ts';
 import { PathValues, type Step } from './json-path.ts';
-import type { WordFinder } from './words.ts';
+import type { Words } from './words.ts';
 
 /** Whether one key of a rule holds. */
 export type Check = (call: Evaluation) => boolean;
@@ -18,25 +18,28 @@ export interface BodyPath {
  */
 export class Evaluation {
   readonly facts: Facts;
-  readonly #findWords: WordFinder;
+  readonly #words: Words;
   #found: Uint8Array | undefined;
   #hasEscapes: boolean | undefined;
   readonly #values: (PathValues | undefined)[] = [];
 
-  constructor(facts: Facts, findWords: WordFinder) {
+  constructor(facts: Facts, words: Words) {
     this.facts = facts;
-    this.#findWords = findWords;
+    this.#words = words;
   }
 
   hasWord(word: number): boolean {
-    this.#found ??= this.#findWords(this.facts.bodyTexts);
-    return this.#found[word] === 1;
+    return this.#foundWords()[word] === 1;
   }
 
   /** Whether a rule that asks for a word in the body can hold at all. */
   mayHoldWords(): boolean {
-    this.#found ??= this.#findWords(this.facts.bodyTexts);
-    return this.#found.includes(1) || this.#mayHideNames();
+    return this.#foundWords().includes(1) || this.#mayHideNames();
+  }
+
+  #foundWords(): Uint8Array {
+    this.#found ??= this.#words.find(this.facts.bodyTexts, this.facts.wordsFound);
+    return this.#found;
   }
 
   /** The values behind a path; undefined where the body cannot have any, which is mostly known without parsing it. */

@@ -26,6 +26,8 @@ export interface Facts {
    * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
+  /** Which of the set's `words` stand in those texts, where whoever read them has looked already: 1 at the place of each. */
+  readonly wordsFound?: Uint8Array | undefined;
   /** The body parsed, undefined where it has no structure. A form is an object of strings. */
   bodyJson(): unknown;
   readonly isNewDestination: boolean;

@@ -1,13 +1,21 @@
-import { createMatcher } from '../detectors/matcher.ts';
+import { createMatcher, type Matcher } from '../detectors/matcher.ts';
 
 /*
- * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them.
+ * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them, best of all the one that looks for secrets anyway.
  * The matcher compares ASCII without case; what it cannot take (one letter, or letters beyond ASCII, whose case only Unicode
  * knows) is looked for in the lower-cased text.
  */
 
-/** Says which words stand in the texts: 1 at the index of each that does. */
-export type WordFinder = (texts: readonly Buffer[]) => Uint8Array;
+/** The words of a set, ready to be looked for. */
+export interface Words {
+  /** Those that a matcher takes; whoever reads the bodies anyway may look for them in the same pass. */
+  readonly plain: readonly string[];
+  /**
+   * 1 at the index of each word that stands in the texts. `plainFound`: what was found of `plain` already, 1 at the place of
+   * each; undefined: it is looked for here.
+   */
+  find(texts: readonly Buffer[], plainFound: Uint8Array | undefined): Uint8Array;
+}
 
 export class WordList {
   readonly #indexOf = new Map<string, number>();
@@ -21,36 +29,36 @@ export class WordList {
     return this.#indexOf.size - 1;
   }
 
-  build(): WordFinder {
-    const words = [...this.#indexOf.keys()];
-    const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
-    const findPlain = plainFinder(words.filter(isPlain), this.#indexOf);
-    const others = words
-      .filter((word) => !isPlain(word))
-      .map((word) => ({ word, index: this.#indexOf.get(word) ?? 0 }));
-    return (texts) => {
-      const found = new Uint8Array(words.length);
-      for (const text of texts) {
-        findPlain?.(text, found);
-        if (others.length === 0) continue;
-        const lower = fold(text.toString('utf8'));
-        for (const { word, index } of others)
-          if (found[index] === 0 && lower.includes(word)) found[index] = 1;
-      }
-      return found;
+  build(): Words {
+    const entries = [...this.#indexOf].map(([word, index]) => ({ word, index }));
+    const plain = entries.filter(({ word }) => isPlain(word));
+    const others = entries.filter(({ word }) => !isPlain(word));
+    const plainWords = plain.map(({ word }) => word);
+    let matcher: Matcher | undefined;
+    return {
+      plain: plainWords,
+      find(texts, plainFound) {
+        const found = new Uint8Array(entries.length);
+        const mark = (place: number): void => {
+          found[plain[place]?.index ?? 0] = 1;
+        };
+        if (plainFound) {
+          for (let at = plainFound.indexOf(1); at >= 0; at = plainFound.indexOf(1, at + 1)) mark(at);
+        } else if (plain.length > 0) {
+          matcher ??= createMatcher(plainWords);
+          for (const text of texts) matcher.scan(text, mark);
+        }
+        for (const text of others.length > 0 ? texts : []) {
+          const lower = fold(text.toString('utf8'));
+          for (const { word, index } of others) if (lower.includes(word)) found[index] = 1;
+        }
+        return found;
+      },
     };
   }
 }
 
-function plainFinder(words: readonly string[], indexOf: ReadonlyMap<string, number>) {
-  if (words.length === 0) return undefined;
-  const matcher = createMatcher(words);
-  const indexes = Uint32Array.from(words, (word) => indexOf.get(word) ?? 0);
-  return (text: Buffer, found: Uint8Array): void =>
-    matcher.scan(text, (word) => {
-      found[indexes[word] ?? 0] = 1;
-    });
-}
+const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 
 /** Lower case, letters and their accents in one form whichever way they were typed. */
 const fold = (text: string): string => text.normalize('NFC').toLowerCase();

@@ -56,6 +56,7 @@ export function createForward(gate: () => Gate) {
       answerProblem(request, response, error, refusalHeaders(names, traceId, error.code));
     };
     request.on('error', () => response.destroy());
+    response.once('close', current.enter());
 
     const proceed = (head: RequestHead, from: Addressed): void => {
       const inspect = (body: Buffer): void => {

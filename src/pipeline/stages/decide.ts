@@ -54,7 +54,8 @@ export function decide({ tenants, policies, approvals, mode }: DecideOptions): S
         `The call cannot be read to its end, so it is not let out: ${call.unreadable}.`,
       );
     }
-    const byPolicy = rules.ruleCount === 0 ? undefined : rules.decide(new CallFacts(call, classes, tenant));
+    const byPolicy =
+      rules.ruleCount === 0 ? undefined : rules.decide(new CallFacts(call, classes, tenant, rules));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
     const posture = judgeByPosture(call, classes, tenant.posture);
     return {
@@ -89,10 +90,10 @@ export function decide({ tenants, policies, approvals, mode }: DecideOptions): S
     run(call) {
       const tenant = call.identity && tenants.find(call.identity.tenantId);
       if (!call.identity || !tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      const rules = policies.setFor(tenant.id);
-      return rules instanceof Promise
-        ? rules.then((it) => conclude(call, tenant, it))
-        : conclude(call, tenant, rules);
+      const page = policies.rulesFor(tenant.id);
+      return page instanceof Promise
+        ? page.then((it) => conclude(call, tenant, it.rules))
+        : conclude(call, tenant, page.rules);
     },
   };
 }

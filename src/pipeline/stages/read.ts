@@ -1,14 +1,16 @@
 import type { Call, Finding } from '../../call.ts';
 import type { DetectorEngine, Match } from '../../detectors/engine.ts';
+import { GatewayError } from '../../errors.ts';
 import { createLocator } from '../../text/locate.ts';
 import { bodyFormat } from '../../text/redact.ts';
 import { decodeViews } from '../../text/views.ts';
 import { plainBody } from '../body.ts';
 import { headLocator, headText } from '../head-text.ts';
 import type { Stage } from '../pipeline.ts';
+import type { PolicyBook, TenantRules } from '../policy-book.ts';
 
 export interface ReadOptions {
-  readonly engine: DetectorEngine;
+  readonly policies: PolicyBook;
   readonly maxDecodedBytes: number;
   readonly scanTimeoutMs: number;
   /** Monotonic clock, in milliseconds. */
@@ -25,6 +27,8 @@ interface Part {
   readonly name: Finding['part'];
   readonly bytes: Buffer;
   readonly isForm: boolean;
+  /** Takes what is found of the words of policies. */
+  readonly wordsFound: Uint8Array | undefined;
   /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
 }
@@ -33,9 +37,14 @@ interface Part {
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
-export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOptions): Stage {
+export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOptions): Stage {
   /** Adds the findings of a part to the call; answers its texts, the bytes themselves first. */
-  function readPart(call: Call, part: Part, isOver: () => boolean): readonly Buffer[] {
+  function readPart(
+    call: Call,
+    part: Part,
+    engine: DetectorEngine,
+    isOver: () => boolean,
+  ): readonly Buffer[] {
     const { views, unreadable } = decodeViews(part.bytes, {
       maxDecodedBytes,
       depthMax,
@@ -43,9 +52,14 @@ export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOpti
       isForm: part.isForm,
     });
     call.unreadable ??= unreadable;
+    const limits = {
+      matchesMax: findingsMax,
+      isOver,
+      ...(part.wordsFound ? { wordsFound: part.wordsFound } : {}),
+    };
     const found: Found[] = [];
     for (const view of views) {
-      const { matches, complete } = engine.find(view.bytes, { matchesMax: findingsMax, isOver });
+      const { matches, complete } = engine.find(view.bytes, limits);
       if (!complete) call.unreadable ??= isOver() ? 'reading took too long' : 'there are too many findings';
       for (const match of matches) found.push({ match, ...view.toSource(match.start, match.end) });
       if (found.length > findingsMax) {
@@ -58,7 +72,7 @@ export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOpti
   }
 
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
-  function readHead(call: Call, isOver: () => boolean): void {
+  function readHead(call: Call, engine: DetectorEngine, isOver: () => boolean): void {
     const text = headText(call.target, call.headers);
     const { lastHead } = call;
     if (lastHead && lastHead.text === text && lastHead.reader === engine) {
@@ -68,7 +82,12 @@ export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOpti
     }
     call.head = Buffer.from(text, 'latin1');
     const locator = (): Locate => headLocator(call.target, call.headers);
-    readPart(call, { name: 'head', bytes: call.head, isForm: false, locator }, isOver);
+    readPart(
+      call,
+      { name: 'head', bytes: call.head, isForm: false, wordsFound: undefined, locator },
+      engine,
+      isOver,
+    );
     if (!lastHead || call.unreadable !== undefined) return;
     lastHead.text = text;
     lastHead.bytes = call.head;
@@ -76,23 +95,38 @@ export function read({ engine, maxDecodedBytes, scanTimeoutMs, clock }: ReadOpti
     lastHead.reader = engine;
   }
 
-  function readBody(call: Call, isOver: () => boolean): void {
+  function readBody(call: Call, { engine, rules }: TenantRules, isOver: () => boolean): void {
     const bytes = plainBody(call, maxDecodedBytes);
     const format = bodyFormat(call.contentType, bytes);
     const locator: Part['locator'] = (hidden) => {
       const locate = createLocator(format, bytes, [...hidden]);
       return (offset) => `body:${locate(offset)}`;
     };
-    call.bodyTexts = readPart(call, { name: 'body', bytes, isForm: format === 'form', locator }, isOver);
+    const wordsFound = new Uint8Array(rules.words.length);
+    call.wordsFound = { words: rules.words, found: wordsFound };
+    const part = {
+      name: 'body',
+      bytes,
+      isForm: format === 'form',
+      wordsFound,
+      locator,
+    } as const;
+    call.bodyTexts = readPart(call, part, engine, isOver);
+  }
+
+  function readCall(call: Call, page: TenantRules): void {
+    const endsAt = clock() + scanTimeoutMs;
+    const isOver = (): boolean => clock() > endsAt;
+    readHead(call, page.engine, isOver);
+    if (call.body.length > 0) readBody(call, page, isOver);
   }
 
   return {
     name: 'read',
     run(call) {
-      const endsAt = clock() + scanTimeoutMs;
-      const isOver = (): boolean => clock() > endsAt;
-      readHead(call, isOver);
-      if (call.body.length > 0) readBody(call, isOver);
+      if (!call.identity) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+      const page = policies.rulesFor(call.identity.tenantId);
+      return page instanceof Promise ? page.then((it) => readCall(call, it)) : readCall(call, page);
     },
   };
 }
