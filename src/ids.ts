@@ -2,6 +2,9 @@ import { randomFillSync, randomUUID } from 'node:crypto';
 
 const pool = Buffer.allocUnsafe(4096);
 let used = pool.length;
+/** Ids of the same millisecond share their beginning. */
+let timeMs = -1;
+let timeText = '';
 
 /**
  * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that grow with time
@@ -12,12 +15,16 @@ export function newTraceId(nowMs: number): string {
     randomFillSync(pool);
     used = 0;
   }
-  const time = nowMs.toString(16).padStart(12, '0');
+  if (nowMs !== timeMs) {
+    timeMs = nowMs;
+    const time = nowMs.toString(16).padStart(12, '0');
+    timeText = `${time.slice(0, 8)}-${time.slice(8)}-`;
+  }
   pool[used] = 0x70 | ((pool[used] ?? 0) & 0x0f);
   pool[used + 2] = 0x80 | ((pool[used + 2] ?? 0) & 0x3f);
   const random = pool.toString('hex', used, used + 10);
   used += 10;
-  return `${time.slice(0, 8)}-${time.slice(8)}-${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
+  return `${timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
 }
 
 /** A random UUID, for everything that is not a trace. */

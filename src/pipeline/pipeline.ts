@@ -1,5 +1,6 @@
 import type { Call, Verdict } from '../call.ts';
 import { type GatewayError, toGatewayError } from '../errors.ts';
+import type { MaybePromise } from '../state/store.ts';
 
 /**
  * One step of the way. It receives what it needs when it is made, writes its own fields of the call, and sets
@@ -33,20 +34,36 @@ const failClosed: Verdict = {
 /** The loop: every entrance hands its calls to what this returns. The record is written before the answer is known. */
 export function createPipeline(stages: readonly Stage[], record: Recorder): Inspect {
   return async function inspect(call) {
-    let refusal: GatewayError | undefined;
-    try {
-      for (const stage of stages) {
-        const running = stage.run(call);
-        if (running) await running;
-        if (call.verdict) break;
-      }
-    } catch (error) {
-      refusal = toGatewayError(error);
-      call.verdict = undefined;
-    }
-    if (!refusal) call.verdict ??= failClosed;
+    const judged = judge(stages, call);
+    const refusal = judged instanceof Promise ? await judged : judged;
     await record(call, refusal);
     if (refusal || !call.verdict) throw refusal;
     return call.verdict;
   };
+}
+
+/** Runs the stages until one of them decides or refuses. Answers at once where none of them had to wait. */
+function judge(stages: readonly Stage[], call: Call, from = 0): MaybePromise<GatewayError | undefined> {
+  try {
+    for (let i = from; i < stages.length; i++) {
+      const running = stages[i]?.run(call);
+      if (running) {
+        return running.then(
+          () => (call.verdict ? undefined : judge(stages, call, i + 1)),
+          (error: unknown) => refused(call, error),
+        );
+      }
+      if (call.verdict) return undefined;
+    }
+  } catch (error) {
+    return refused(call, error);
+  }
+  call.verdict = failClosed;
+  return undefined;
+}
+
+/** Whatever a stage has said before it failed does not stand. */
+function refused(call: Call, error: unknown): GatewayError {
+  call.verdict = undefined;
+  return toGatewayError(error);
 }

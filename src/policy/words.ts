@@ -34,10 +34,12 @@ export class WordList {
     const plain = entries.filter(({ word }) => isPlain(word));
     const others = entries.filter(({ word }) => !isPlain(word));
     const plainWords = plain.map(({ word }) => word);
+    const nothing = new Uint8Array(entries.length);
     let matcher: Matcher | undefined;
     return {
       plain: plainWords,
       find(texts, plainFound) {
+        if (plainFound && others.length === 0 && !plainFound.includes(1)) return nothing;
         const found = new Uint8Array(entries.length);
         const mark = (place: number): void => {
           found[plain[place]?.index ?? 0] = 1;
