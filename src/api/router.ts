@@ -7,6 +7,7 @@ import { GatewayError, toGatewayError } from '../errors.ts';
 import { collect } from '../http/collect.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
+import { checkAllowlist } from '../pipeline/allowlist.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { invalid } from './invalid.ts';
 import type { ApiAnswer, Caller, Route } from './route.ts';
@@ -42,7 +43,8 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     const mark = url.indexOf('?');
     const { route, params } = find(request.method ?? 'GET', mark < 0 ? url : url.slice(0, mark));
     const authorization = request.headers.authorization ?? '';
-    const caller = await authenticate(current, route, authorization, nowMs);
+    const clientAddress = request.socket.remoteAddress ?? '';
+    const caller = await authenticate(current, route, { authorization, clientAddress }, nowMs);
     const raw = route.body ? await readBody(request, bodyBytesMax(current, caller)) : noBody;
     const body = route.body ? parseBody(route, raw, request.headers['content-type'] ?? '') : undefined;
     return route.handle({
@@ -53,7 +55,7 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
       body,
       raw,
       authorization,
-      clientAddress: request.socket.remoteAddress ?? '',
+      clientAddress,
       nowMs,
     });
   }
@@ -74,7 +76,12 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
 
 const noBody = Buffer.alloc(0);
 
-async function authenticate(gate: Gate, route: Route, authorization: string, nowMs: number): Promise<Caller> {
+async function authenticate(
+  gate: Gate,
+  route: Route,
+  { authorization, clientAddress }: { authorization: string; clientAddress: string },
+  nowMs: number,
+): Promise<Caller> {
   if (route.access === 'public') return { kind: 'anybody' };
   const text = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
   const key = gate.readKey(text);
@@ -87,6 +94,7 @@ async function authenticate(gate: Gate, route: Route, authorization: string, now
   if (!holder.ok) throw new GatewayError('INVALID_KEY', holder.detail);
   if (!gate.tenants.find(holder.identity.tenantId))
     throw new GatewayError('INVALID_KEY', 'The key is not valid here.');
+  checkAllowlist(holder.key, clientAddress);
   const { permissions } = holder.identity;
   const needed = route.access === 'secret' ? 'admin' : route.access;
   if (needed !== 'key' && !permissions.has(needed) && !permissions.has('admin')) {

@@ -8,7 +8,7 @@ import { createRouter } from '../api/router.ts';
 import { loadCatalogue } from '../catalogue/catalogue.ts';
 import { ConfigError, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import { changedFixedKeys } from '../config/reload.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, KeyConfig } from '../config/schema.ts';
 import { createEngine } from '../detectors/engine.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { peppered } from '../key-text.ts';
@@ -19,12 +19,13 @@ import { createForward, type Tunnel } from '../proxy/forward.ts';
 import { openEmbeddedStore } from '../state/embedded/store.ts';
 import { openJournal } from '../state/journal.ts';
 import { loadOrMakeSecret } from '../state/secrets.ts';
-import type { Store } from '../state/store.ts';
+import type { KeyRecord, Store } from '../state/store.ts';
 import { openAuthority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
 import { type FirstStart, firstStartConfig, firstStartRecords, openFirstStart } from './first-start.ts';
 import { createGate, type Foundations } from './generation.ts';
 import { createHttpServer, createInnerServer, limitConnections, listen } from './listeners.ts';
+import { ignoredKeys, refusedKeys } from './not-yet.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -49,13 +50,17 @@ const dataFolder = resolve(import.meta.dirname, '../../config');
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
   const firstStart = file === undefined ? openFirstStart(env) : undefined;
-  const read = (): Config =>
-    firstStart
+  const read = (): Config => {
+    const config = firstStart
       ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
       : loadConfig(file, env);
+    const gaps = refusedKeys(config);
+    if (gaps.length > 0) throw new ConfigError(config.file, gaps);
+    return config;
+  };
   let config = read();
   const log = openLog(config.log);
-  const stateDir = stateDirOf(config);
+  const stateDir = config.state.dir;
   mkdirSync(stateDir, { recursive: true, mode: 0o700 });
 
   const closers: (() => Promise<void> | void)[] = [];
@@ -98,6 +103,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
       controlUrl: () => `http://${bound.control[0]}`,
       status: () => status,
     };
+    warn(config, log);
     let gate = createGate(config, foundations);
     closers.push(() => gate.upstream.close());
 
@@ -134,6 +140,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
         status.loadedAtMs = Date.now();
         status.lastError = null;
         log.level = next.log.level;
+        warn(next, log);
         log.info({ generation: status.generation }, 'configuration reloaded');
         before.retire();
         return true;
@@ -176,6 +183,12 @@ export async function startGateway(configFile: string | undefined, env: Environm
     await closeAll();
     throw error;
   }
+}
+
+/** What is allowed and yet unwise, and what has no effect. */
+function warn(config: Config, log: Log): void {
+  for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
+  for (const ignored of ignoredKeys(config)) log.warn(ignored);
 }
 
 /** The listening servers and the inner one that tunnels are handed to. */
@@ -275,31 +288,49 @@ async function seed(
       ]);
     }
   }
+  for (const key of config.keys) await seedKey(store, toKeyRecord(key, pepper, config, nowMs), 'config');
   if (!firstStart) return;
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
   await store.ensureAgent(agent);
+  await seedKey(store, key, 'first-start');
+}
+
+/** Adds a key unless it is there; one that was revoked stays revoked. */
+async function seedKey(store: Store, key: KeyRecord, operator: string): Promise<void> {
   if (await store.keyById(key.tenantId, key.keyId)) return;
   await store.addKey(key, {
     tenantId: key.tenantId,
-    atMs: nowMs,
+    atMs: key.createdAtMs,
     kind: 'key.created',
-    operator: 'first-start',
+    operator,
     subject: key.keyId,
     details: { prefix: key.prefix, name: key.name, agent_id: key.agentId },
   });
 }
 
-function stateDirOf(config: Config): string {
-  if (config.state.url.driver !== 'embedded') {
-    throw new ConfigError(config.file, [
-      {
-        path: 'state.url',
-        line: undefined,
-        message: 'this version keeps its state embedded: use embedded:<dir>',
-      },
-    ]);
-  }
-  return config.state.url.dir;
+/** A key of the configuration, of which only the digest is known: its id follows from it, its prefix says so. */
+function toKeyRecord(key: KeyConfig, pepper: Buffer, config: Config, nowMs: number): KeyRecord {
+  const { hash, tenantId, agentId } = key;
+  const agentEnv = config.agents.find((it) => it.id === agentId)?.envName;
+  return {
+    keyId: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
+    hash: peppered(hash, pepper),
+    prefix: 'config',
+    type: 'live',
+    tenantId,
+    envName: key.envName ?? agentEnv ?? config.tenants.get(tenantId)?.environments[0] ?? 'default',
+    envNames: [],
+    agentId,
+    name: key.name,
+    description: key.description,
+    permissions: key.permissions,
+    ipAllowlist: key.ipAllowlist,
+    createdAtMs: nowMs,
+    expiresAtMs: key.expiresAtMs,
+    revokedAtMs: null,
+    perMinute: null,
+    requireNonce: false,
+  };
 }
 
 /** For scripts that start a daemon on free ports. Replaced in one step, so that nobody reads half of it. */

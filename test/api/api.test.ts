@@ -289,6 +289,30 @@ t.test('policies: each apply is a version, the next call is judged by it, mistak
   );
 });
 
+t.test('a key is of no use from an address outside its allowlist', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { key } = await gateway.mint({ ip_allowlist: ['203.0.113.0/24'] });
+  const call = { method: 'GET', url: 'https://a.example/' };
+  const refused = { status: 403, body: { code: 'IP_NOT_ALLOWED', reason: 'IP_NOT_ALLOWED' } };
+  t.match(await gateway.api('POST', '/v1/scan', call, `Bearer ${key}`), refused);
+  t.match(await gateway.api('GET', '/v1/policies/by-name/x', undefined, `Bearer ${key}`), refused);
+  const inside = await gateway.mint({ ip_allowlist: ['127.0.0.0/8'] });
+  t.match(await gateway.api('POST', '/v1/scan', call, `Bearer ${inside.key}`), { status: 200 });
+});
+
+t.test('a destination on the denylist is denied, whatever the policies say', async (t) => {
+  const tenants = [
+    { id: 'acme', plan: 'enterprise', environments: ['production', 'staging'], denylist: ['*.evil.example'] },
+  ];
+  const gateway = await startTestGateway(t, { config: { tenants } });
+  await gateway.apply([{ rule_id: 'all', priority: 1, match: {}, condition: {}, action: 'ALLOW' }]);
+  const scan = (url: string) => gateway.api('POST', '/v1/scan', { method: 'GET', url });
+  t.match(await scan('https://x.evil.example/'), {
+    body: { decision: 'DENY', reason_codes: ['DENYLISTED'] },
+  });
+  t.match(await scan('https://x.good.example/'), { body: { decision: 'ALLOW' } });
+});
+
 t.test('routes answer what they do not take', async (t) => {
   const gateway = await startTestGateway(t);
   t.match(await gateway.api('GET', '/v1/nothing'), { status: 404, body: { code: 'NOT_FOUND' } });

@@ -24,8 +24,9 @@ const mintRequest = z.object({
   env_names: z.array(z.string().min(1).max(128)).max(64).nullish(),
   permissions: z.array(z.enum(permissions)).nullish(),
   expires_at: z.iso.datetime({ offset: true }).nullish(),
-  per_minute: z.int().positive().nullish(),
-  require_nonce: z.boolean().nullish(),
+  // Accepting these without enforcing them would promise a protection that is not there.
+  per_minute: z.null({ error: 'is not enforced by this version yet; leave it out' }).optional(),
+  require_nonce: z.literal(false, { error: 'is not enforced by this version yet; leave it out' }).nullish(),
 });
 
 type MintRequest = z.infer<typeof mintRequest>;
@@ -59,8 +60,8 @@ export const mintKey = route({
       createdAtMs: nowMs,
       expiresAtMs: body.expires_at ? Date.parse(body.expires_at) : null,
       revokedAtMs: null,
-      perMinute: body.per_minute ?? null,
-      requireNonce: body.require_nonce ?? false,
+      perMinute: null,
+      requireNonce: false,
     };
     await gate.store.addKey(key, {
       tenantId: tenant.id,

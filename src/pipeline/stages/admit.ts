@@ -1,6 +1,7 @@
 import type { Call, Identity } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Admission, MaybePromise, Store } from '../../state/store.ts';
+import { checkAllowlist } from '../allowlist.ts';
 import type { Stage } from '../pipeline.ts';
 import type { Tenants } from '../tenants.ts';
 
@@ -63,6 +64,7 @@ export function admit({ store, tenants }: AdmitOptions): Stage {
       throw new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
     call.identity = inEnvironment(admission, call.claimed.envName);
     call.agentStatus = admission.agentStatus;
+    checkAllowlist(admission.key, call.clientAddress);
     call.isNewDestination = admission.isNewDestination;
     if (!admission.identity.permissions.has('scan') && !admission.identity.permissions.has('admin')) {
       throw new GatewayError('FORBIDDEN', 'The key lacks the permission "scan".');

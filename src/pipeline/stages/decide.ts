@@ -10,6 +10,7 @@ import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
 import type { PolicyDecision, PolicySet, RuleAction } from '../../policy/index.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
+import { compileDenylist, type Denylist } from '../denylist.ts';
 import { CallFacts } from '../facts.ts';
 import type { Stage } from '../pipeline.ts';
 import type { PolicyBook } from '../policy-book.ts';
@@ -43,10 +44,25 @@ interface Opinion {
  * the redacted body here, so that what cannot be made becomes a denial. Only a call that must be held asks the state.
  */
 export function decide({ tenants, policies, approvals, mode }: DecideOptions): Stage {
+  const denylists = new WeakMap<TenantConfig, Denylist>();
+
+  function isDenylisted(tenant: TenantConfig, call: Call): boolean {
+    if (tenant.denylist.length === 0) return false;
+    let denylist = denylists.get(tenant);
+    if (!denylist) {
+      denylist = compileDenylist(tenant.denylist);
+      denylists.set(tenant, denylist);
+    }
+    return denylist(call.target);
+  }
+
   function judge(call: Call, tenant: TenantConfig, rules: PolicySet): Opinion {
     const classes = classesOf(call);
     if (call.agentStatus === 'suspended') {
       return denial('AGENT_SUSPENDED', 'The agent is suspended; an analyst can reactivate it.');
+    }
+    if (isDenylisted(tenant, call)) {
+      return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
     }
     if (call.unreadable !== undefined) {
       return denial(

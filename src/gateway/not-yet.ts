@@ -1,0 +1,129 @@
+import type { Mistake } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+
+/*
+ * The configuration's keys are fixed before all that they steer is built. What a file asks for and this version does not do is
+ * never passed over in silence: where doing without would be less safe than the file demands, the file is refused; else it is
+ * a warning in the log.
+ */
+
+interface Gap {
+  readonly path: string;
+  readonly isAsked: (config: Config) => boolean;
+  /** What happens instead. */
+  readonly instead: string;
+}
+
+const refused: readonly Gap[] = [
+  {
+    path: 'state.url',
+    isAsked: ({ state }) => state.url.driver !== 'embedded',
+    instead: 'use embedded:<dir>',
+  },
+  { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
+  {
+    path: 'proxy.tls',
+    isAsked: ({ proxy }) => proxy.tls !== null,
+    instead: 'the proxy would be served in plain text',
+  },
+  {
+    path: 'proxy.proxy_protocol',
+    isAsked: ({ proxy }) => proxy.proxyProtocol,
+    instead: 'connections would not be understood',
+  },
+  {
+    path: 'proxy.require_auth',
+    isAsked: ({ proxy }) => !proxy.requireAuth,
+    instead: 'every call needs a key',
+  },
+  {
+    path: 'control.tls',
+    isAsked: ({ control }) => control.tls !== null,
+    instead: 'keys would be sent in plain text',
+  },
+  {
+    path: 'control.trusted_proxies',
+    isAsked: ({ control }) => control.trustedProxies.length > 0,
+    instead: 'addresses would be those of the proxy',
+  },
+  {
+    path: 'upstream.proxy',
+    isAsked: ({ upstream }) => upstream.proxy !== null,
+    instead: 'calls would be dialled directly',
+  },
+  {
+    path: 'upstream.h2',
+    isAsked: ({ upstream }) => upstream.h2 === 'always',
+    instead: 'upstreams are spoken to in HTTP/1.1',
+  },
+];
+
+const ignored: readonly Gap[] = [
+  { path: 'inbound', isAsked: ({ inbound }) => inbound.size > 0, instead: 'its routes answer 404' },
+  {
+    path: 'credentials',
+    isAsked: ({ credentials }) => credentials.length > 0,
+    instead: 'nothing is injected',
+  },
+  {
+    path: 'intercept.passthrough',
+    isAsked: ({ intercept }) => intercept.passthrough.length > 0,
+    instead: 'all tunnels are read',
+  },
+  { path: 'feeds', isAsked: ({ feeds }) => feeds.length > 0, instead: 'no feed is fetched' },
+  {
+    path: 'notifications',
+    isAsked: ({ notifications }) => notifications.length > 0,
+    instead: 'nobody is told',
+  },
+  { path: 'tools', isAsked: ({ tools }) => tools.length > 0, instead: 'the catalogue is the built-in one' },
+  {
+    path: 'telemetry.otlp',
+    isAsked: ({ telemetry }) => telemetry.otlp !== null,
+    instead: 'nothing is exported',
+  },
+  {
+    path: 'tenants[].budgets',
+    isAsked: someTenant((it) => it.budgets.length > 0),
+    instead: 'no budget is ever exceeded',
+  },
+  {
+    path: 'tenants[].allowlist',
+    isAsked: someTenant((it) => it.allowlist.length > 0),
+    instead: 'there are no feeds to lift',
+  },
+  {
+    path: 'tenants[].internal',
+    isAsked: someTenant(
+      (it) => it.internal.hosts.length > 0 || it.internal.markers.length > 0 || !it.internal.builtin,
+    ),
+    instead: 'the built-in markers alone are looked for',
+  },
+  {
+    path: 'tenants[].detectors',
+    isAsked: someTenant(
+      ({ detectors }) => detectors.off.size + detectors.allowSha256.size + detectors.confidence.size > 0,
+    ),
+    instead: 'all detectors run as they are',
+  },
+];
+
+function someTenant(test: (tenant: ReturnType<Config['defaultTenant']>) => boolean): Gap['isAsked'] {
+  return ({ tenants }) => [...tenants.values()].some(test);
+}
+
+/** What this version cannot do and must not pretend to. */
+export const refusedKeys = (config: Config): Mistake[] =>
+  refused
+    .filter((gap) => gap.isAsked(config))
+    .map(({ path, instead }) => ({
+      path,
+      line: undefined,
+      message: `this version does not do this yet: ${instead}`,
+    }));
+
+/** What has no effect in this version, and what happens instead. */
+export const ignoredKeys = (config: Config): string[] =>
+  ignored
+    .filter((gap) => gap.isAsked(config))
+    .map(({ path, instead }) => `${path} has no effect in this version yet: ${instead}`);
