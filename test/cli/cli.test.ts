@@ -1,0 +1,114 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { run } from '../support/clients.ts';
+import { posternCommand, startDaemon } from '../support/daemon.ts';
+import { adminSecret, agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
+import { needProgram } from '../support/programs.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const postern = (...args: string[]) => run('env', posternCommand(args));
+
+t.test('wrong usage is told apart from failure', async (t) => {
+  t.equal((await postern('fly')).code, 2, 'an unknown command');
+  t.equal((await postern('serve', '--fast')).code, 2, 'an unknown option');
+  t.equal((await postern('--help')).code, 0);
+  t.match((await postern('--version')).stdout, /^\d+\.\d+\.\d+/);
+  const missing = await postern('--config', '/nonexistent/postern.yaml', 'serve');
+  t.equal(missing.code, 1);
+  t.match(missing.stderr, /cannot be read/);
+});
+
+t.test('config check says everything that is wrong', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  const good = await postern('--json', 'config', 'check', configFile);
+  t.equal(good.code, 0, good.stderr);
+  t.match(JSON.parse(good.stdout), { ok: true, tenants: 1, policies: 0 });
+
+  writeFileSync(
+    join(dir, 'policies', 'bad.yaml'),
+    'name: x\nrules: [{ rule_id: a, match: { verb: [READ] }, action: DENY }]\n',
+  );
+  const badPolicy = await postern('config', 'check', configFile);
+  t.equal(badPolicy.code, 1);
+  t.match(badPolicy.stderr, /bad\.yaml/);
+  t.match(badPolicy.stderr, /verbs/, 'and what was meant');
+
+  writeFileSync(configFile, 'limitz: {}\nworkers: two\n');
+  const bad = await postern('config', 'check', configFile);
+  t.equal(bad.code, 1);
+  t.match(bad.stderr, /limitz/);
+  t.match(bad.stderr, /workers/);
+});
+
+t.test('what this version cannot do is refused, and nothing is made', async (t) => {
+  const cases = [
+    { name: 'a Redis', config: { state: { url: 'redis://127.0.0.1:1/0' } }, says: /state\.url/ },
+    {
+      name: 'TLS on the control plane',
+      config: { control: { tls: { cert: 'a.pem', key: 'b.pem' } } },
+      says: /control\.tls/,
+    },
+    { name: 'calls without a key', config: { proxy: { require_auth: false } }, says: /require_auth/ },
+  ];
+  for (const { name, config, says } of cases) {
+    const { dir, configFile } = writeTestConfig(t, { config });
+    const ran = await postern('--config', configFile, 'serve');
+    t.equal(ran.code, 1, name);
+    t.match(ran.stderr, says, name);
+    t.notOk(existsSync(join(dir, 'certs')), 'no authority was made');
+  }
+});
+
+t.test('ca show and env speak of the daemon that the configuration describes', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const shown = await postern('--json', '--config', configFile, 'ca', 'show');
+  t.match(JSON.parse(shown.stdout), {
+    file: daemon.caFile,
+    subject: /Postern/,
+    sha256: /^([0-9A-F]{2}:){31}/,
+  });
+  const { key } = (
+    await apiClient(daemon.controlUrl)(
+      'POST',
+      '/v1/keys',
+      { tenant_id: 'acme', name: 'cli', default_agent_id: agentId },
+      `Bearer ${adminSecret}`,
+    )
+  ).body;
+  const env = await run('env', posternCommand(['--config', configFile, 'env']), { POSTERN_KEY: key });
+  t.match(env.stdout, new RegExp(`export NODE_EXTRA_CA_CERTS='${daemon.caFile}'`));
+  t.match(env.stdout, /export HTTPS_PROXY='http:\/\/agent:iv_live_/);
+  const without = await postern('--config', configFile, 'env');
+  t.equal(without.code, 1);
+  t.match(without.stderr, /POSTERN_KEY/);
+});
+
+t.test('run leads a command through the gate and leaves with its exit code', async (t) => {
+  const upstream = await startUpstream(t);
+  const { dir, configFile } = writeTestConfig(t, { upstream });
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const { key } = (
+    await apiClient(daemon.controlUrl)(
+      'POST',
+      '/v1/keys',
+      { tenant_id: 'acme', name: 'cli', default_agent_id: agentId },
+      `Bearer ${adminSecret}`,
+    )
+  ).body;
+  const variables = {
+    POSTERN_URL: daemon.controlUrl,
+    POSTERN_CA: daemon.caFile,
+    HTTPS_PROXY: daemon.proxyUrl.replace('://', `://agent:${key}@`),
+  };
+  const leads = (...command: string[]) => run('env', posternCommand(['run', '--', ...command]), variables);
+  const url = `https://api.test.example:${upstream.port}/from-run`;
+  if (!needProgram(t, 'curl')) return;
+  const fetched = await leads('curl', '-s', '-o', '/dev/null', '-w', '%{http_code}', url);
+  t.equal(fetched.stdout, '200', fetched.stderr);
+  t.equal(upstream.requests[0]?.url, '/from-run');
+  t.equal((await leads('sh', '-c', 'exit 7')).code, 7);
+  const missing = await leads('no-such-program');
+  t.equal(missing.code, 1);
+});
