@@ -20,7 +20,7 @@ function request(method: string, url: string, body: string, contentType = 'appli
     headers,
     contentType,
     bodyText: () => body,
-    bodyJson: () => JSON.parse(body),
+    bodyValue: () => ({ kind: 'value', readings: [JSON.parse(body)] }),
   };
 }
 

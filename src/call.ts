@@ -46,7 +46,20 @@ export interface Resource {
   readonly account?: string;
   readonly bucket?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Fields that the operation may act on though nobody can tell with which value; absent where there are none. */
+  readonly unknown?: readonly UnknownField[];
 }
+
+export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket';
+
+/**
+ * A body as conditions see it: its `readings`, of which there are several for the lines of NDJSON, for a form with repeated
+ * fields and for what may be taken for one format or another. `unclear`: it has structure, and servers may read it differently.
+ */
+export type BodyValue =
+  | { readonly kind: 'value'; readonly readings: readonly unknown[] }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unclear' };
 
 /** Where a caller's key leads. The key itself is never in here. */
 export interface Identity {
@@ -117,6 +130,8 @@ export class Call {
   /** Of the connection that the call came on: the head that was read last. Undefined where calls share no connection. */
   readonly lastHead: ReadHead | undefined;
 
+  /** The name by which traces and approvals speak of the agent: as claimed, unless a secret was hidden in it. */
+  agentName: string | undefined;
   identity: Identity | undefined;
   operation: Operation | undefined;
   agentStatus: 'active' | 'suspended' = 'active';
@@ -126,7 +141,7 @@ export class Call {
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
   plain: Buffer | undefined;
   /** The body parsed, once it was asked for. */
-  parsed: { readonly value: unknown } | undefined;
+  parsed: BodyValue | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
   /** Which of some policies' words stand in them; undefined where nobody has looked. */
@@ -157,6 +172,7 @@ export class Call {
     this.contentEncoding = from.contentEncoding;
     this.claimed = from.claimed;
     this.lastHead = from.lastHead;
+    this.agentName = from.claimed.agentName;
   }
 }
 

@@ -15,6 +15,8 @@ import type { ApiAnswer, Caller, Route } from './route.ts';
 /** What a body of the API may add to the body of a call that it describes. */
 const envelopeBytesMax = 65_536;
 const urlLengthMax = 16_384;
+/** Reading YAML is quadratic in places, and the event loop is everybody's. */
+const yamlBytesMax = 65_536;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -62,15 +64,15 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
 
   return function handle(request, response) {
     request.on('error', () => response.destroy());
-    answer(request).then(
-      ({ status, body, headers }) => send(response, status, body, headers ?? []),
-      (thrown: unknown) => {
+    answer(request)
+      .then(({ status, body, headers }) => send(response, status, body, headers ?? []))
+      .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
-        if (error.code === 'INTERNAL')
+        if (error.code === 'INTERNAL') {
           log.error({ err: error.cause, path: request.url?.split('?')[0] }, 'an endpoint failed');
+        }
         answerProblem(request, response, error, []);
-      },
-    );
+      });
   };
 }
 
@@ -130,10 +132,21 @@ function parseBody(route: Route, raw: Buffer, contentType: string): unknown {
   if (isYaml ? !route.takesYaml : type !== '' && type !== 'application/json' && !type.endsWith('+json')) {
     throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send application/json.');
   }
+  if (isYaml && raw.length > yamlBytesMax) {
+    throw new GatewayError(
+      'PAYLOAD_TOO_LARGE',
+      `YAML may have ${yamlBytesMax} bytes here; send JSON, or put the policy into a file.`,
+      {
+        actual_bytes: raw.length,
+        limit_bytes: yamlBytesMax,
+      },
+    );
+  }
   let value: unknown;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
-    value = isYaml ? parseYaml(text, { maxAliasCount: 50 }) : JSON.parse(text);
+    // Without its own voice: the parser would print what it doubts to standard error.
+    value = isYaml ? parseYaml(text, { maxAliasCount: 50, logLevel: 'error' }) : JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, which may hold a secret.
     throw invalid([

@@ -1,4 +1,4 @@
-import type { Resource } from '../call.ts';
+import type { Resource, UnknownField } from '../call.ts';
 import type { Capture } from './paths.ts';
 import type { Reading } from './reading.ts';
 import { type Extract, type ResourceField, resourceFields } from './schema.ts';
@@ -9,7 +9,11 @@ export interface Extraction {
   readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly Source[] }[];
   readonly tags: readonly TagSource[];
   readonly principals: readonly Source[];
+  /** Acted on even where no place tells which. */
+  readonly unknown: readonly UnknownField[];
 }
+
+type Draft = { -readonly [Field in keyof Resource]: Resource[Field] };
 
 /** Joins what an operation, its surface and its tool say, in this order. */
 export function toExtraction(layers: readonly Extract[]): Extraction {
@@ -19,15 +23,16 @@ export function toExtraction(layers: readonly Extract[]): Extraction {
       .filter(({ sources }) => sources.length > 0),
     tags: layers.flatMap((layer) => layer.tags ?? []),
     principals: layers.flatMap((layer) => layer.principals ?? []),
+    unknown: layers.flatMap((layer) => layer.unknown ?? []),
   };
 }
 
 const valueLengthMax = 512;
 const tagsMax = 100;
 const principalsMax = 1000;
-/** Stands for the principals past the thousandth: nobody's domain, so that a crowd never hides a stranger. */
+/** Stands for principals that nobody has read, such as those past the thousandth: nobody's domain, so that a crowd never hides a stranger. */
 const furtherPrincipals = '*';
-const none: readonly string[] = [];
+const none: readonly never[] = [];
 
 /** What the call acts on. A placeholder of the matched template goes before any other place. */
 export function readResource(
@@ -35,7 +40,7 @@ export function readResource(
   captures: readonly Capture[],
   reading: Reading,
 ): Resource {
-  const resource: { -readonly [Field in keyof Resource]: Resource[Field] } = {};
+  const resource: Draft = {};
   for (const { name } of captures) {
     if (isResourceField(name)) resource[name] = bounded(reading.placeholder(name) ?? '');
   }
@@ -49,7 +54,21 @@ export function readResource(
   }
   const tags = extraction.tags.length > 0 ? readTags(extraction.tags, reading) : undefined;
   if (tags) resource.tags = tags;
-  return qualifyRepo(resource);
+  qualifyRepo(resource);
+  const unknown = unknownFields(extraction, resource, reading);
+  if (unknown.length > 0) resource.unknown = unknown;
+  return resource;
+}
+
+/** What the file says so of, what an unclear body may tell, and a repository by its number, which may be anybody's. */
+function unknownFields(extraction: Extraction, resource: Draft, reading: Reading): readonly UnknownField[] {
+  const isByNumber = resource.repo !== undefined && resource.org === undefined;
+  if (!isByNumber && !reading.isUnclear && extraction.unknown.length === 0) return none;
+  const absent = [
+    ...extraction.unknown,
+    ...(reading.isUnclear ? extraction.fields.map(({ field }) => field) : none),
+  ].filter((field) => resource[field] === undefined);
+  return [...new Set(isByNumber ? [...absent, 'org' as const, 'repo' as const] : absent)];
 }
 
 const isResourceField = (name: string): name is ResourceField =>
@@ -78,14 +97,16 @@ function readTags(sources: readonly TagSource[], reading: Reading): Record<strin
   return Object.fromEntries(tags.map(([name, value]) => [bounded(name), bounded(value)]));
 }
 
-/** `repo` is `org/name`, without the `.git` that clones append. */
-function qualifyRepo(resource: { -readonly [Field in keyof Resource]: Resource[Field] }): Resource {
-  if (resource.repo === undefined) return resource;
-  const name = resource.repo.endsWith('.git') ? resource.repo.slice(0, -'.git'.length) : resource.repo;
-  const slash = name.indexOf('/');
-  if (slash > 0) resource.org ??= name.slice(0, slash);
-  resource.repo = slash > 0 || resource.org === undefined ? name : `${resource.org}/${name}`;
-  return resource;
+/** `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each. */
+function qualifyRepo(resource: Draft): void {
+  if (resource.repo === undefined) return;
+  const names = resource.repo.split(',').map((name) => (name.endsWith('.git') ? name.slice(0, -4) : name));
+  const slash = names[0]?.indexOf('/') ?? -1;
+  if (slash > 0) resource.org ??= names[0]?.slice(0, slash) ?? '';
+  const { org } = resource;
+  resource.repo = names
+    .map((name) => (name.indexOf('/') > 0 || org === undefined ? name : `${org}/${name}`))
+    .join(',');
 }
 
 /** `Ann <ann@acme.com>` is ann@acme.com. */
@@ -107,5 +128,7 @@ export function readPrincipals(sources: readonly Source[], reading: Reading): re
       }
     }
   }
+  // Nobody can tell whom an unclear body addresses, so it may be a stranger.
+  if (reading.isUnclear) principals.add(furtherPrincipals);
   return principals.size > 0 ? [...principals] : none;
 }

@@ -13,10 +13,10 @@ export function decodeField(text: string): string {
   return spaced.includes('%') ? decodePercent(spaced) : spaced;
 }
 
-/** Fields of `application/x-www-form-urlencoded` (WHATWG URL, 5.1), in time linear in the text. */
-export function parseFields(text: string): readonly Field[] {
+/** Fields of `application/x-www-form-urlencoded` (WHATWG URL, 5.1), at most `max` of them, in time linear in the text. */
+export function parseFields(text: string, max = Number.POSITIVE_INFINITY): readonly Field[] {
   const fields: Field[] = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length && fields.length < max; ) {
     const ampersand = text.indexOf('&', start);
     const end = ampersand < 0 ? text.length : ampersand;
     if (end > start) fields.push(toField(text.slice(start, end)));
@@ -38,7 +38,7 @@ const boundaryOf = /\bboundary=(?:"([^"]{1,200})"|([^\s";,]{1,200}))/i;
 const nameOf = /[;\s]name=(?:"([^"]*)"|([^\s";]*))/i;
 
 /** Fields of `multipart/form-data` (RFC 7578). Of a file there is no more than the first 64 KB. */
-export function parseMultipart(text: string, contentType: string): readonly Field[] {
+export function multipartFields(text: string, contentType: string): readonly Field[] {
   const [, quoted, plain] = boundaryOf.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return [];

@@ -88,6 +88,7 @@ const batchMax = 100;
 export function graphqlMeaning(named: Named, extraction: Extraction, reading: Reading): Meaning {
   const unreadable: Meaning = { name: 'graphql', category: 'graphql', verb: 'WRITE', extraction };
   const body = reading.json();
+  if (reading.isUnclear) return unreadable;
   const requests = Array.isArray(body) ? body : [body];
   if (requests.length > batchMax) return unreadable;
   const documents = [

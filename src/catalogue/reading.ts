@@ -1,6 +1,7 @@
+import type { BodyValue } from '../call.ts';
 import type { Target } from '../target.ts';
 import { isObject } from './body-path.ts';
-import { type Field, parseFields, parseMultipart } from './form.ts';
+import { type Field, multipartFields, parseFields } from './form.ts';
 import { type Capture, captured } from './paths.ts';
 
 /** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
@@ -13,8 +14,8 @@ export interface Request {
   readonly contentType: string;
   /** The body as text, or its head where it is larger than the caller wants to spend on. */
   bodyText(): string | undefined;
-  /** The body parsed as JSON; undefined where it is not. */
-  bodyJson(): unknown;
+  /** The structure of the body. */
+  bodyValue(): BodyValue;
 }
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
@@ -27,6 +28,7 @@ export class Reading {
   #query: readonly Field[] | undefined;
   #form: readonly Field[] | undefined;
   #json: { readonly value: unknown } | undefined;
+  #isUnclear = false;
 
   constructor(request: Request, hostCaptures: ReadonlyMap<string, string>) {
     this.request = request;
@@ -85,7 +87,7 @@ export class Reading {
   #readForm(): readonly Field[] {
     if (this.#contentType.includes('json')) return [];
     const text = this.request.bodyText() ?? '';
-    if (this.#contentType.startsWith('multipart/')) return parseMultipart(text, this.request.contentType);
+    if (this.#contentType.startsWith('multipart/')) return multipartFields(text, this.request.contentType);
     const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isDeclared || !/^\s*[[{<]/.test(text) ? parseFields(text) : [];
   }
@@ -99,7 +101,16 @@ export class Reading {
   #readJson(): unknown {
     if (this.#contentType.startsWith('multipart/')) return undefined;
     const text = this.request.bodyText();
-    return text !== undefined && /^\s*[[{]/.test(text) ? this.request.bodyJson() : undefined;
+    if (text === undefined || !/^\s*[[{]/.test(text)) return undefined;
+    const body = this.request.bodyValue();
+    this.#isUnclear = body.kind === 'unclear';
+    if (body.kind !== 'value') return undefined;
+    return body.readings.length === 1 ? body.readings[0] : body.readings;
+  }
+
+  /** Whether the body was asked for as JSON and nobody can tell how the vendor reads it. */
+  get isUnclear(): boolean {
+    return this.#isUnclear;
   }
 
   /** A field of the body's outermost object, whatever its encoding. */

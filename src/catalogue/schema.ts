@@ -42,6 +42,8 @@ const extract = z.strictObject({
   tags: oneOrMore(tagSource).optional(),
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
+  /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
+  unknown: z.array(z.enum(resourceFields)).optional(),
 });
 
 const operation = z

@@ -33,7 +33,7 @@ export const detectorSchema = z
       .default([])
       .describe('literals with which a match begins; the pattern is tried right there'),
     anchor_case: z.boolean().default(false).describe('anchors count only as they are written'),
-    boundary: z.boolean().default(true).describe('an anchor counts only where it does not continue a word'),
+    boundary: z.boolean().default(true).describe('an anchor counts only where it does not continue a word, unless it has 6 bytes in its own case'),
     keywords: lines.default([]).describe('literals near which the pattern is searched; case never counts'),
     window: z
       .strictObject({

@@ -1,5 +1,5 @@
 import type { Confidence } from '../call.ts';
-import { checks, entropyBits } from './checks.ts';
+import { type CheckName, checks, entropyBits } from './checks.ts';
 import type { Detector } from './detector.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
@@ -53,6 +53,9 @@ export interface DetectorEngine {
 const attemptsPerQuestion = 32;
 /** Anchors that are tried inside of a match that was not accepted. */
 const retriesMax = 8;
+
+/** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
+const unmistakableLength = 6;
 
 /** Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. */
 export function createEngine(detectors: readonly Detector[]): DetectorEngine {
@@ -189,7 +192,8 @@ class Search {
   }
 
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
-    if (rule.detector.boundary && !mayStartToken(this.#bytes, start)) return;
+    const isUnmistakable = exact !== undefined && wordLength >= unmistakableLength;
+    if (rule.detector.boundary && !isUnmistakable && !mayStartToken(this.#bytes, start)) return;
     if (exact?.compare(this.#bytes, start, start + wordLength)) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
     rule.regex.lastIndex = start;
@@ -301,13 +305,32 @@ interface Region {
 
 /** How sure a match is, or undefined where it is none. */
 function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
-  if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin) return undefined;
+  if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
+    return undefined;
   const isPublished = detector.placeholders.some((known) =>
     typeof known === 'string' ? known === secret : known.test(secret),
   );
-  if (isPublished || (detector.class === 'SECRETS' && isPlaceholder(secret))) return 'low';
-  if (detector.check === undefined || checks[detector.check](secret)) return detector.confidence;
-  return detector.failedCheck;
+  if (isPublished) return 'low';
+  const isPassed = detector.check !== undefined && checks[detector.check](secret);
+  const isProven = isPassed && proofs.has(detector.check);
+  if (!isProven && detector.class === 'SECRETS' && isPlaceholder(secret, prefixLength(detector, secret)))
+    return 'low';
+  return isPassed || detector.check === undefined ? detector.confidence : detector.failedCheck;
+}
+
+/** Whether the entropy is too low even where long repetitions count once: written behind a secret they would hide it. */
+function isDull({ entropyMin }: Detector, secret: string): boolean {
+  return entropyBits(secret.replace(/(.)\1{3,}/g, '$1')) < entropyMin;
+}
+
+/** Checks that no invented value passes by chance. */
+const proofs: ReadonlySet<CheckName | undefined> = new Set(['prefixed-crc', 'postern-key', 'jwt']);
+
+/** Length of the anchor with which the secret itself begins; 0 where the anchor stands before it. */
+function prefixLength({ anchors, isGeneric }: Detector, secret: string): number {
+  if (isGeneric) return 0;
+  const start = secret.toLowerCase();
+  return Math.max(0, ...anchors.map((anchor) => (start.startsWith(anchor.toLowerCase()) ? anchor.length : 0)));
 }
 
 /** Sorted, without the matches of generic detectors that lie within one that says more. */

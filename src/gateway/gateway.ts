@@ -16,6 +16,7 @@ import { type Log, openLog } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { createConnect } from '../proxy/connect.ts';
 import { createForward, type Tunnel } from '../proxy/forward.ts';
+import { createKeyConnections } from '../proxy/key-connections.ts';
 import { openEmbeddedStore } from '../state/embedded/store.ts';
 import { openJournal } from '../state/journal.ts';
 import { loadOrMakeSecret } from '../state/secrets.ts';
@@ -194,7 +195,8 @@ function warn(config: Config, log: Log): void {
 /** The listening servers and the inner one that tunnels are handed to. */
 function openServers(gate: () => Gate, authority: ReturnType<typeof openAuthority>, log: Log) {
   const { limits } = gate().config;
-  const forward = createForward(gate);
+  const connections = createKeyConnections();
+  const forward = createForward(gate, connections, log);
   const tunnels = new WeakMap<object, Tunnel>();
   const sockets = new Set<Duplex>();
   const inner = createInnerServer(limits, (request, response) =>
@@ -203,6 +205,7 @@ function openServers(gate: () => Gate, authority: ReturnType<typeof openAuthorit
   const connect = createConnect({
     gate,
     contexts: createContexts(authority, { now: Date.now }),
+    connections,
     log,
     serve(socket, tunnel) {
       tunnels.set(socket, tunnel);

@@ -4,6 +4,7 @@ import {
   type RequestListener,
   type Server,
   type ServerOptions,
+  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -60,7 +61,9 @@ export function createInnerServer(limits: Limits, listener: RequestListener): Se
 
 /** What the parser refuses is answered once, and the connection closed: nothing after it can be trusted. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // An answer that is under way must not get a second one into its body. Node keeps the running answer here.
+  const running = (socket as { _httpMessage?: ServerResponse })._httpMessage;
+  if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
     socket.destroy();
     return;
   }

@@ -29,7 +29,7 @@ export function createApprovalDesk(store: Store): ApprovalDesk {
         tenantId: identity.tenantId,
         envName: identity.envName,
         agentId: identity.agentId,
-        agentName: call.claimed.agentName ?? identity.agentName,
+        agentName: call.agentName ?? identity.agentName,
         keyId: identity.keyId,
         toolName: operation.toolName,
         operation: operation.name,

@@ -1,9 +1,6 @@
-import type { Call } from '../call.ts';
+import type { BodyValue, Call } from '../call.ts';
 import { inflateBody } from '../text/inflate.ts';
-import { jsonDepth } from '../text/locate.ts';
-import { bodyFormat } from '../text/redact.ts';
-
-const depthMax = 512;
+import { isInOtherCharset, readBody } from './body-structure.ts';
 
 /**
  * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails the call is marked
@@ -19,21 +16,15 @@ export function plainBody(call: Call, maxBytes: number): Buffer {
   return body;
 }
 
-/** The body as a value: JSON parsed, a form as an object of its fields; undefined where it is neither. Parsed once. */
-export function bodyValue(call: Call, maxBytes: number): unknown {
-  call.parsed ??= { value: parse(call.contentType, plainBody(call, maxBytes)) };
-  return call.parsed.value;
+/** The structure of the body, by its bytes and its declared type; read once and kept. See `readBody`. */
+export function bodyValue(call: Call, maxBytes: number): BodyValue {
+  if (call.parsed === undefined) {
+    const body = plainBody(call, maxBytes);
+    call.parsed = call.unreadable === undefined ? readBody(call.contentType, body) : { kind: 'unclear' };
+  }
+  return call.parsed;
 }
 
-function parse(contentType: string, body: Buffer): unknown {
-  if (body.length === 0) return undefined;
-  const format = bodyFormat(contentType, body);
-  if (format === 'form') return Object.fromEntries(new URLSearchParams(body.toString('utf8')));
-  if (format !== 'json' || jsonDepth(body, depthMax)) return undefined;
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    // Not JSON after all: conditions on its fields are false, and what it carries is read as text.
-    return undefined;
-  }
-}
+/** Whether field names may stand in the body in bytes that a search for them does not find. */
+export const hidesNames = (call: Call, maxBytes: number): boolean =>
+  isInOtherCharset(call.contentType, plainBody(call, maxBytes));

@@ -1,8 +1,9 @@
-import type { Call, DataClass, Operation } from '../call.ts';
+import type { BodyValue, Call, DataClass, Operation } from '../call.ts';
+import { overridingMethod } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import type { Target } from '../target.ts';
-import { bodyValue } from './body.ts';
+import { bodyValue, hidesNames } from './body.ts';
 import { isExternal } from './external.ts';
 
 /** What the policies may know of a call. Dear things are worked out when the first rule asks. */
@@ -10,6 +11,7 @@ export class CallFacts implements Facts {
   readonly envName: string;
   readonly operation: Operation;
   readonly method: string;
+  readonly overridingMethod: string | undefined;
   readonly target: Target;
   readonly agentId: string;
   readonly runtimeType: string | undefined;
@@ -32,6 +34,7 @@ export class CallFacts implements Facts {
     this.envName = call.identity.envName;
     this.operation = call.operation;
     this.method = call.method;
+    this.overridingMethod = overridingMethod(call);
     this.target = call.target;
     this.agentId = call.identity.agentId;
     this.runtimeType = call.claimed.runtimeType;
@@ -47,8 +50,12 @@ export class CallFacts implements Facts {
     this.#tenant = tenant;
   }
 
-  bodyJson(): unknown {
+  bodyValue(): BodyValue {
     return bodyValue(this.#call, this.#tenant.maxDecodedBytes);
+  }
+
+  get bodyHidesNames(): boolean {
+    return hidesNames(this.#call, this.#tenant.maxDecodedBytes);
   }
 
   get isExternalPrincipal(): boolean {

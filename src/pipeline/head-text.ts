@@ -1,51 +1,88 @@
-import type { Target } from '../target.ts';
+import { METHODS } from 'node:http';
+import type { Call } from '../call.ts';
 
 /** Fields of the protocol that carry nothing of the agent's, or repeat the URL. */
-const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'accept-encoding']);
+const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
+const usualMethods = new Set(METHODS);
+/** What clients send in Accept-Encoding (RFC 9110, 12.5.3). Anything else in it is read like any other field. */
+const codings =
+  /^(?:(?:gzip|x-gzip|deflate|br|zstd|compress|identity|\*)(?: ?; ?q=[01](?:\.\d{1,3})?)?(?:, ?|$))+$/i;
 
-const isRead = (name: string): boolean => !unread.has(name) && !unread.has(name.toLowerCase());
+const isRead = (name: string, value: string): boolean => {
+  if (unread.has(name) || unread.has(name.toLowerCase())) return false;
+  return (
+    name.length !== 15 ||
+    name.toLowerCase() !== 'accept-encoding' ||
+    value.length > 256 ||
+    !codings.test(value)
+  );
+};
 
-/**
- * URL and headers as one text to read, one field a line: a finding can lie in a host label, a path, a query parameter, a
- * fragment, a header's name or its value. Lines keep a pattern from running from one field into the next. One character is
- * one byte.
- */
-export function headText(target: Target, headers: readonly string[]): string {
-  let text = `${target.href}\n`;
-  if (target.fragment !== '') text += `${target.fragment}\n`;
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] as string;
-    if (isRead(name)) text += `${name}: ${headers[i + 1]}\n`;
-  }
-  return text;
-}
+/** Between two fields: no pattern that stays on a line crosses it, and no decoder joins what stands on its sides. */
+const separator = '\n\x1e\n';
 
-/** Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `header:name`. */
-export function headLocator(target: Target, headers: readonly string[]): (offset: number) => string {
-  const lines = [{ start: 0, location: 'url' }];
-  let next = target.href.length + 1;
-  const add = (location: string, length: number): void => {
-    lines.push({ start: next, location });
-    next += length + 1;
-  };
-  if (target.fragment !== '') add('fragment', target.fragment.length);
+/** Calls `take` for every field that is read, in the order in which they stand in the text. */
+function forEachField(
+  { method, target, headers }: Call,
+  take: (location: string, text: string) => void,
+): void {
+  take('url', target.href);
+  if (target.fragment !== '') take('fragment', target.fragment);
+  if (!usualMethods.has(method)) take('method', method);
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1] as string;
-    if (isRead(name)) add(`header:${name.toLowerCase().slice(0, 128)}`, name.length + 2 + value.length);
+    if (isRead(name, value)) take(name, `${name}: ${value}`);
   }
+}
+
+/**
+ * URL and headers as one text to read, one field behind the other: a finding can lie in a host label, a path, a query parameter,
+ * a fragment, a header's name or its value. One character is one byte.
+ */
+export function headText(call: Call): string {
+  let text = '';
+  forEachField(call, (_, field) => {
+    text += field + separator;
+  });
+  return text;
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `method`, `header:name`. A name that holds a
+ * finding itself (one of `hidden`) is not quoted.
+ */
+export function headLocator(call: Call, hidden: readonly Span[]): (offset: number) => string {
+  const fields: { start: number; location: string }[] = [];
+  let next = 0;
+  const isHidden = (start: number, end: number): boolean =>
+    hidden.some((it) => it.start < end && start < it.end);
+  forEachField(call, (location, text) => {
+    const isHeader = location !== 'url' && location !== 'fragment' && location !== 'method';
+    const name =
+      isHeader && isHidden(next, next + location.length)
+        ? '[REDACTED]'
+        : location.toLowerCase().slice(0, 128);
+    fields.push({ start: next, location: isHeader ? `header:${name}` : location });
+    next += text.length + separator.length;
+  });
   return (offset) => {
-    const location = lines.findLast((it) => it.start <= offset)?.location ?? 'url';
-    return location === 'url' ? urlPlace(target.href, offset) : location;
+    const location = fields.findLast((it) => it.start <= offset)?.location ?? 'url';
+    return location === 'url' ? urlPlace(call.target.href, offset, isHidden) : location;
   };
 }
 
-function urlPlace(href: string, offset: number): string {
+function urlPlace(href: string, offset: number, isHidden: (start: number, end: number) => boolean): string {
   const path = href.indexOf('/', href.indexOf('://') + 3);
   const query = href.indexOf('?');
   if (path < 0 || offset < path) return 'host';
   if (query < 0 || offset <= query) return 'path';
   const from = Math.max(query, href.lastIndexOf('&', offset)) + 1;
   const name = /^[^=&]{0,64}/.exec(href.slice(from))?.[0] ?? '';
-  return `query:${name}`;
+  return `query:${isHidden(from, from + name.length) ? '[REDACTED]' : name}`;
 }

@@ -52,7 +52,7 @@ const json = JSON.stringify;
 export function traceLine(call: Call, refusal: GatewayError | undefined): string {
   const { operation, verdict, claimed, findings, signals } = call;
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
-  line += `,"agent_name":${json(claimed.agentName ?? call.identity?.agentName ?? null)}`;
+  line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
   if (claimed.runtimeType !== undefined) line += `,"runtime_type":${json(claimed.runtimeType)}`;
   line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(call.method)}`;
   line += `,"url":${json(redactedUrl(call))},"body_bytes":${call.body.length}`;

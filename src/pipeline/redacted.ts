@@ -7,11 +7,11 @@ const previewBytesMax = 1024;
 /** The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. */
 export function redactedUrl(call: Call): string {
   const { href } = call.target;
-  if (!call.findings.some((it) => it.part === 'head' && it.start < href.length))
-    return href.slice(0, urlLengthMax);
-  const cuts = call.findings.filter((it) => it.part === 'head').map(toCut);
-  const text = redact(call.head, cuts).bytes.toString('latin1');
-  return text.slice(0, Math.max(0, text.indexOf('\n'))).slice(0, urlLengthMax);
+  const cuts = call.findings.filter((it) => it.part === 'head' && it.start < href.length).map(toCut);
+  if (cuts.length === 0) return href.slice(0, urlLengthMax);
+  const url = call.head.subarray(0, href.length);
+  const within = cuts.map((cut) => ({ ...cut, end: Math.min(cut.end, href.length) }));
+  return redact(url, within).bytes.toString('latin1').slice(0, urlLengthMax);
 }
 
 /** The beginning of the body with all findings cut out. */

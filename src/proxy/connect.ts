@@ -11,11 +11,13 @@ import { normaliseHost, parseAuthority } from '../target.ts';
 import { acceptTls } from '../tls/accept.ts';
 import type { Contexts } from '../tls/contexts.ts';
 import { proxyAuthRequired, type Tunnel } from './forward.ts';
+import type { KeyConnections } from './key-connections.ts';
 import { readProxyAuthorization } from './proxy-authorization.ts';
 
 export interface ConnectOptions {
   readonly gate: () => Gate;
   readonly contexts: Contexts;
+  readonly connections: KeyConnections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
   readonly serve: (socket: Duplex, tunnel: Tunnel) => void;
   readonly log: Log;
@@ -29,7 +31,7 @@ const alpnProtocols = ['http/1.1'];
  * Opens tunnels (RFC 9110, 9.3.6): authenticates, checks host and port as far as that goes without resolving anything, answers 200, looks
  * at the first byte, and speaks TLS with a certificate of its own for the host. Nothing is dialled here; the calls inside decide that.
  */
-export function createConnect({ gate, contexts, serve, log }: ConnectOptions) {
+export function createConnect({ gate, contexts, connections, serve, log }: ConnectOptions) {
   async function open(request: IncomingMessage, socket: Socket): Promise<Tunnel> {
     const current = gate();
     const authority = parseAuthority(request.url ?? '', 443);
@@ -40,6 +42,8 @@ export function createConnect({ gate, contexts, serve, log }: ConnectOptions) {
     const holder = user && (await current.store.identify(user.key.hash, Date.now()));
     if (!user || !holder?.ok || !current.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
     current.guard.checkHost(authority.host, authority.port);
+    const tenant = current.tenants.find(holder.identity.tenantId);
+    connections.claim(socket, user.key.hash, tenant?.maxConnectionsPerAgent ?? 0);
     const { tenantId } = holder.identity;
     return {
       scheme: 'https',
@@ -61,35 +65,34 @@ export function createConnect({ gate, contexts, serve, log }: ConnectOptions) {
       const first: Buffer | null = socket.read();
       if (!first) return;
       socket.unshift(first);
-      if (first[0] === tlsHandshake) secure(socket, tunnel);
-      else if (isMethodStart(first[0] ?? 0)) {
+      if (first[0] === tlsHandshake) {
+        secure(socket, tunnel).catch((error: Error) => {
+          socket.destroy();
+          log.debug({ host: tunnel.host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
+        });
+      } else if (isMethodStart(first[0] ?? 0)) {
         socket.setTimeout(0);
         serve(socket, { ...tunnel, scheme: 'http' });
       } else socket.destroy();
     });
   }
 
-  function secure(socket: Socket, tunnel: Tunnel): void {
+  async function secure(socket: Socket, tunnel: Tunnel): Promise<void> {
     socket.setTimeout(0);
-    const options = {
+    const secured = await acceptTls(socket, {
       secureContext: contexts.contextFor(tunnel.host),
       alpnProtocols,
       timeoutMs: gate().config.limits.handshakeTimeoutMs,
-    };
-    acceptTls(socket, options).then(
-      (secured) => {
-        secured.on('error', () => secured.destroy());
-        serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
-      },
-      (error: Error) => log.debug({ host: tunnel.host, err: error.cause }, 'a tunnel ended in its TLS'),
-    );
+    });
+    secured.on('error', () => secured.destroy());
+    serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
   }
 
   return function connect(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     open(request, socket).then(
       (tunnel) => establish(socket, head, tunnel),
-      (error: unknown) => refuse(socket, toGatewayError(error)),
+      (error: unknown) => refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
     );
   };
 }
@@ -103,10 +106,13 @@ function nameInHandshake(secured: TLSSocket): string {
 const isMethodStart = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
 
 /** A refused CONNECT is answered on the bare socket, since no server speaks HTTP on it any more. */
-function refuse(socket: Socket, error: GatewayError): void {
+function refuse(socket: Socket, error: GatewayError, lingerMs: number): void {
   const { status } = problems[error.code];
   const { fields, body } = problemMessage(error);
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  // The server's own clocks have let go of this socket: a client that neither reads nor closes would keep it for ever.
+  setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.resume();
   socket.end(`${head}Connection: close\r\n\r\n${body.toString()}`);
 }

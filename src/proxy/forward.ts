@@ -5,9 +5,11 @@ import { collect } from '../http/collect.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
+import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
+import type { KeyConnections } from './key-connections.ts';
 import { readProxyAuthorization } from './proxy-authorization.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
@@ -40,7 +42,7 @@ const via = '1.1 postern';
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
  * inspected, and sent on or answered.
  */
-export function createForward(gate: () => Gate) {
+export function createForward(gate: () => Gate, connections: KeyConnections, log: Log) {
   return function forward(
     request: IncomingMessage,
     response: ServerResponse,
@@ -53,6 +55,7 @@ export function createForward(gate: () => Gate) {
     /** Whatever goes wrong before there is a verdict ends here. */
     const refuse = (thrown: unknown): void => {
       const error = inProxyTerms(toGatewayError(thrown), tunnel);
+      if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(request, response, error, refusalHeaders(names, traceId, error.code));
     };
     request.on('error', () => response.destroy());
@@ -88,7 +91,7 @@ export function createForward(gate: () => Gate) {
       const head = readRequestHead(request, names.requestPrefix, current.config.limits.maxHeaders);
       if (tunnel) proceed(head, addressedInside(tunnel, request, head));
       else
-        authenticated(current, request, head)
+        authenticated(current, connections, request, head)
           .then((from) => proceed(head, from))
           .catch(refuse);
     } catch (error) {
@@ -123,10 +126,17 @@ function addressedInside(tunnel: Tunnel, request: IncomingMessage, head: Request
 }
 
 /** Every request in absolute-form says itself who sends it. */
-async function authenticated(gate: Gate, request: IncomingMessage, head: RequestHead): Promise<Addressed> {
+async function authenticated(
+  gate: Gate,
+  connections: KeyConnections,
+  request: IncomingMessage,
+  head: RequestHead,
+): Promise<Addressed> {
   const user = readProxyAuthorization(head.proxyAuthorization, gate.readKey);
   const holder = user && (await gate.store.identify(user.key.hash, Date.now()));
-  if (!user || !holder?.ok || !gate.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
+  const tenant = holder?.ok ? gate.tenants.find(holder.identity.tenantId) : undefined;
+  if (!user || !holder?.ok || !tenant) throw proxyAuthRequired();
+  connections.claim(request.socket, user.key.hash, tenant.maxConnectionsPerAgent);
   const url = request.url ?? '';
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');

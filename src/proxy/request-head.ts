@@ -38,7 +38,7 @@ export function readRequestHead(
   const headers: string[] = [];
   let own: Record<string, string> | undefined;
   let host: string | undefined;
-  let contentType = '';
+  let contentType: string | undefined;
   let contentEncoding = '';
   let contentLength = -1;
   let isChunked = false;
@@ -54,7 +54,7 @@ export function readRequestHead(
         host = value;
         break;
       case 'content-type':
-        if (contentType !== '')
+        if (contentType !== undefined)
           throw new GatewayError('VALIDATION_FAILED', 'The request has two Content-Type fields.');
         contentType = value;
         break;
@@ -87,7 +87,7 @@ export function readRequestHead(
   return {
     headers,
     host,
-    contentType,
+    contentType: contentType ?? '',
     contentEncoding,
     contentLength,
     hasBody: isChunked || contentLength > 0,

@@ -1,49 +1,45 @@
 import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
+import type { Budget } from './budget.ts';
+import { digits, lowerCase, upperCase } from './bytes.ts';
 import { beginsCompressed } from './compression.ts';
-import { runLengthMin } from './runs.ts';
 
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
-const isDelimiter = byteSet('/-_');
 
 /** So much text in a row is no accident: 1 in 300 short identifiers decodes to it, and they cost little. */
 const textMin = 8;
-/** The same where the start is a guess. */
+/** The same where the start is a guess, in a short run and in a long one, of which there is more to be read by accident. */
 const guessedTextMin = 12;
-/** How far into a run another start is looked for, and how much of it must then show text. */
-const prefixMax = 64;
-const sampleLength = 512;
+const guessedTextMinLong = 20;
+const shortLength = 512;
+/** Four characters are three bytes, so text behind any prefix begins in one of these. */
+const phases = [1, 2, 3];
 
 /**
- * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. A path or a name in front joins the run and shifts
- * its bits (`/files/QUtJ…`), so the run is tried again behind each of its first delimiters. The whole run is one value.
+ * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
+ * (`/files/QUtJ…`, `xQUtJ…`), so the run is tried again from each of its first characters. The whole run is one value.
  */
 export const base64: BlockDecoder = {
   name: 'base64',
   needsRuns: true,
-  *find({ bytes, runs }: EncodedText): Iterable<Block> {
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
       const run = bytes.subarray(start, end);
-      if (run.length > sampleLength || isEncoded(run, textMin)) yield { start, end, bytes: decode(run) };
-      const laterMax = Math.min(prefixMax, run.length - runLengthMin);
-      // Every fourth character begins the same bytes, so one start of each phase is enough.
-      let phases = 1;
-      for (let at = 1; at <= laterMax; at += 1) {
-        const phase = 1 << (at % 4);
-        if (isDelimiter[run[at - 1] ?? 0] === 0 || (phases & phase) !== 0) continue;
-        phases |= phase;
-        if (isEncoded(run.subarray(at, at + sampleLength), guessedTextMin)) {
-          yield { start, end, bytes: decode(run.subarray(at)) };
-        }
+      const isLong = run.length > shortLength;
+      budget.work(run.length);
+      if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
+      for (const phase of phases) {
+        const rest = run.subarray(phase);
+        if (isEncoded(rest, isLong ? guessedTextMinLong : guessedTextMin, budget))
+          yield { start, end, bytes: decode(rest) };
       }
     }
   },
 };
 
-function isEncoded(run: Buffer, min: number): boolean {
-  return holdsText(run, code, min) || beginsCompressed(run, code);
+function isEncoded(run: Buffer, min: number, budget: Budget): boolean {
+  return holdsText(run, code, min, budget) || beginsCompressed(run, code);
 }
 
 /** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */

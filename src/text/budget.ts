@@ -10,10 +10,14 @@ export interface Bounds {
 /** Something could not be read to its end. The message is a sentence for the caller, without content. */
 export class UnreadableError extends Error {}
 
+/** Bytes that are read between two looks at the clock; a decoder reads so many in well under a millisecond. */
+const bytesPerCheck = 65_536;
+
 /** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
 export class Budget {
   readonly #bounds: Bounds;
   #spentBytes = 0;
+  #uncheckedBytes = 0;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
@@ -31,6 +35,14 @@ export class Budget {
 
   check(): void {
     if (this.#bounds.isOver()) throw new UnreadableError('Reading the content took too long.');
+  }
+
+  /** Tells of bytes that were read, or of steps like it; now and then that is a `check`. */
+  work(bytes: number): void {
+    this.#uncheckedBytes += bytes;
+    if (this.#uncheckedBytes < bytesPerCheck) return;
+    this.#uncheckedBytes = 0;
+    this.check();
   }
 
   tooLarge(): UnreadableError {

@@ -67,6 +67,8 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
   #isRetried = false;
   #isAnswering = false;
   #isSettled = false;
+  /** undici holds the request and has not begun with it: there is nothing to abort, and it still takes a place. */
+  #isQueued = true;
   /** When something moved last. */
   #activeTick: number;
 
@@ -92,6 +94,7 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#leaveQueue();
     // It was settled while it waited for a connection, where undici gives nothing to abort.
     if (this.#isSettled) controller.abort(aborted);
   }
@@ -105,6 +108,8 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
     status: number,
     fields: Record<string, string | string[] | undefined>,
   ): void {
+    if (status < 100)
+      throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream answered with a status that is none.');
     if (status === 101) {
       throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream switched protocols unasked.');
     }
@@ -153,10 +158,12 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#leaveQueue();
     if (this.#isSettled) return;
     if (this.#mayRetry(error)) {
       this.#isRetried = true;
       this.#controller = undefined;
+      this.#isQueued = true;
       this.#origin.dispatchAlone(this.#request, this);
       return;
     }
@@ -241,6 +248,18 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
     this.#isSettled = true;
     this.#context.deadlines.delete(this);
     if (this.#onDrain) this.#response.off('drain', this.#onDrain);
+    // A request that undici still holds keeps its place until undici lets go of it; what it holds shall be little.
+    if (this.#isQueued) this.#request.body = null;
+    else this.#release();
+  }
+
+  #leaveQueue(): void {
+    if (!this.#isQueued) return;
+    this.#isQueued = false;
+    if (this.#isSettled) this.#release();
+  }
+
+  #release(): void {
     this.#origin.release(this.#context.deadlines.tick);
   }
 }

@@ -141,6 +141,69 @@ t.test('a published or invented value has low confidence', (t) => {
   t.end();
 });
 
+const invented = 'x'.repeat(6);
+const drowned = [
+  { id: 'anthropic-key', text: `sk-ant-api03-{base64url:93}AA${invented}` },
+  { id: 'anthropic-key', text: 'sk-ant-api03-{base64url:93}AA-example' },
+  { id: 'json-web-token', text: `{jwt:43}${invented}` },
+  { id: 'generic-api-key', text: `"api_key":"{alnum:32}-${invented}"` },
+  { id: 'generic-api-key', text: `"api_key":"{alnum:32}-${'x'.repeat(60)}"` },
+  { id: 'generic-api-key', text: '"api_key":"{alnum:32}-your-example"' },
+  {
+    id: 'private-key',
+    text: `-----BEGIN RSA PRIVATE KEY-----\nComment: example\n{base64:64}\n{base64:64}\n-----END RSA PRIVATE KEY-----`,
+  },
+  {
+    id: 'private-key',
+    text: `-----BEGIN PRIVATE KEY-----\n${invented}\n{base64:64}\n{base64:64}\n-----END PRIVATE KEY-----`,
+  },
+];
+
+t.test('a placeholder beside a secret does not hide it', (t) => {
+  drowned.forEach(({ id, text }, index) => {
+    t.ok(kindsIn(text).includes(id), `${id} ${index + 1}`);
+  });
+  t.end();
+});
+
+t.test('what is all placeholder behind its prefix has low confidence', (t) => {
+  for (const text of [
+    `sk-ant-api03-${'x'.repeat(95)}`,
+    `sk-ant-api03-your-api-key-here-${'x'.repeat(80)}`,
+    `xoxb-123456789012-1234567890123-${'x'.repeat(24)}`,
+    `-----BEGIN PRIVATE KEY-----\n${'x'.repeat(64)}\n-----END PRIVATE KEY-----`,
+  ]) {
+    const { matches } = find(text);
+    t.ok(matches.length > 0 && matches.every(({ confidence }) => confidence === 'low'), text.slice(0, 30));
+  }
+  t.end();
+});
+
+t.test('a letter or an underscore beside a token does not hide it', (t) => {
+  const cases = [
+    { id: 'anthropic-key', text: 'xsk-ant-api03-{base64url:93}AA' },
+    { id: 'anthropic-key', text: '_sk-ant-api03-{base64url:93}AA' },
+    { id: 'aws-access-key-id', text: '_AKIA{base32:16}' },
+    { id: 'aws-access-key-id', text: '-AKIA{base32:16}' },
+    { id: 'google-api-key', text: '_AIza{base64url:35} ' },
+    { id: 'json-web-token', text: 'x{jwt:43}' },
+  ];
+  for (const { id, text } of cases) t.ok(kindsIn(text).includes(id), text);
+  for (const text of ['xAKIA{base32:16}', 'AKIA{base32:16}x', '9AKIA{base32:16}_']) {
+    const [match] = find(expandSample(text)).matches;
+    t.equal(match?.confidence, 'medium', text);
+  }
+  t.end();
+});
+
+t.test('a password in a URL is no e-mail address', (t) => {
+  const kinds = kindsIn('postgres://app:{alnum:12}@db.acme.io/main');
+  t.notOk(kinds.includes('email-address'));
+  t.ok(kinds.length > 0);
+  t.same(kindsIn('mail to=jane.doe@corp-mail.com'), ['email-address']);
+  t.end();
+});
+
 t.test('a failed checksum lowers the confidence where the detector says so', (t) => {
   t.equal(find(expandSample('ghp_{crc:36}')).matches[0]?.confidence, 'high');
   t.equal(find(expandSample('ghp_{alnum:36}')).matches[0]?.confidence, 'medium');

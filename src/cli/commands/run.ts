@@ -61,7 +61,9 @@ function runCommand(
   variables: Record<string, string>,
 ): Promise<number> {
   return new Promise((done, failed) => {
-    const child = spawn(name, args, { stdio: 'inherit', env: { ...process.env, ...variables } });
+    // The command gets the way out, not the keys to the gate.
+    const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, ...own } = process.env;
+    const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));
     child.once('exit', (code, signal) => done(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -5,6 +5,9 @@ import { checkAllowlist } from '../allowlist.ts';
 import type { Stage } from '../pipeline.ts';
 import type { Tenants } from '../tenants.ts';
 
+const dayMs = 86_400_000;
+const registrationsPerDayMax = 10_000;
+
 export interface AdmitOptions {
   readonly store: Store;
   readonly tenants: Tenants;
@@ -42,6 +45,7 @@ export function admit({ store, tenants }: AdmitOptions): Stage {
         'This agent is not known, and agents are not registered by their calls here.',
       );
     }
+    countRegistration(holder.identity.tenantId, receivedAtMs);
     await store.ensureAgent({
       agentId: claimed.agentId,
       tenantId: holder.identity.tenantId,
@@ -52,6 +56,21 @@ export function admit({ store, tenants }: AdmitOptions): Stage {
       createdAtMs: receivedAtMs,
     });
     accept(call, await ask(call));
+  }
+
+  /** Registered since the day began, by tenant. */
+  const registered = new Map<string, number>();
+  let day = 0;
+
+  function countRegistration(tenantId: string, nowMs: number): void {
+    const today = Math.floor(nowMs / dayMs);
+    if (today !== day) registered.clear();
+    day = today;
+    const count = (registered.get(tenantId) ?? 0) + 1;
+    if (count > registrationsPerDayMax) {
+      throw new GatewayError('FORBIDDEN', 'Too many agents were registered by their calls today.');
+    }
+    registered.set(tenantId, count);
   }
 
   function accept(call: Call, admission: Admission): void {

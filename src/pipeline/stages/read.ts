@@ -19,6 +19,9 @@ export interface ReadOptions {
 
 const depthMax = 3;
 const findingsMax = 1000;
+/** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
+const expandedBytesMax = 1024 * 1024;
+const expansionMax = 100;
 
 type Locate = (offset: number) => string;
 
@@ -73,7 +76,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
 
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
   function readHead(call: Call, engine: DetectorEngine, isOver: () => boolean): void {
-    const text = headText(call.target, call.headers);
+    const text = headText(call);
     const { lastHead } = call;
     if (lastHead && lastHead.text === text && lastHead.reader === engine) {
       call.head = lastHead.bytes;
@@ -81,7 +84,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       return;
     }
     call.head = Buffer.from(text, 'latin1');
-    const locator = (): Locate => headLocator(call.target, call.headers);
+    const locator: Part['locator'] = (hidden) => headLocator(call, hidden);
     readPart(
       call,
       { name: 'head', bytes: call.head, isForm: false, wordsFound: undefined, locator },
@@ -97,6 +100,10 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
 
   function readBody(call: Call, { engine, rules }: TenantRules, isOver: () => boolean): void {
     const bytes = plainBody(call, maxDecodedBytes);
+    if (bytes.length > expandedBytesMax && bytes.length > call.body.length * expansionMax) {
+      call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
+      return;
+    }
     const format = bodyFormat(call.contentType, bytes);
     const locator: Part['locator'] = (hidden) => {
       const locate = createLocator(format, bytes, [...hidden]);
@@ -112,11 +119,17 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       locator,
     } as const;
     call.bodyTexts = readPart(call, part, engine, isOver);
+    // A coding has room beside the content: names, comments, frames to be skipped. They go out as they are.
+    if (bytes !== call.body && engine.find(call.body, { matchesMax: 1, isOver }).matches.length > 0) {
+      call.unreadable ??= 'something is hidden in the content coding of the body';
+    }
   }
 
   function readCall(call: Call, page: TenantRules): void {
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
+    if (call.agentName !== undefined && isTelling(page.engine, call.agentName, isOver))
+      call.agentName = '[REDACTED]';
     readHead(call, page.engine, isOver);
     if (call.body.length > 0) readBody(call, page, isOver);
   }
@@ -129,6 +142,11 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       return page instanceof Promise ? page.then((it) => readCall(call, it)) : readCall(call, page);
     },
   };
+}
+
+/** Whether a text of the caller's that is kept holds something that must not be. */
+function isTelling(engine: DetectorEngine, text: string, isOver: () => boolean): boolean {
+  return engine.find(Buffer.from(text), { matchesMax: 1, isOver }).matches.length > 0;
 }
 
 /** A match with its place in the bytes of the part. */

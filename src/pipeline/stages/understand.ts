@@ -17,7 +17,7 @@ export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage
         headers: call.headers,
         contentType: call.contentType,
         bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, bodyHeadBytes),
-        bodyJson: () => bodyValue(call, maxDecodedBytes),
+        bodyValue: () => bodyValue(call, maxDecodedBytes),
       });
       call.operation = operation;
       call.destination = destinationOf(operation, call.target);

@@ -67,7 +67,9 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     if (!agent) return unknownAgent;
     if (agent.tenantId !== key.tenantId) return otherTenant;
     if (agent.envName !== key.envName && !key.envNames.includes(agent.envName)) return otherEnvironment;
-    const { envName, name: agentName, status: agentStatus } = agent;
+    const { envName, name: agentName } = agent;
+    // A suspended agent does not become another one by naming it.
+    const agentStatus = holder.agentStatus === 'suspended' ? 'suspended' : agent.status;
     const identity = { ...holder.identity, envName, agentId, agentName };
     return {
       ok: true,

@@ -1,0 +1,167 @@
+import { isUtf8 } from 'node:buffer';
+import type { BodyValue } from '../call.ts';
+import { type Field, parseFields } from '../catalogue/form.ts';
+import { parseMultipart } from '../catalogue/multipart.ts';
+import { JsonTokens, spellJsonString } from '../text/json-tokens.ts';
+
+/*
+ * What structure a body has. A rule that limits a field must not be passed by a body that Postern reads one way and the vendor
+ * another: bytes count more than the declared type, and what may be read in two ways is either read in both or unclear.
+ */
+
+/** Of a body that is taken apart; what is larger is unclear, since parsing blocks all other calls. */
+export const structuredBytesMax = 1_048_576;
+export const jsonDepthMax = 512;
+export const formFieldsMax = 10_000;
+const linesMax = 10_000;
+
+const none: BodyValue = Object.freeze({ kind: 'none' });
+const unclear: BodyValue = Object.freeze({ kind: 'unclear' });
+const valueOf = (readings: readonly unknown[]): BodyValue =>
+  readings.length === 0 ? none : { kind: 'value', readings };
+
+/** `name=`, as forms begin; what begins so is read as one whatever its type says. */
+const formStart = /^[^\s&=<>{}"]{1,256}=/;
+
+/**
+ * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated form field makes one
+ * reading for each of its values.
+ */
+export function readBody(contentType: string, body: Buffer): BodyValue {
+  if (body.length === 0) return none;
+  const type = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const start = contentStart(body);
+  const first = body[start];
+  const isForm = type === 'application/x-www-form-urlencoded';
+  const isMultipart = type.startsWith('multipart/');
+  const isJson = type.includes('json');
+  const looksJson = first === 0x7b || first === 0x5b;
+  const looksForm = isForm || formStart.test(body.toString('latin1', start, start + 300));
+  if (isInOtherCharset(contentType, body)) return isJson || isForm || isMultipart || looksWide(body) ? unclear : none;
+  if (!isJson && !looksJson && !looksForm && !isMultipart) return none;
+  if (body.length - start > structuredBytesMax) return unclear;
+  const content = body.subarray(start);
+  if (isJson || looksJson) {
+    const json = readJson(content);
+    // A text that is JSON and a form at once: whoever takes it for a form finds other fields in it.
+    return json.kind === 'value' && isForm ? joined(json.readings, readForm(content)) : json;
+  }
+  return isMultipart ? readMultipart(content, contentType) : readForm(content);
+}
+
+const joined = (readings: readonly unknown[], other: BodyValue): BodyValue =>
+  other.kind === 'value' ? valueOf([...readings, ...other.readings]) : other;
+
+/** Behind a byte order mark and all white space and control characters. */
+function contentStart(body: Buffer): number {
+  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  while (at < body.length && (body[at] ?? 0) <= 0x20) at += 1;
+  return at;
+}
+
+const asciiCharsets = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-1252)$/i;
+const charset = /;\s*charset\s*=\s*"?([^\s";]{1,64})/gi;
+
+/** Whether the body says, or begins as if, it was in a character set in which ASCII is not written as itself. */
+export function isInOtherCharset(contentType: string, body: Buffer): boolean {
+  if (looksWide(body)) return true;
+  if (!/charset/i.test(contentType)) return false;
+  return [...contentType.matchAll(charset)].some(([, name = '']) => !asciiCharsets.test(name));
+}
+
+/** UTF-16 and UTF-32, by their byte order mark or by the zero bytes beside an opening bracket. */
+function looksWide(body: Buffer): boolean {
+  const [a = 1, b = 1, c = 1, d = 1] = body;
+  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return true;
+  if (a !== 0 && b !== 0) return false;
+  const char = [a, b, c, d].find((byte) => byte !== 0);
+  return char === 0x7b || char === 0x5b;
+}
+
+function readJson(content: Buffer): BodyValue {
+  if (!isUtf8(content) || !isPlainJson(content)) return unclear;
+  const text = content.toString('utf8');
+  const whole = parse(text);
+  if (whole !== undefined) return valueOf([whole.value]);
+  const values: unknown[] = [];
+  for (let from = 0; from < text.length; ) {
+    const lineEnd = text.indexOf('\n', from);
+    const end = lineEnd < 0 ? text.length : lineEnd;
+    const line = text.slice(from, end).trim();
+    from = end + 1;
+    if (line === '') continue;
+    const parsed = parse(line);
+    if (parsed === undefined || values.length === linesMax) return unclear;
+    values.push(parsed.value);
+  }
+  return values.length > 0 ? valueOf(values) : unclear;
+}
+
+function parse(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    // Whether that makes the body unclear is the caller's to say.
+    return undefined;
+  }
+}
+
+/** Whether no object has a key twice, of which each parser takes another, and nothing is nested too deep to be parsed. */
+function isPlainJson(content: Buffer): boolean {
+  /** The keys of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  const tokens = new JsonTokens(content);
+  let awaitsKey = false;
+  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
+    if (kind === '{' || kind === '[') {
+      open.push(kind === '{' ? new Set() : undefined);
+      if (open.length > jsonDepthMax) return false;
+    } else if (kind === '}' || kind === ']') {
+      open.pop();
+    } else if (kind === 'string' && awaitsKey) {
+      const keys = open.at(-1);
+      const key = spellJsonString(content, tokens.start, tokens.end);
+      if (keys?.has(key)) return false;
+      keys?.add(key);
+    }
+    awaitsKey = (kind === '{' || kind === ',') && open.at(-1) !== undefined;
+  }
+  return true;
+}
+
+function readForm(content: Buffer): BodyValue {
+  const fields = parseFields(content.toString('utf8'), formFieldsMax + 1);
+  return fields.length > formFieldsMax ? unclear : valueOf(toReadings(fields));
+}
+
+function readMultipart(content: Buffer, contentType: string): BodyValue {
+  const parts = parseMultipart(content.toString('utf8'), contentType);
+  if (parts === undefined) return unclear;
+  const readings: unknown[] = [];
+  const fields: Field[] = [];
+  for (const { name, value } of parts) {
+    if (name !== undefined) {
+      fields.push({ name, value });
+      continue;
+    }
+    const part = readBody('', Buffer.from(value));
+    if (part.kind === 'unclear') return unclear;
+    if (part.kind === 'value') readings.push(...part.readings);
+  }
+  return valueOf([...toReadings(fields), ...readings]);
+}
+
+/** One object of all fields; further values of a repeated one go into a second object, a third, … */
+function toReadings(fields: readonly Field[]): readonly unknown[] {
+  const readings: Map<string, string>[] = [];
+  const seen = new Map<string, number>();
+  for (const { name, value } of fields) {
+    const times = seen.get(name) ?? 0;
+    seen.set(name, times + 1);
+    const reading = readings[times] ?? new Map<string, string>();
+    reading.set(name, value);
+    readings[times] = reading;
+  }
+  // fromEntries defines own fields, also for one that is called __proto__.
+  return readings.map((reading) => Object.fromEntries(reading));
+}

@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net';
+import { GatewayError } from '../errors.ts';
+
+/** How many connections each key holds, so that one agent cannot take those of all. */
+export interface KeyConnections {
+  /** Counts the connection for the key until it closes; once, however often it is claimed. Throws GATEWAY_BUSY over the bound. */
+  claim(socket: Socket, keyHash: string, max: number): void;
+}
+
+export function createKeyConnections(): KeyConnections {
+  const counts = new Map<string, number>();
+  const claimed = new WeakMap<Socket, string>();
+  return {
+    claim(socket, keyHash, max) {
+      if (claimed.get(socket) === keyHash) return;
+      const held = counts.get(keyHash) ?? 0;
+      if (held >= max) {
+        throw new GatewayError(
+          'GATEWAY_BUSY',
+          `This key holds ${held} connections, which is all it may; close one.`,
+          {
+            retryAfterSeconds: 1,
+          },
+        );
+      }
+      counts.set(keyHash, held + 1);
+      claimed.set(socket, keyHash);
+      socket.once('close', () => {
+        const left = (counts.get(keyHash) ?? 1) - 1;
+        if (left > 0) counts.set(keyHash, left);
+        else counts.delete(keyHash);
+      });
+    },
+  };
+}

@@ -1,0 +1,230 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import tls from 'node:tls';
+import t from 'tap';
+import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { startRawUpstream, startUpstream } from '../support/upstream.ts';
+
+/** Clients and upstreams that mean harm, or are broken: the gate answers, lets go of them, and serves the next. */
+
+const read = async (socket: net.Socket): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('latin1');
+};
+
+function connectTo(url: string, options: { allowHalfOpen?: boolean } = {}): net.Socket {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect({ host: hostname, port: Number(port), ...options });
+  socket.on('error', () => socket.destroy());
+  return socket;
+}
+
+t.test('a refused CONNECT does not hold its socket, even where the client never closes', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { handshake_timeout: '200ms' } } });
+  const socket = connectTo(gateway.proxyUrl, { allowHalfOpen: true });
+  t.teardown(() => socket.destroy());
+  socket.write('CONNECT a.test.example:443 HTTP/1.1\r\nHost: a.test.example:443\r\n\r\n');
+  socket.resume();
+  await once(socket, 'end');
+  // Our side stays open; that the socket is gone at the other end shows in the reset of what we write.
+  const gone = new Promise((resolve) => socket.once('close', resolve));
+  const writing = setInterval(() => socket.write('x'), 50);
+  t.teardown(() => clearInterval(writing));
+  await gone;
+  t.pass('the gateway has let go of it');
+});
+
+t.test('one key cannot hold more connections than its tenant allows', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { limits: { max_connections_per_agent: 2 } },
+  });
+  const open = () =>
+    openTunnel({
+      proxyUrl: gateway.proxyUrl,
+      authorization: basic(gateway.key),
+      authority: 'a.test.example:443',
+    });
+  const tunnels = [await open(), await open()];
+  t.same(
+    tunnels.map((it) => it.status),
+    [200, 200],
+  );
+  const third = await open();
+  t.equal(third.status, 503);
+  t.equal(third.headers['retry-after'], '1');
+  const other = await gateway.mint({ name: 'other' });
+  const ofOther = await openTunnel({
+    proxyUrl: gateway.proxyUrl,
+    authorization: basic(other.key),
+    authority: 'a.test.example:443',
+  });
+  t.equal(ofOther.status, 200, 'another key is not held up');
+  const closed = once(tunnels[0]?.socket ?? third.socket, 'close');
+  tunnels[0]?.socket.destroy();
+  await closed;
+  for (const { socket } of [...tunnels, third, ofOther]) socket.destroy();
+});
+
+t.test('malformed requests are answered with a problem, and the next client is served', async (t) => {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream });
+  const auth = `Proxy-Authorization: ${basic(gateway.key)}\r\n`;
+  const target = `http://api.test.example:${upstream.port}/`;
+  const host = `Host: api.test.example:${upstream.port}\r\n`;
+  const cases: { name: string; bytes: string; status: number }[] = [
+    { name: 'no HTTP at all', bytes: 'hello\r\n\r\n', status: 400 },
+    {
+      name: 'a head over the limit',
+      bytes: `GET ${target} HTTP/1.1\r\n${host}${auth}X: ${'a'.repeat(70_000)}\r\n\r\n`,
+      status: 431,
+    },
+    {
+      name: 'too many fields',
+      bytes: `GET ${target} HTTP/1.1\r\n${host}${auth}${'X: 1\r\n'.repeat(250)}\r\n`,
+      status: 431,
+    },
+    {
+      name: 'two lengths',
+      bytes: `POST ${target} HTTP/1.1\r\n${host}${auth}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      status: 400,
+    },
+    {
+      name: 'a length and chunks',
+      bytes: `POST ${target} HTTP/1.1\r\n${host}${auth}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      status: 400,
+    },
+    {
+      name: 'a bad chunk',
+      bytes: `POST ${target} HTTP/1.1\r\n${host}${auth}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`,
+      status: 400,
+    },
+    {
+      name: 'a folded field',
+      bytes: `GET ${target} HTTP/1.1\r\n${host}${auth}X: a\r\n b\r\n\r\n`,
+      status: 400,
+    },
+    { name: 'two Host fields', bytes: `GET ${target} HTTP/1.1\r\n${host}${host}${auth}\r\n`, status: 400 },
+    {
+      name: 'two content types, the first empty',
+      bytes: `GET ${target} HTTP/1.1\r\n${host}${auth}Content-Type:\r\nContent-Type: text/xml\r\n\r\n`,
+      status: 400,
+    },
+    {
+      name: 'user information in the URL',
+      bytes: `GET http://u:p@api.test.example/ HTTP/1.1\r\n${auth}\r\n`,
+      status: 400,
+    },
+    {
+      name: 'another Host than the target',
+      bytes: `GET ${target} HTTP/1.1\r\nHost: evil.example\r\n${auth}\r\n`,
+      status: 421,
+    },
+    {
+      name: 'a scheme that is not forwarded',
+      bytes: `GET ftp://api.test.example/ HTTP/1.1\r\n${auth}\r\n`,
+      status: 400,
+    },
+    { name: 'origin-form', bytes: `GET / HTTP/1.1\r\n${host}${auth}\r\n`, status: 404 },
+    {
+      name: 'an expectation that is none',
+      bytes: `POST ${target} HTTP/1.1\r\n${host}${auth}Expect: magic\r\nContent-Length: 1\r\n\r\na`,
+      status: 417,
+    },
+    {
+      name: 'CONNECT without a port',
+      bytes: `CONNECT api.test.example HTTP/1.1\r\n${auth}\r\n`,
+      status: 400,
+    },
+    {
+      name: 'CONNECT to the metadata service',
+      bytes: `CONNECT 169.254.169.254:80 HTTP/1.1\r\n${auth}\r\n`,
+      status: 403,
+    },
+  ];
+  for (const { name, bytes, status } of cases) {
+    const socket = connectTo(gateway.proxyUrl);
+    socket.end(bytes);
+    const answer = await read(socket);
+    t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), name);
+    t.match(answer, /application\/problem\+json/, `${name}: a problem says why`);
+  }
+  t.equal(upstream.requests.length, 0, 'none of them reaches the upstream');
+  const good = connectTo(gateway.proxyUrl);
+  good.write(`GET ${target} HTTP/1.1\r\n${host}${auth}Connection: close\r\n\r\n`);
+  t.match(await read(good), /^HTTP\/1\.1 (200|502) /, 'the next one is served');
+});
+
+t.test('inside a tunnel, what is neither TLS nor HTTP is closed, and so is a second CONNECT', async (t) => {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream });
+  const authority = `api.test.example:${upstream.port}`;
+  const open = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority };
+  const raw = await openTunnel(open);
+  const closed = once(raw.socket, 'close');
+  raw.socket.write(Buffer.from([0x00, 0x01, 0x02]));
+  await closed;
+  t.pass('raw bytes end the tunnel');
+  const socket = await openSecureTunnel({ ...open, ca: readFileSync(gateway.caFile, 'utf8') });
+  socket.on('error', () => socket.destroy());
+  const ended = once(socket, 'close');
+  socket.write(`CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n`);
+  socket.resume();
+  await ended;
+  t.equal(upstream.connections(), 0);
+});
+
+t.test('TLS 1.2 is not renegotiated', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { socket } = await openTunnel({
+    proxyUrl: gateway.proxyUrl,
+    authorization: basic(gateway.key),
+    authority: 'a.test.example:443',
+  });
+  const secured = tls.connect({
+    socket,
+    servername: 'a.test.example',
+    ca: readFileSync(gateway.caFile, 'utf8'),
+    maxVersion: 'TLSv1.2',
+  });
+  t.teardown(() => secured.destroy());
+  secured.on('error', () => secured.destroy());
+  await once(secured, 'secureConnect');
+  const outcome = await Promise.race([
+    new Promise<string>((resolve) => secured.renegotiate({}, (error) => resolve(error ? 'refused' : 'done'))),
+    new Promise<string>((resolve) => secured.once('close', () => resolve('refused'))),
+  ]);
+  t.equal(outcome, 'refused');
+});
+
+t.test('an upstream that breaks the protocol becomes a 502, never a crash', async (t) => {
+  const answers = [
+    'HTTP/1.1 000 Nothing\r\nContent-Length: 0\r\n\r\n',
+    'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n',
+    'garbage\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    '',
+  ];
+  let next = 0;
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () => socket.end(answers[next++] ?? ''));
+  });
+  const gateway = await startTestGateway(t, { upstream });
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  for (const answer of answers) {
+    const socket = await openSecureTunnel({
+      proxyUrl: gateway.proxyUrl,
+      authorization: basic(gateway.key),
+      authority,
+      ca,
+    });
+    const reply = await send(socket, { method: 'POST', path: '/', headers: { host: authority }, body: '{}' });
+    t.equal(reply.status, 502, JSON.stringify(answer.slice(0, 20)));
+    t.match(JSON.parse(reply.body.toString()), { code: /^UPSTREAM_/ });
+    socket.destroy();
+  }
+});
