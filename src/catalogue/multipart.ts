@@ -25,7 +25,8 @@ export function parseMultipart(text: string, contentType: string): readonly Part
   const sections = text.split(`--${boundary}`, partsMax + 3);
   const [preamble = '', ...rest] = sections;
   const epilogue = rest.pop();
-  if (preamble.trim() !== '' || sections.length > partsMax + 2 || !epilogue?.startsWith('--')) return undefined;
+  if (preamble.trim() !== '' || sections.length > partsMax + 2 || !epilogue?.startsWith('--'))
+    return undefined;
   if (epilogue.slice(2).trim() !== '') return undefined;
   const parts: Part[] = [];
   for (const section of rest) {
@@ -47,7 +48,12 @@ function parsePart(section: string): Part | undefined {
   if (!gap) return undefined;
   const valueStart = from + gap.index + gap[0].length;
   const head = readHead(section.slice(from, from + gap.index));
-  return head && { name: head.name, value: section.slice(valueStart, Math.max(valueStart, section.length - valueEnd.length)) };
+  return (
+    head && {
+      name: head.name,
+      value: section.slice(valueStart, Math.max(valueStart, section.length - valueEnd.length)),
+    }
+  );
 }
 
 function readHead(head: string): { readonly name: string | undefined } | undefined {
@@ -56,7 +62,8 @@ function readHead(head: string): { readonly name: string | undefined } | undefin
     if (line === '') continue;
     if (/^\s|\r/.test(line)) return undefined;
     if (/^content-transfer-encoding/i.test(line) && !plainTransfer.test(line)) return undefined;
-    if (/^content-type/i.test(line) && (charsetParameter.test(line) || /multipart\//i.test(line))) return undefined;
+    if (/^content-type/i.test(line) && (charsetParameter.test(line) || /multipart\//i.test(line)))
+      return undefined;
     if (!/^content-disposition/i.test(line)) continue;
     if (disposition !== undefined) return undefined;
     disposition = line;

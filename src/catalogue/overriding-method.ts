@@ -6,7 +6,10 @@ const overrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-
  * The method that frameworks take instead of the request's own, by header or by `_method` in the query. Whether the vendor
  * does so is not known, hence both are judged and the stricter counts.
  */
-export function overridingMethod({ headers, target }: Pick<Request, 'headers' | 'target'>): string | undefined {
+export function overridingMethod({
+  headers,
+  target,
+}: Pick<Request, 'headers' | 'target'>): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? '';
     // Sorted out by length first: this runs over all headers of every call.

@@ -1,6 +1,6 @@
 import type { Operation, Verb } from '../call.ts';
 import { isWebScheme } from '../target.ts';
-import type { Mounted } from './compile.ts';
+import type { Candidate, Mounted } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
 import type { HostMatch, HostTree } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
@@ -62,10 +62,17 @@ function understandAt(
     owner ??= mount;
     const below = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
     const candidates = below && mount.paths.find(method, below);
+    const missed: Candidate[] = [];
     for (const candidate of candidates ?? []) {
       reading.matched(candidate.captures, below ?? []);
       const meaning = candidate.meaning(reading, method);
-      if (meaning) return toOperation(mount.toolName, meaning, candidate.captures, reading);
+      if (meaning) {
+        const operation = toOperation(mount.toolName, meaning, candidate.captures, reading);
+        // Conditions on an unclear body were missed without anybody knowing whether they hold.
+        const { verb } = (reading.isUnclear && strictest([meaning, ...missed])) || meaning;
+        return verb === operation.verb ? operation : { ...operation, verb };
+      }
+      missed.push(candidate);
     }
   }
   if (!owner) return undefined;

@@ -51,6 +51,9 @@ export interface DetectorEngine {
 
 /** Between two questions to `isOver`. */
 const attemptsPerQuestion = 32;
+const hitsPerQuestion = 4096;
+/** What a pattern is searched in at once; between two pieces `isOver` is asked. */
+const pieceBytes = 32_768;
 /** Anchors that are tried inside of a match that was not accepted. */
 const retriesMax = 8;
 
@@ -146,6 +149,7 @@ class Search {
   #windows: (Region | undefined)[] | undefined;
   #latin1: string | undefined;
   #complete = true;
+  #hits = 0;
   #attempts = 0;
   #searchedBytes = 0;
 
@@ -158,17 +162,19 @@ class Search {
   run(): Found {
     const { matcher, usesOfWord, placeOfWord, singles, digitRules, keywordRules } = this.#plan;
     const { wordsFound } = this.#limits;
-    matcher.scan(this.#bytes, (word, start) => {
+    const onHit = (word: number, start: number): void => {
       const place = placeOfWord[word] as number;
       if (place >= 0 && wordsFound) wordsFound[place] = 1;
       this.#hit(usesOfWord[word] as readonly Use[], start);
-    });
+    };
+    matcher.scan(this.#bytes, onHit, () => this.#isOver());
     for (const { byte, uses } of singles) {
       for (
         let at = this.#bytes.indexOf(byte);
         at >= 0 && this.#complete;
         at = this.#bytes.indexOf(byte, at + 1)
       ) {
+        if (++this.#hits % hitsPerQuestion === 0 && this.#isOver()) break;
         this.#hit(uses, at);
       }
     }
@@ -246,6 +252,7 @@ class Search {
 
   #digits(start: number, end: number, count: number): void {
     for (const rule of this.#plan.digitRules) {
+      if (!this.#complete) return;
       if (count < rule.detector.digitsMin) continue;
       this.#search(rule, Math.max(0, start - rule.detector.window.before), end);
     }
@@ -253,18 +260,31 @@ class Search {
 
   /** Finds the rule's matches that begin in the region; they may reach out of it. */
   #search(rule: Rule, from: number, to: number): void {
+    let at = from;
+    while (at < to && this.#complete) {
+      const pieceEnd = Math.min(to, at + pieceBytes);
+      at = Math.max(pieceEnd, this.#searchPiece(rule, at, pieceEnd));
+      if (at < to && this.#isOver()) return;
+    }
+  }
+
+  /** Answers where the last match ends. */
+  #searchPiece(rule: Rule, from: number, to: number): number {
     const { regex } = rule;
     const { reachMax, behindMax } = rule.detector.bounds;
     const offset = Math.max(0, from - behindMax);
     const text = this.#text().slice(offset, to + reachMax + 1);
     this.#searchedBytes += text.length;
     regex.lastIndex = from - offset;
+    let matchedTo = from;
     while (!this.#isStopped()) {
       const match = regex.exec(text);
-      if (match === null || offset + match.index >= to) return;
+      if (match === null || offset + match.index >= to) return matchedTo;
       // What failed a check may hide the beginning of what would pass it.
-      if (!this.#accept(rule, match, offset)) regex.lastIndex = match.index + 1;
+      if (this.#accept(rule, match, offset)) matchedTo = offset + regex.lastIndex;
+      else regex.lastIndex = match.index + 1;
     }
+    return matchedTo;
   }
 
   /** Judges a match of the pattern and keeps it if it passes. */
@@ -293,7 +313,12 @@ class Search {
   }
 
   #isStopped(): boolean {
-    if (++this.#attempts % attemptsPerQuestion === 0 && this.#limits.isOver()) this.#complete = false;
+    if (++this.#attempts % attemptsPerQuestion === 0) this.#isOver();
+    return !this.#complete;
+  }
+
+  #isOver(): boolean {
+    if (this.#limits.isOver()) this.#complete = false;
     return !this.#complete;
   }
 }

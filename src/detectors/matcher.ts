@@ -18,9 +18,10 @@ import { anyByte, gramShare, ordinaryTriples } from './gram-rarity.ts';
 export interface Matcher {
   /**
    * Calls `onHit` once for every occurrence of every word, ASCII letters compared without case, bytes above 0x7f exactly.
-   * Hits come roughly in the order of the text: one may stand before an earlier one by less than the longest word.
+   * Hits come roughly in the order of the text: one may stand before an earlier one by less than the longest word. `isStopped` is asked now
+   * and then, as long as there is something to compare; once it says yes, the scan ends.
    */
-  scan(bytes: Buffer | Uint8Array, onHit: OnHit): void;
+  scan(bytes: Buffer | Uint8Array, onHit: OnHit, isStopped?: () => boolean): void;
 }
 
 export type OnHit = (wordIndex: number, start: number) => void;
@@ -31,6 +32,8 @@ const slotsPerGram = 64;
 const slotBitsMin = 10;
 const slotBitsMax = 16;
 const multipliersTried = 32;
+const looksPerQuestion = 4096;
+const never = (): boolean => false;
 const isLittleEndian = endianness() === 'LE';
 
 /** Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. */
@@ -59,7 +62,8 @@ export function createMatcher(words: readonly string[]): Matcher {
   }
 
   return {
-    scan(bytes, onHit) {
+    scan(bytes, onHit, isStopped = never) {
+      let looked = 0;
       const table = followers;
       // Taken out of the loop: with a second matcher in the process they are no constants any more, and 64 KB took 42 to 47 us, not 41.
       const factor = multiplier | 0;
@@ -87,6 +91,7 @@ export function createMatcher(words: readonly string[]): Matcher {
           const isC = (table[slotC] as number) >> (c >>> 26);
           const isD = (table[slotD] as number) >> (d >>> 26);
           if (((isA | isB | isC | isD) & 1) !== 0) {
+            if (++looked % looksPerQuestion === 0 && isStopped()) return;
             const at = firstAligned + 4 * (next - 2);
             if (isA & 1) compare(slotA, bytes, at, onHit);
             if (isB & 1) compare(slotB, bytes, at + 2, onHit);

@@ -17,7 +17,7 @@ const linesMax = 10_000;
 
 const none: BodyValue = Object.freeze({ kind: 'none' });
 const unclear: BodyValue = Object.freeze({ kind: 'unclear' });
-const valueOf = (readings: readonly unknown[]): BodyValue =>
+const ofReadings = (readings: readonly unknown[]): BodyValue =>
   readings.length === 0 ? none : { kind: 'value', readings };
 
 /** `name=`, as forms begin; what begins so is read as one whatever its type says. */
@@ -37,7 +37,8 @@ export function readBody(contentType: string, body: Buffer): BodyValue {
   const isJson = type.includes('json');
   const looksJson = first === 0x7b || first === 0x5b;
   const looksForm = isForm || formStart.test(body.toString('latin1', start, start + 300));
-  if (isInOtherCharset(contentType, body)) return isJson || isForm || isMultipart || looksWide(body) ? unclear : none;
+  if (isInOtherCharset(contentType, body))
+    return isJson || isForm || isMultipart || looksWide(body) ? unclear : none;
   if (!isJson && !looksJson && !looksForm && !isMultipart) return none;
   if (body.length - start > structuredBytesMax) return unclear;
   const content = body.subarray(start);
@@ -50,7 +51,7 @@ export function readBody(contentType: string, body: Buffer): BodyValue {
 }
 
 const joined = (readings: readonly unknown[], other: BodyValue): BodyValue =>
-  other.kind === 'value' ? valueOf([...readings, ...other.readings]) : other;
+  other.kind === 'value' ? ofReadings([...readings, ...other.readings]) : other;
 
 /** Behind a byte order mark and all white space and control characters. */
 function contentStart(body: Buffer): number {
@@ -82,7 +83,7 @@ function readJson(content: Buffer): BodyValue {
   if (!isUtf8(content) || !isPlainJson(content)) return unclear;
   const text = content.toString('utf8');
   const whole = parse(text);
-  if (whole !== undefined) return valueOf([whole.value]);
+  if (whole !== undefined) return ofReadings([whole.value]);
   const values: unknown[] = [];
   for (let from = 0; from < text.length; ) {
     const lineEnd = text.indexOf('\n', from);
@@ -94,7 +95,7 @@ function readJson(content: Buffer): BodyValue {
     if (parsed === undefined || values.length === linesMax) return unclear;
     values.push(parsed.value);
   }
-  return values.length > 0 ? valueOf(values) : unclear;
+  return values.length > 0 ? ofReadings(values) : unclear;
 }
 
 function parse(text: string): { readonly value: unknown } | undefined {
@@ -131,7 +132,7 @@ function isPlainJson(content: Buffer): boolean {
 
 function readForm(content: Buffer): BodyValue {
   const fields = parseFields(content.toString('utf8'), formFieldsMax + 1);
-  return fields.length > formFieldsMax ? unclear : valueOf(toReadings(fields));
+  return fields.length > formFieldsMax ? unclear : ofReadings(toReadings(fields));
 }
 
 function readMultipart(content: Buffer, contentType: string): BodyValue {
@@ -148,7 +149,7 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
     if (part.kind === 'unclear') return unclear;
     if (part.kind === 'value') readings.push(...part.readings);
   }
-  return valueOf([...toReadings(fields), ...readings]);
+  return ofReadings([...toReadings(fields), ...readings]);
 }
 
 /** One object of all fields; further values of a repeated one go into a second object, a third, … */

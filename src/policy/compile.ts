@@ -45,6 +45,8 @@ export interface CompiledRule {
   readonly needsWord: boolean;
   /** Why it applies, for the explanation. */
   readonly because: string;
+  /** The same for a body that does not tell. */
+  readonly becauseUnclear: string;
 }
 
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
@@ -82,8 +84,10 @@ function firstOfEachPolicy(candidates: readonly CompiledRule[], call: Evaluation
   const holding: CompiledRule[] = [];
   let decided: CompiledInput | undefined;
   for (const candidate of candidates) {
-    if (candidate.policy === decided || !holds(candidate.checks, call)) continue;
-    holding.push(candidate);
+    if (candidate.policy === decided) continue;
+    call.heldUnclear = false;
+    if (!holds(candidate.checks, call)) continue;
+    holding.push(call.heldUnclear ? { ...candidate, because: candidate.becauseUnclear } : candidate);
     decided = candidate.policy;
   }
   return holding;
@@ -134,15 +138,19 @@ function compileRule(policy: CompiledInput, rule: Rule, parts: SetParts): Compil
     urlCheck: rule.match.url_patterns && compileUrlPatterns(rule.match.url_patterns, allows),
     checks: [
       ...usedKeys(callKeys, rule.match).map(({ entry, value }) => entry(value, allows)),
-      ...used.map(({ entry, value }) => entry.compile(value, parts)),
+      ...used.map(({ entry, value }) => entry.compile(value, parts, allows)),
     ],
     needsWord: used.some(({ entry, value }) => entry.needsWord?.(value, parts) ?? false),
-    because: reasonOf(rule),
+    because: reasonOf(rule, false),
+    becauseUnclear: reasonOf(rule, true),
   };
 }
 
-function reasonOf({ match, condition }: Rule): string {
-  const sentences = usedKeys(conditions, condition).map(({ entry, value }) => entry.says(value));
+function reasonOf({ match, condition }: Rule, isUnclear: boolean): string {
+  const sentences = usedKeys(conditions, condition).map(({ entry, value }) => {
+    const sentence = entry.says(value);
+    return isUnclear && entry.readsFields ? `whether ${sentence} cannot be told from the body` : sentence;
+  });
   if (sentences.length > 0) return sentences.join(' and ');
   const keys = Object.keys(match);
   return keys.length > 0 ? `the call matches its ${keys.join(', ')}` : 'it applies to every call';
@@ -157,7 +165,7 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
   const routes = new Map<string, RouteIndex>();
   return (facts) => {
     const route = routeOf(facts);
-    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}`;
+    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}\n${route.overridingMethod}`;
     let index = routes.get(key);
     if (index === undefined) {
       if (routes.size >= routesMax) routes.clear();
@@ -170,7 +178,7 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
 
 const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
-  holdsOnRoute(rule.match, route);
+  holdsOnRoute(rule.match, route, rule.action === 'ALLOW');
 
 /** Tells the route of a call; what no rule mentions is ''. */
 function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
@@ -183,11 +191,12 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
   );
   const envNames = new Set(rules.flatMap(({ policy }) => policy.envNames ?? []));
   const known = (name: string, names: ReadonlySet<string>): string => (names.has(name) ? name : '');
-  return ({ envName, operation, method }) => ({
+  return ({ envName, operation, method, overridingMethod }) => ({
     envName: known(envName, envNames),
     toolName: known(operation.toolName, toolNames),
     verb: operation.verb,
     method: known(method.toUpperCase(), methods),
+    overridingMethod: overridingMethod && known(overridingMethod, methods),
   });
 }
 

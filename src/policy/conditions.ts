@@ -17,8 +17,10 @@ export interface SetParts {
 }
 
 interface ConditionKey<V> {
-  readonly compile: (value: V, parts: SetParts) => Check;
+  readonly compile: (value: V, parts: SetParts, allows: boolean) => Check;
   readonly says: (value: V) => string;
+  /** It asks for a field of the body, of which some bodies do not tell. */
+  readonly readsFields?: true;
   /** Whether it can only hold where one of the set's words stands in the body. */
   readonly needsWord?: (value: V, parts: SetParts) => boolean;
 }
@@ -137,13 +139,12 @@ function bodyPath<V>(
   says: string,
 ): ConditionKey<{ path: string; value: V }> {
   return {
-    compile: ({ path, value }, parts) => {
+    compile: ({ path, value }, parts, allows) => {
       const bodyPath = parts.path(path);
-      return (call) => {
-        const values = call.valuesAt(bodyPath);
-        return values !== undefined && compare(values, value);
-      };
+      const isMet = (values: PathValues): boolean => compare(values, value);
+      return (call) => call.meetsAt(bodyPath, allows, isMet);
     },
+    readsFields: true,
     says: ({ path }) => `${path} of its body ${says}`,
     needsWord: ({ path }, parts) => parts.path(path).word !== undefined,
   };

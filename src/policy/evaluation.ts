@@ -1,3 +1,4 @@
+import type { BodyValue } from '../call.ts';
 import type { Facts } from './facts.ts';
 import { PathValues, type Step } from './json-path.ts';
 import type { Words } from './words.ts';
@@ -20,8 +21,11 @@ export class Evaluation {
   readonly facts: Facts;
   readonly #words: Words;
   #found: Uint8Array | undefined;
-  #hasEscapes: boolean | undefined;
+  #hidesNames: boolean | undefined;
   readonly #values: (PathValues | undefined)[] = [];
+  #body: BodyValue | undefined;
+  /** A condition held only because nobody can tell from the body; reset by whoever asks rule by rule. */
+  heldUnclear = false;
 
   constructor(facts: Facts, words: Words) {
     this.facts = facts;
@@ -42,20 +46,33 @@ export class Evaluation {
     return this.#found;
   }
 
-  /** The values behind a path; undefined where the body cannot have any, which is mostly known without parsing it. */
-  valuesAt({ index, steps, word }: BodyPath): PathValues | undefined {
-    if (word !== undefined && !this.hasWord(word) && !this.#mayHideNames()) return undefined;
-    let values = this.#values[index];
-    if (values === undefined) {
-      values = new PathValues(steps, this.facts.bodyJson());
-      this.#values[index] = values;
+  /**
+   * Whether the values behind a path meet a condition. A body without the name that the path needs cannot, however unclear it
+   * is, which is mostly known without parsing it. Of an unclear body the answer is the safe one: a rule that `allows` does not
+   * hold, any other does. Nor does one allow a body that has several readings.
+   */
+  meetsAt(
+    { index, steps, word }: BodyPath,
+    allows: boolean,
+    isMet: (values: PathValues) => boolean,
+  ): boolean {
+    if (word !== undefined && !this.hasWord(word) && !this.#mayHideNames()) return false;
+    this.#body ??= this.facts.bodyValue();
+    if (this.#body.kind === 'none') return false;
+    if (this.#body.kind === 'unclear') {
+      this.heldUnclear ||= !allows;
+      return !allows;
     }
-    return values;
+    if (allows && this.#body.readings.length > 1) return false;
+    this.#values[index] ??= new PathValues(steps, this.#body.readings);
+    return isMet(this.#values[index]);
   }
 
-  /** `{"\u0061mount": 1}` has an amount. */
+  /** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
   #mayHideNames(): boolean {
-    this.#hasEscapes ??= this.facts.bodyTexts.some((text) => text.includes('\\u'));
-    return this.#hasEscapes;
+    this.#hidesNames ??=
+      this.facts.bodyHidesNames ||
+      this.facts.bodyTexts.some((text) => text.includes('\\u') || text.includes('\\x'));
+    return this.#hidesNames;
   }
 }

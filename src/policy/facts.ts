@@ -1,4 +1,4 @@
-import type { DataClass, Operation } from '../call.ts';
+import type { BodyValue, DataClass, Operation } from '../call.ts';
 import type { Target } from '../target.ts';
 
 /**
@@ -11,6 +11,8 @@ export interface Facts {
   readonly operation: Operation;
   /** In any case. */
   readonly method: string;
+  /** Upper case: the method that a header or the query names beside the request's own, and that some servers take instead. */
+  readonly overridingMethod: string | undefined;
   readonly target: Target;
   /** Lower case. */
   readonly agentId: string;
@@ -22,14 +24,16 @@ export interface Facts {
   readonly riskScore: number;
   readonly bodyBytes: number;
   /**
-   * The body as received and each of its decoded forms; empty for a call without one. Every field name that `bodyJson` can
+   * The body as received and each of its decoded forms; empty for a call without one. Every field name that `bodyValue` can
    * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
   /** Which of the set's `words` stand in those texts, where whoever read them has looked already: 1 at the place of each. */
   readonly wordsFound?: Uint8Array | undefined;
-  /** The body parsed, undefined where it has no structure. A form is an object of strings. */
-  bodyJson(): unknown;
+  /** The structure of the body. A form is an object of strings. */
+  bodyValue(): BodyValue;
+  /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */
+  readonly bodyHidesNames: boolean;
   readonly isNewDestination: boolean;
   readonly isExternalPrincipal: boolean;
   readonly isVolumeBurst: boolean;

@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 
 /*
- * Shell globs: `*` any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case counts.
+ * Shell globs: `*` any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case counts, unless asked.
  *
  * picomatch says what a pattern asks for, so that what it would read as more than a glob is refused instead of taken literally.
  * The matching is our own: picomatch compiles to a regular expression, and `*a*a*a*…` backtracks in one. Here each run of
@@ -16,6 +16,7 @@ type Unit = string | undefined | CharSet;
 interface CharSet {
   readonly negated: boolean;
   readonly ranges: readonly (readonly [from: string, to: string])[];
+  readonly ignoresCase?: boolean;
 }
 
 /** What stands between two stars: a plain text where it has no `?` and no set. */
@@ -41,8 +42,21 @@ export function globProblem(pattern: string): string | undefined {
 }
 
 /** Compiles a pattern in which `globProblem` sees none; throws otherwise. */
-export function compileGlob(pattern: string): Glob {
-  const pieces = parseGlob(pattern);
+export function compileGlob(pattern: string, ignoresCase = false): Glob {
+  if (!ignoresCase) return compilePieces(parseGlob(pattern));
+  const glob = compilePieces(parseGlob(pattern).map(withoutCase));
+  return (text) => glob(text.toLowerCase());
+}
+
+/** The piece for texts in lower case. A set takes a letter that it has in either case, so that no range is turned around. */
+function withoutCase(piece: Piece): Piece {
+  if (typeof piece === 'string') return piece.toLowerCase();
+  return piece.map((unit) =>
+    typeof unit === 'object' ? { ...unit, ignoresCase: true } : unit?.toLowerCase(),
+  );
+}
+
+function compilePieces(pieces: readonly Piece[]): Glob {
   const first = pieces[0] ?? '';
   if (pieces.length === 1) return (text) => text.length === first.length && standsAt(first, text, 0);
   const last = pieces.at(-1) ?? '';
@@ -106,8 +120,11 @@ function standsAt(piece: Piece, text: string, at: number): boolean {
 function isOf(unit: Unit, char: string): boolean {
   if (unit === undefined) return true;
   if (typeof unit === 'string') return unit === char;
-  return unit.ranges.some(([from, to]) => from <= char && char <= to) !== unit.negated;
+  return isIn(unit, char) || (unit.ignoresCase === true && isIn(unit, char.toUpperCase()));
 }
+
+const isIn = ({ ranges, negated }: CharSet, char: string): boolean =>
+  ranges.some(([from, to]) => from <= char && char <= to) !== negated;
 
 /** The leftmost place between `from` and `end` where the piece stands whole, or -1. */
 function findPiece(piece: Piece, text: string, from: number, end: number): number {

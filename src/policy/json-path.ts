@@ -41,15 +41,15 @@ export function requiredName(steps: readonly Step[]): string | undefined {
 
 export type Scalar = string | number | boolean | null;
 
-/** The values that a path leads to, to be compared with what rules name. */
+/** The values that a path leads to in any reading of a body, to be compared with what rules name. */
 export class PathValues {
   readonly #values: readonly unknown[];
   /** Infinity and -Infinity where there is no number; numbers in texts count. */
   readonly least: number;
   readonly greatest: number;
 
-  constructor(steps: readonly Step[], root: unknown) {
-    this.#values = collect(steps, root);
+  constructor(steps: readonly Step[], roots: readonly unknown[]) {
+    this.#values = collect(steps, roots);
     let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const value of this.#values) {
       const number = toNumber(value);
@@ -84,8 +84,8 @@ function toNumber(value: unknown): number | undefined {
   return Number.isNaN(number) ? undefined : number;
 }
 
-function collect(steps: readonly Step[], root: unknown): unknown[] {
-  let values: unknown[] = [root];
+function collect(steps: readonly Step[], roots: readonly unknown[]): readonly unknown[] {
+  let values = roots;
   for (const step of steps) {
     const next: unknown[] = [];
     for (const value of values) takeStep(step, value, next);

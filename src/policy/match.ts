@@ -1,6 +1,6 @@
-import type { Resource, Verb } from '../call.ts';
+import type { Resource, UnknownField, Verb } from '../call.ts';
 import type { Check, Evaluation } from './evaluation.ts';
-import { compileGlob } from './glob.ts';
+import { compileGlob, type Glob } from './glob.ts';
 import { compilePrincipalPattern } from './principal.ts';
 import type { Match } from './schema.ts';
 import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
@@ -19,21 +19,39 @@ export interface Route {
   readonly verb: Verb;
   /** Upper case. */
   readonly method: string;
+  /** What a server may take instead; undefined where the call names none. */
+  readonly overridingMethod: string | undefined;
 }
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
-type RouteTable = { readonly [K in RouteKey]: (value: NonNullable<Match[K]>, route: Route) => boolean };
+type RouteTable = {
+  readonly [K in RouteKey]: (value: NonNullable<Match[K]>, route: Route, allows: boolean) => boolean;
+};
 
 const routeKeys: RouteTable = {
   tool_name: (name, { toolName }) => name === toolName,
   tool_names: (names, { toolName }) => names.includes(toolName),
   verbs: (verbs, { verb }) => verbs.includes(verb),
-  methods: (methods, { method }) => methods.some((name) => name.toUpperCase() === method),
+  methods: (methods, { method, overridingMethod }, allows) =>
+    holdsForMethods(method, overridingMethod, allows, (it) =>
+      methods.some((name) => name.toUpperCase() === it),
+    ),
 };
 
 /** Whether all keys of the first table hold. */
-export function holdsOnRoute(match: Match, route: Route): boolean {
-  return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route));
+export function holdsOnRoute(match: Match, route: Route, allows: boolean): boolean {
+  return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
+}
+
+/** Which of two methods the server takes is not known: a rule that allows asks both of them, any other one. */
+function holdsForMethods(
+  method: string,
+  overriding: string | undefined,
+  allows: boolean,
+  isMatched: (method: string) => boolean,
+): boolean {
+  if (overriding === undefined) return isMatched(method);
+  return isMatched(method) === isMatched(overriding) ? isMatched(method) : !allows;
 }
 
 type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
@@ -41,25 +59,39 @@ type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
 type CallTable = { readonly [K in CallKey]: (value: NonNullable<Match[K]>, allows: boolean) => Check };
 
 export const callKeys: CallTable = {
-  operations: (operations) => anyOf(operations.map(toOperationCheck)),
+  operations: (operations, allows) =>
+    anyOf(operations.map((operation) => toOperationCheck(operation, allows))),
   agent_ids: (ids) => isAmong(ids, ({ facts }) => facts.agentId),
   agent_runtime_types: (types) => isAmong(types, ({ facts }) => facts.runtimeType),
-  region_patterns: (patterns) => globsOn(patterns, ({ region }) => [region]),
-  account_patterns: (patterns) => globsOn(patterns, ({ account }) => [account]),
-  channel_patterns: (patterns) =>
-    globsOn(patterns.map(withoutHash), ({ channel }) => [channel && withoutHash(channel)]),
-  org_patterns: (patterns) =>
-    anyOf([
-      globsOn(patterns, ({ org, repo }) => [org ?? repo?.split('/', 1)[0]]),
-      // `acme/*` is how many write all of an organisation's repositories; the organisation itself is `acme`.
-      globsOn(patterns.filter(hasSlash), ({ repo }) => [repo]),
-    ]),
-  repo_patterns: (patterns, allows) =>
-    anyOf([
-      // Without an organisation a pattern speaks of the name, whosever it is; `acme*` may also mean what begins with `acme/`.
-      globsOn(patterns.filter(hasNoSlash), ({ repo }) => [repo?.slice(repo.lastIndexOf('/') + 1)]),
-      globsOn(allows ? patterns.filter(hasSlash) : patterns, ({ repo }) => [repo]),
-    ]),
+  region_patterns: (patterns, allows) =>
+    globsOn('region', anyGlob(patterns), allows, ({ region }) => valuesIn(region)),
+  account_patterns: (patterns, allows) =>
+    globsOn('account', identifierGlob(patterns, allows), allows, ({ account }) => valuesIn(account)),
+  channel_patterns: (patterns, allows) =>
+    globsOn('channel', identifierGlob(patterns.map(withoutHash), allows), allows, ({ channel }) =>
+      valuesIn(channel).map(withoutHash),
+    ),
+  org_patterns: (patterns, allows) => {
+    const ofOrg = identifierGlob(patterns, allows);
+    // `acme/*` is how many write all of an organisation's repositories; the organisation itself is `acme`.
+    const withRepo = patterns.filter(hasSlash);
+    const ofRepo = identifierGlob(withRepo, allows);
+    return anyOf([
+      globsOn('org', ofOrg, allows, ({ org, repo }) => [...valuesIn(org), ...valuesIn(repo).flatMap(orgOf)]),
+      ...(withRepo.length > 0 ? [globsOn('repo', ofRepo, allows, ({ repo }) => valuesIn(repo))] : []),
+    ]);
+  },
+  repo_patterns: (patterns, allows) => {
+    // Without an organisation a pattern speaks of the name, whosever it is; `acme*` may also mean what begins with `acme/`.
+    const ofName = identifierGlob(patterns.filter(hasNoSlash), allows);
+    const ofRepo = identifierGlob(allows ? patterns.filter(hasSlash) : patterns, allows);
+    return globsOn(
+      'repo',
+      (repo) => ofName(repo.slice(repo.lastIndexOf('/') + 1)) || ofRepo(repo),
+      allows,
+      ({ repo }) => valuesIn(repo),
+    );
+  },
   aws_tags: (tags) => {
     const wanted = Object.entries(tags);
     return ({ facts }) => {
@@ -98,7 +130,7 @@ function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {
   return false;
 }
 
-function toOperationCheck(operation: string): Check {
+function toOperationCheck(operation: string, allows: boolean): Check {
   if (operation === '*') return () => true;
   if (operation.startsWith('category:')) {
     const category = operation.slice('category:'.length);
@@ -106,7 +138,8 @@ function toOperationCheck(operation: string): Check {
   }
   if (operation.startsWith('method:')) {
     const method = operation.slice('method:'.length).toUpperCase();
-    return ({ facts }) => facts.method.toUpperCase() === method;
+    return ({ facts }) =>
+      holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) => it === method);
   }
   return ({ facts }) => facts.operation.name === operation;
 }
@@ -120,18 +153,38 @@ function isAmong(values: readonly string[], read: (call: Evaluation) => string |
   return (call) => set.has(read(call));
 }
 
-/** Whether a glob matches one of the values; a value that the catalogue does not know matches nothing. */
+/**
+ * Whether the values of a field match. Of several (the vendor takes one, we do not know which) a rule that allows asks each, any
+ * other one. What the call acts on without saying so may be anything: it is never allowed, and any other rule holds.
+ */
 function globsOn(
-  patterns: readonly string[],
-  valuesOf: (resource: Resource) => readonly (string | undefined)[],
+  field: UnknownField,
+  glob: Glob,
+  allows: boolean,
+  valuesOf: (resource: Resource) => readonly string[],
 ): Check {
-  const globs = patterns.map(compileGlob);
-  return ({ facts }) =>
-    valuesOf(facts.operation.resource).some(
-      (value) => value !== undefined && globs.some((glob) => glob(value)),
-    );
+  return ({ facts }) => {
+    const { resource } = facts.operation;
+    if (resource.unknown?.includes(field)) return !allows;
+    const values = valuesOf(resource);
+    return allows ? values.length > 0 && values.every(glob) : values.some(glob);
+  };
 }
 
+/** The catalogue joins several values of one field by commas. */
+const valuesIn = (field: string | undefined): readonly string[] =>
+  field === undefined ? noValues : field.includes(',') ? field.split(',') : [field];
+const noValues: readonly string[] = [];
+
+function anyGlob(patterns: readonly string[], ignoresCase = false): Glob {
+  const globs = patterns.map((pattern) => compileGlob(pattern, ignoresCase));
+  return (value) => globs.some((glob) => glob(value));
+}
+
+/** Identifiers are case-sensitive, but vendors such as GitHub take any case: what refuses reads them widely. */
+const identifierGlob = (patterns: readonly string[], allows: boolean): Glob => anyGlob(patterns, !allows);
+
+const orgOf = (repo: string): readonly string[] => (hasSlash(repo) ? [repo.slice(0, repo.indexOf('/'))] : []);
 const withoutHash = (channel: string): string => channel.replace(/^#/, '');
 const hasSlash = (pattern: string): boolean => pattern.includes('/');
 const hasNoSlash = (pattern: string): boolean => !hasSlash(pattern);

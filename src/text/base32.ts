@@ -1,5 +1,6 @@
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
 import { byteSet, lowerCase, upperCase } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
@@ -13,14 +14,16 @@ const textMin = 12;
 export const base32: BlockDecoder = {
   name: 'base32',
   needsRuns: true,
-  *find({ bytes, runs }: EncodedText): Iterable<Block> {
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const alphabet of alphabets) {
       let end = 0;
       for (const run of runs) {
+        budget.work(run.end - run.start);
         const text = bytes.subarray(0, run.end);
         let start = findRun(text, Math.max(run.start, end), alphabet, lengthMin);
         while (start >= 0) {
           end = runEnd(bytes, start, alphabet);
+          budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (holdsText(characters, code, textMin)) yield { start, end, bytes: decodeBits(characters, code) };
           start = findRun(text, end, alphabet, lengthMin);

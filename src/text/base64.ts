@@ -27,7 +27,6 @@ export const base64: BlockDecoder = {
     for (const { start, end } of runs) {
       const run = bytes.subarray(start, end);
       const isLong = run.length > shortLength;
-      budget.work(run.length);
       if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
       for (const phase of phases) {
         const rest = run.subarray(phase);
@@ -39,7 +38,8 @@ export const base64: BlockDecoder = {
 };
 
 function isEncoded(run: Buffer, min: number, budget: Budget): boolean {
-  return holdsText(run, code, min, budget) || beginsCompressed(run, code);
+  budget.work(run.length);
+  return holdsText(run, code, min) || beginsCompressed(run, code);
 }
 
 /** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */

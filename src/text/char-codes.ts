@@ -1,5 +1,6 @@
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
 import { byteSet, isDigit, readHex } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
@@ -17,29 +18,38 @@ interface Code {
 /** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
-  *find({ bytes }: EncodedText): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let start = findRun(bytes, 0, alphabet, runLengthMin);
     while (start >= 0) {
+      budget.work(runLengthMin);
       const end = runEnd(bytes, start, alphabet);
-      yield* findSequences(bytes, start, end, 'decimal');
-      yield* findSequences(bytes, start, end, 'hex');
+      yield* findSequences(bytes, start, end, 'decimal', budget);
+      yield* findSequences(bytes, start, end, 'hex', budget);
       start = findRun(bytes, end, alphabet, runLengthMin);
     }
   },
 };
 
 /** The longest sequences of numbers that are all codes of text. */
-function* findSequences(bytes: Buffer, from: number, to: number, radix: 'decimal' | 'hex'): Iterable<Block> {
+function* findSequences(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  radix: 'decimal' | 'hex',
+  budget: Budget,
+): Iterable<Block> {
   const codes: number[] = [];
   let start = from;
   let end = from;
   let at = from;
   while (at < to) {
+    budget.work(1);
     if (separators[bytes[at] ?? 0] === 1) {
       at += 1;
       continue;
     }
     const code = readCode(bytes, at, to);
+    budget.work(code.end - at);
     const value = code[radix];
     if (isTextByte[value] === 1) {
       if (codes.length === 0) start = at;

@@ -1,5 +1,6 @@
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
 import { byteSet } from './bytes.ts';
 import { beginsCompressed } from './compression.ts';
 import { findRun, runEnd, runLengthMin } from './runs.ts';
@@ -13,13 +14,15 @@ const textMin = 8;
 export const hex: BlockDecoder = {
   name: 'hex',
   needsRuns: true,
-  *find({ bytes, runs }: EncodedText): Iterable<Block> {
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const run of runs) {
+      budget.work(run.end - run.start);
       const text = bytes.subarray(0, run.end);
       let start = findRun(text, run.start, alphabet, runLengthMin);
       while (start >= 0) {
         const end = runEnd(text, start, alphabet);
         for (let shift = 0; shift <= (end - start) % 2; shift += 1) {
+          budget.work(end - start);
           const digits = text.subarray(start + shift, end);
           if (holdsText(digits, code, textMin) || beginsCompressed(digits, code))
             yield { start, end, bytes: decodeBits(digits, code) };

@@ -7,7 +7,7 @@ import { findRun, runEnd } from './runs.ts';
 /** A shorter piece of text among binary bytes is noise. */
 const textMin = 8;
 const compressionsMax = 3;
-const newline = Buffer.from('\n');
+const newline = 0x0a;
 const utf16Sample = 256;
 const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
@@ -32,15 +32,15 @@ export function toReadable(decoded: Buffer, budget: Budget): Readable | undefine
     names.push(compression);
     bytes = inflated;
   }
-  const text = toText(bytes);
+  const text = toText(bytes, budget);
   return text.length > 0 ? { bytes: text, names } : undefined;
 }
 
-function toText(bytes: Buffer): Buffer {
+function toText(bytes: Buffer, budget: Budget): Buffer {
   const utf16 = utf16Decoder(bytes);
   if (utf16) return Buffer.from(utf16.decode(bytes));
   // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
-  return isUtf8(bytes) ? bytes : textPieces(bytes);
+  return isUtf8(bytes) ? bytes : textPieces(bytes, budget);
 }
 
 /** By its mark, or by every other byte of a sample being zero (which Latin text has). */
@@ -57,13 +57,18 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   return odd > even ? utf16le : utf16be;
 }
 
-function textPieces(bytes: Buffer): Buffer {
-  const pieces: Buffer[] = [];
+function textPieces(bytes: Buffer, budget: Budget): Buffer {
+  // Something that is no text stands between two pieces, so a line end for each of them is room enough.
+  const pieces = Buffer.allocUnsafe(bytes.length + 1);
+  let length = 0;
   let start = findRun(bytes, 0, isTextByte, textMin);
   while (start >= 0) {
     const end = runEnd(bytes, start, isTextByte);
-    pieces.push(bytes.subarray(start, end), newline);
+    budget.work(end - start);
+    length += bytes.copy(pieces, length, start, end);
+    pieces[length] = newline;
+    length += 1;
     start = findRun(bytes, end, isTextByte, textMin);
   }
-  return Buffer.concat(pieces);
+  return pieces.subarray(0, length);
 }

@@ -1,4 +1,5 @@
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
 
 const override = Buffer.from('\u202e');
 const pop = Buffer.from('\u202c');
@@ -8,11 +9,12 @@ const lengthMax = 65_536;
 /** Text behind a right-to-left override (U+202E), as a reader sees it: backwards, up to the end of its string. */
 export const reversed: BlockDecoder = {
   name: 'bidi',
-  *find({ bytes }: EncodedText): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let at = bytes.indexOf(override);
     while (at >= 0) {
       const start = at + override.length;
       const end = endOf(bytes, start);
+      budget.work(end - start + override.length);
       if (end > start) yield { start, end, bytes: reverse(bytes.subarray(start, end)) };
       at = bytes.indexOf(override, Math.max(start, end));
     }

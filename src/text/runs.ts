@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts';
 import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import type { Span } from './span-map.ts';
 
@@ -40,11 +41,12 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
 /**
  * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together.
  */
-export function findEncodedRuns(bytes: Buffer): Span[] {
+export function findEncodedRuns(bytes: Buffer, budget: Budget): Span[] {
   const runs: Span[] = [];
   let start = findRun(bytes, 0, encodedAlphabet, runLengthMin);
   while (start >= 0) {
     const end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
+    budget.work(end - start);
     runs.push({ start, end });
     start = findRun(bytes, end, encodedAlphabet, runLengthMin);
   }

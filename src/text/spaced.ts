@@ -1,4 +1,5 @@
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
 
 const space = 0x20;
 const charactersMin = 12;
@@ -8,12 +9,13 @@ const stride = 20;
 /** A word with a space between all its characters (`g h p _ …`), put together again. */
 export const spaced: BlockDecoder = {
   name: 'spaced',
-  *find({ bytes }: EncodedText): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     let probe = findProbe(bytes, stride);
     while (probe >= 0) {
-      const block = read(bytes, probe, end);
+      const block = read(bytes, probe, end, budget);
       if (block) yield block;
+      budget.work(stride);
       end = block?.end ?? end;
       probe = findProbe(bytes, Math.max(probe, end) + stride);
     }
@@ -39,7 +41,7 @@ function isSingle(bytes: Buffer, at: number): boolean {
 }
 
 /** The word around the space at `probe`, not before `from`. */
-function read(bytes: Buffer, probe: number, from: number): Block | undefined {
+function read(bytes: Buffer, probe: number, from: number, budget: Budget): Block | undefined {
   let start = probe;
   while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
   let end = probe;
@@ -47,6 +49,9 @@ function read(bytes: Buffer, probe: number, from: number): Block | undefined {
   if (start > from && isSingle(bytes, start - 1)) start -= 1;
   else start += 1;
   if (isSingle(bytes, end + 1)) end += 2;
-  const characters = Buffer.from(bytes.subarray(start, end).filter((_, index) => index % 2 === 0));
-  return characters.length >= charactersMin ? { start, end, bytes: characters } : undefined;
+  budget.work(end - start);
+  if (end - start < 2 * charactersMin - 1) return undefined;
+  const characters = Buffer.allocUnsafe(Math.ceil((end - start) / 2));
+  for (let at = 0; at < characters.length; at += 1) characters[at] = bytes[start + 2 * at] ?? 0;
+  return { start, end, bytes: characters };
 }

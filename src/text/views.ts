@@ -2,6 +2,7 @@ import { isAscii } from 'node:buffer';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { formSpace } from './percent.ts';
+import { holdsQuotedPrintable, quotedPrintable } from './quoted-printable.ts';
 import { toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { type Span, SpanMap } from './span-map.ts';
@@ -36,6 +37,9 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+/** Apart, because `=` is everywhere and nearly never an escape. */
+const printableEscapes = decoderTable([...escapeDecoders, quotedPrintable]);
+const printableFormEscapes = decoderTable([...escapeDecoders, formSpace, quotedPrintable]);
 /** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
 const separator = Buffer.from('\n\x1e\n');
 
@@ -59,8 +63,7 @@ export function decodeViews(
   try {
     for (const layer of layers) {
       if (layer.depth >= bounds.depthMax) continue;
-      const table = bounds.isForm && layer === root ? formEscapes : escapes;
-      const unescaped = unescapeLayer(layer, table, budget);
+      const unescaped = unescapeLayer(layer, bounds.isForm === true && layer === root, budget);
       if (unescaped) layers.push(unescaped);
       const blocks = decodeBlocks(layer, budget);
       if (blocks) layers.push(blocks);
@@ -72,8 +75,13 @@ export function decodeViews(
   return { views: layers, unreadable: undefined };
 }
 
-function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
-  if (!mayHoldEscapes(layer.bytes, table === formEscapes)) return undefined;
+function unescapeLayer(layer: Layer, isForm: boolean, budget: Budget): Layer | undefined {
+  const isPrintable = holdsQuotedPrintable(layer.bytes, budget);
+  if (!isPrintable && !mayHoldEscapes(layer.bytes, isForm)) return undefined;
+  const [plainTable, printableTable] = isForm
+    ? [formEscapes, printableFormEscapes]
+    : [escapes, printableEscapes];
+  const table = isPrintable ? printableTable : plainTable;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
@@ -95,10 +103,11 @@ function mayHoldEscapes(bytes: Buffer, isForm: boolean): boolean {
 function decodeBlocks(layer: Layer, budget: Budget): Layer | undefined {
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
-  const runs = findEncodedRuns(layer.bytes).filter(isNew);
+  const runs = findEncodedRuns(layer.bytes, budget).filter(isNew);
   const text = { bytes: layer.bytes, runs };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
+    budget.work(layer.bytes.length);
     if (decoder.needsRuns && runs.length === 0) continue;
     for (const block of decoder.find(text, budget)) {
       if (!isNew(block)) continue;
@@ -116,18 +125,28 @@ function decodeBlocks(layer: Layer, budget: Budget): Layer | undefined {
 class JoinedValues {
   readonly spans = new SpanMap();
   readonly names = new Set<string>();
-  readonly #parts: Buffer[] = [];
+  #bytes = Buffer.allocUnsafe(256);
   #length = 0;
 
   add(source: Span, bytes: Buffer, names: readonly string[]): void {
     for (const name of names) this.names.add(name);
     this.spans.addWhole(this.#length, source.start, source.end);
-    this.#parts.push(bytes, separator);
-    this.#length += bytes.length + separator.length;
+    this.#append(bytes);
+    this.#append(separator);
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.#parts, this.#length);
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Copied at once: to put a million parts together at the end takes longer than the clock is left alone for. */
+  #append(part: Buffer): void {
+    if (this.#length + part.length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(2 * (this.#length + part.length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += part.copy(this.#bytes, this.#length);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Request } from '../../src/catalogue/catalogue.ts';
+import { readBody } from '../../src/pipeline/body-structure.ts';
 import { parseTarget } from '../../src/target.ts';
 
 /** A request as an entrance would describe it; an object is sent as JSON, a text without a declared type as a form. */
@@ -17,14 +18,6 @@ export function requestOf(
     headers: Object.entries({ ...headers, ...(declared ? { 'Content-Type': declared } : {}) }).flat(),
     contentType: declared,
     bodyText: () => text,
-    bodyJson: () => parseJson(text),
+    bodyValue: () => readBody(declared, Buffer.from(text ?? '')),
   };
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
 }

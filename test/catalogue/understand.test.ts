@@ -204,7 +204,7 @@ t.test('of several actions the strictest counts, and a flood of them is ADMIN', 
 t.test('the body is not asked for where the operation does not depend on it', async (t) => {
   const untouched = {
     bodyText: () => t.fail('read the body') as never,
-    bodyJson: () => t.fail('parsed the body') as never,
+    bodyValue: () => t.fail('parsed the body') as never,
   };
   const calls = [
     ['POST', issues],

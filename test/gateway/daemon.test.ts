@@ -159,6 +159,54 @@ t.test('SIGTERM lets a running call end, takes no new one, and leaves with 0', a
   t.equal(await ended, 0);
 });
 
+t.test('a download of 100 MB passes through, and what waits for a slow reader is bounded', async (t) => {
+  const chunk = Buffer.alloc(64 * 1024, 0x61);
+  const chunks = 1600;
+  let written = 0;
+  const upstream = await startUpstream(t, async (_request, response) => {
+    response.writeHead(200, { 'content-length': chunk.length * chunks });
+    for (let i = 0; i < chunks; i++) {
+      written += chunk.length;
+      if (!response.write(chunk)) await once(response, 'drain');
+    }
+    response.end();
+  });
+  const { dir, configFile } = writeTestConfig(t, { upstream });
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const { key } = (await apiClient(daemon.controlUrl)('POST', '/v1/keys', mintFields, admin)).body;
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(daemon.caFile, 'utf8');
+  const peakKb = (): number =>
+    Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${daemon.process.pid}/status`, 'utf8'))?.[1]);
+
+  let aheadMax = 0;
+  const download = async (): Promise<number> => {
+    const open = { proxyUrl: daemon.proxyUrl, authorization: basic(key), authority, ca };
+    const socket = await openSecureTunnel(open);
+    t.teardown(() => socket.destroy());
+    const request = http.request({
+      createConnection: () => socket,
+      path: '/big',
+      headers: { host: authority },
+    });
+    request.end();
+    const writtenBefore = written;
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    let read = 0;
+    for await (const part of response) {
+      read += part.length;
+      aheadMax = Math.max(aheadMax, written - writtenBefore - read);
+    }
+    return read;
+  };
+  t.equal(await download(), chunk.length * chunks, 'all of it arrives');
+  // The first one shows how late the collector comes, the second what a download really keeps.
+  const before = peakKb();
+  t.equal(await download(), chunk.length * chunks);
+  t.ok(aheadMax < 16 * 1024 * 1024, `at most ${aheadMax} bytes were under way`);
+  t.ok(peakKb() - before < 16 * 1024, `the second one took ${peakKb() - before} KB more than the first`);
+});
+
 t.test('what was acknowledged before SIGKILL is there after it', async (t) => {
   const { dir, configFile } = writeTestConfig(t, {});
   const first = await startDaemon(t, dir, ['--config', configFile]);

@@ -229,8 +229,8 @@ const cases: Record<string, [condition: object, holds: GivenFacts[], fails: Give
     // A form is an object of strings.
     [
       { body_path_gt: { path: '$.amount', value: 10 } },
-      [{ body: 'amount=50', bodyJson: () => ({ amount: '50' }) }],
-      [{ body: 'amount=5', bodyJson: () => ({ amount: '5' }) }],
+      [{ body: 'amount=50', bodyValue: () => ({ kind: 'value', readings: [{ amount: '50' }] }) }],
+      [{ body: 'amount=5', bodyValue: () => ({ kind: 'value', readings: [{ amount: '5' }] }) }],
     ],
   ],
   body_path_gte: [

@@ -1,4 +1,4 @@
-import type { Operation, Resource } from '../../src/call.ts';
+import type { BodyValue, Operation, Resource } from '../../src/call.ts';
 import type { CompiledInput, Facts, PolicyDecision, Rule } from '../../src/policy/index.ts';
 import { compilePolicies, parseStoredRules } from '../../src/policy/index.ts';
 import { parseTarget } from '../../src/target.ts';
@@ -19,12 +19,14 @@ export interface CountingFacts extends Facts {
 
 /** A harmless POST to an unknown host, but for what is given. */
 export function factsOf(given: GivenFacts = {}): CountingFacts {
-  const { url, body, operation, budgetsExceeded = [], bodyJson, ...rest } = given;
+  const { url, body, operation, budgetsExceeded = [], bodyValue, ...rest } = given;
   const text =
     body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return {
     envName: 'production',
     method: 'POST',
+    overridingMethod: undefined,
+    bodyHidesNames: false,
     target: parseTarget(url ?? 'https://api.example.com/v1/things'),
     agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
     runtimeType: 'langchain',
@@ -50,18 +52,18 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
       ...operation,
     },
     parses: 0,
-    bodyJson() {
+    bodyValue() {
       this.parses += 1;
-      return bodyJson ? bodyJson() : parseJson(text);
+      return bodyValue ? bodyValue() : parseJson(text);
     },
   };
 }
 
-function parseJson(text: Buffer | undefined): unknown {
+function parseJson(text: Buffer | undefined): BodyValue {
   try {
-    return text && JSON.parse(text.toString('utf8'));
+    return text ? { kind: 'value', readings: [JSON.parse(text.toString('utf8'))] } : { kind: 'none' };
   } catch {
-    return undefined;
+    return { kind: 'none' };
   }
 }
 
