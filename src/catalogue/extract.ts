@@ -64,11 +64,13 @@ export function readResource(
 function unknownFields(extraction: Extraction, resource: Draft, reading: Reading): readonly UnknownField[] {
   const isByNumber = resource.repo !== undefined && resource.org === undefined;
   if (!isByNumber && !reading.isUnclear && extraction.unknown.length === 0) return none;
-  const absent = [
-    ...extraction.unknown,
-    ...(reading.isUnclear ? extraction.fields.map(({ field }) => field) : none),
-  ].filter((field) => resource[field] === undefined);
-  return [...new Set(isByNumber ? [...absent, 'org' as const, 'repo' as const] : absent)];
+  const fields: UnknownField[] = extraction.unknown.filter((field) => resource[field] === undefined);
+  if (isByNumber) fields.push('org', 'repo');
+  if (reading.isUnclear) {
+    const isInBody = ({ field }: { field: UnknownField }) => reading.placeholder(field) === undefined;
+    fields.push(...extraction.fields.filter(isInBody).map(({ field }) => field));
+  }
+  return [...new Set(fields)];
 }
 
 const isResourceField = (name: string): name is ResourceField =>

@@ -105,7 +105,9 @@ export class Reading {
     const body = this.request.bodyValue();
     this.#isUnclear = body.kind === 'unclear';
     if (body.kind !== 'value') return undefined;
-    return body.readings.length === 1 ? body.readings[0] : body.readings;
+    // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
+    const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
+    return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
   /** Whether the body was asked for as JSON and nobody can tell how the vendor reads it. */

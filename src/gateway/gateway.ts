@@ -1,32 +1,24 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import type { Duplex } from 'node:stream';
-import { apiRoutes } from '../api/index.ts';
-import { createRouter } from '../api/router.ts';
 import { loadCatalogue } from '../catalogue/catalogue.ts';
 import { ConfigError, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import { changedFixedKeys } from '../config/reload.ts';
-import type { Config, KeyConfig } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { createEngine } from '../detectors/engine.ts';
 import { loadDetectors } from '../detectors/load.ts';
-import { peppered } from '../key-text.ts';
 import { type Log, openLog } from '../log.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { createConnect } from '../proxy/connect.ts';
-import { createForward, type Tunnel } from '../proxy/forward.ts';
-import { createKeyConnections } from '../proxy/key-connections.ts';
+import type { GateStatus } from '../pipeline/gate.ts';
 import { openEmbeddedStore } from '../state/embedded/store.ts';
 import { openJournal } from '../state/journal.ts';
 import { loadOrMakeSecret } from '../state/secrets.ts';
-import type { KeyRecord, Store } from '../state/store.ts';
-import { openAuthority } from '../tls/authority.ts';
-import { createContexts } from '../tls/contexts.ts';
-import { type FirstStart, firstStartConfig, firstStartRecords, openFirstStart } from './first-start.ts';
+import { type Authority, openAuthority } from '../tls/authority.ts';
+import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { createGate, type Foundations } from './generation.ts';
-import { createHttpServer, createInnerServer, limitConnections, listen } from './listeners.ts';
+import { listen } from './listeners.ts';
 import { ignoredKeys, refusedKeys } from './not-yet.ts';
+import { seed } from './seed.ts';
+import { openServers } from './servers.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -61,97 +53,61 @@ export async function startGateway(configFile: string | undefined, env: Environm
   };
   let config = read();
   const log = openLog(config.log);
-  const stateDir = config.state.dir;
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-
-  const closers: (() => Promise<void> | void)[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closers.reverse()) await close();
-  };
+  const closers = new Closers();
   try {
-    const store = await openEmbeddedStore({ dir: stateDir });
-    closers.push(() => store.close());
-    const pepper = loadOrMakeSecret(join(stateDir, 'pepper'), pepperBytes);
-    const authority = openAuthority({
-      certFile: config.authority.cert,
-      keyFile: config.authority.key,
-      nowMs: Date.now(),
-    });
-    const journal = await openJournal({
-      dir: join(stateDir, 'journal'),
-      ship: (calls) => store.recordCalls(calls),
-      onError: (error) => log.error({ err: error }, 'the journal has a problem'),
-    });
-    closers.push(() => journal.close());
-    await seed(store, config, pepper, firstStart);
-
-    const bound: { proxy: string[]; control: string[] } = { proxy: [], control: [] };
+    const bound: Bound = { proxy: [], control: [] };
     const status = {
       generation: 1,
       loadedAtMs: Date.now(),
       lastError: null as string | null,
       isDraining: false,
     };
-    const foundations: Foundations = {
-      store,
-      journal,
-      engine: createEngine(loadDetectors(join(dataFolder, 'detectors'))),
-      catalogue: loadCatalogue(join(dataFolder, 'tools')),
-      pepper,
-      log,
-      registeredTenants: new Set(await store.registeredTenants()),
-      ownListeners: () => [...bound.proxy, ...bound.control].flatMap(toListenerAddress),
-      controlUrl: () => `http://${bound.control[0]}`,
-      status: () => status,
-    };
+    const { foundations, authority } = await openFoundations(config, { log, bound, status, closers });
+    const { store, pepper } = foundations;
+    await seed(store, config, pepper, firstStart);
     warn(config, log);
     let gate = createGate(config, foundations);
-    closers.push(() => gate.upstream.close());
-
+    closers.add(() => gate.upstream.close());
     const servers = openServers(() => gate, authority, log);
-    closers.push(() => servers.close());
+    closers.add(() => servers.close());
     for (const address of config.proxy.listen) bound.proxy.push(await listen(servers.newProxy(), address));
     for (const address of config.control.listen)
       bound.control.push(await listen(servers.newControl(), address));
-    const proxyUrl = `http://${bound.proxy[0]}`;
-    const controlUrl = foundations.controlUrl();
-    writeListening(stateDir, bound);
+    writeListening(config.state.dir, bound);
     if (config.pidFile) writeFileSync(config.pidFile, `${process.pid}\n`);
+
+    /** A whole new generation, or none: the swap is the last thing that can fail. */
+    async function takeOver(next: Config): Promise<void> {
+      const changed = changedFixedKeys(config, next);
+      if (changed.length > 0) {
+        const message = 'cannot be changed by a reload; restart';
+        throw new ConfigError(
+          next.file,
+          changed.map((path) => ({ path, line: undefined, message })),
+        );
+      }
+      const nextGate = createGate(next, foundations);
+      await seed(store, next, pepper, firstStart);
+      const before = gate;
+      gate = nextGate;
+      config = next;
+      before.retire();
+      status.generation += 1;
+      status.loadedAtMs = Date.now();
+      status.lastError = null;
+      log.level = next.log.level;
+      warn(next, log);
+      log.info({ generation: status.generation }, 'configuration reloaded');
+    }
 
     async function reload(): Promise<boolean> {
       try {
-        const next = read();
-        const changed = changedFixedKeys(config, next);
-        if (changed.length > 0) {
-          throw new ConfigError(
-            next.file,
-            changed.map((path) => ({
-              path,
-              line: undefined,
-              message: 'cannot be changed by a reload; restart',
-            })),
-          );
-        }
-        const nextGate = createGate(next, foundations);
-        await seed(store, next, pepper, firstStart);
-        const before = gate;
-        gate = nextGate;
-        config = next;
-        status.generation += 1;
-        status.loadedAtMs = Date.now();
-        status.lastError = null;
-        log.level = next.log.level;
-        warn(next, log);
-        log.info({ generation: status.generation }, 'configuration reloaded');
-        before.retire();
+        await takeOver(read());
         return true;
       } catch (error) {
         status.lastError = error instanceof Error ? error.message : String(error);
-        const mistakes = error instanceof ConfigError ? error.mistakes : undefined;
-        log.error(
-          mistakes ? { mistakes } : { err: error },
-          'the configuration was refused; the old one stays',
-        );
+        const reason = error instanceof ConfigError ? { mistakes: error.mistakes } : { err: error };
+        log.error(reason, 'the configuration was refused; the old one stays');
         return false;
       }
     }
@@ -159,8 +115,8 @@ export async function startGateway(configFile: string | undefined, env: Environm
     let stopping: Promise<void> | undefined;
     let reloading: Promise<unknown> = Promise.resolve();
     return {
-      proxyUrl,
-      controlUrl,
+      proxyUrl: `http://${bound.proxy[0]}`,
+      controlUrl: foundations.controlUrl(),
       caFile: authority.certFile,
       firstStart,
       log,
@@ -174,16 +130,68 @@ export async function startGateway(configFile: string | undefined, env: Environm
         stopping ??= (async () => {
           status.isDraining = true;
           await servers.drain(graceMs);
-          await closeAll();
+          await closers.close();
           if (config.pidFile) rmSync(config.pidFile, { force: true });
         })();
         return stopping;
       },
     };
   } catch (error) {
-    await closeAll();
+    await closers.close();
     throw error;
   }
+}
+
+/** Addresses as URLs have them, in the order of the configuration. */
+interface Bound {
+  readonly proxy: string[];
+  readonly control: string[];
+}
+
+/** What was opened, to be closed in the opposite order; once. */
+class Closers {
+  readonly #steps: (() => Promise<void> | void)[] = [];
+
+  add(step: () => Promise<void> | void): void {
+    this.#steps.push(step);
+  }
+
+  async close(): Promise<void> {
+    for (const step of this.#steps.splice(0).reverse()) await step();
+  }
+}
+
+/** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
+async function openFoundations(
+  config: Config,
+  { log, bound, status, closers }: { log: Log; bound: Bound; status: GateStatus; closers: Closers },
+): Promise<{ foundations: Foundations; authority: Authority }> {
+  const { dir } = config.state;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const store = await openEmbeddedStore({ dir });
+  closers.add(() => store.close());
+  const pepper = loadOrMakeSecret(join(dir, 'pepper'), pepperBytes);
+  const { cert: certFile, key: keyFile } = config.authority;
+  const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
+  const journal = await openJournal({
+    dir: join(dir, 'journal'),
+    ship: (calls) => store.recordCalls(calls),
+    onError: (error) => log.error({ err: error }, 'the journal has a problem'),
+  });
+  closers.add(() => journal.close());
+  const foundations: Foundations = {
+    store,
+    journal,
+    engine: createEngine(loadDetectors(join(dataFolder, 'detectors'))),
+    catalogue: loadCatalogue(join(dataFolder, 'tools')),
+    pepper,
+    log,
+    registeredTenants: new Set(await store.registeredTenants()),
+    ownListeners: () => [...bound.proxy, ...bound.control].flatMap(toListenerAddress),
+    controlUrl: () => `http://${bound.control[0]}`,
+    status: () => status,
+  };
+  return { foundations, authority };
 }
 
 /** What is allowed and yet unwise, and what has no effect. */
@@ -192,155 +200,8 @@ function warn(config: Config, log: Log): void {
   for (const ignored of ignoredKeys(config)) log.warn(ignored);
 }
 
-/** The listening servers and the inner one that tunnels are handed to. */
-function openServers(gate: () => Gate, authority: ReturnType<typeof openAuthority>, log: Log) {
-  const { limits } = gate().config;
-  const connections = createKeyConnections();
-  const forward = createForward(gate, connections, log);
-  const tunnels = new WeakMap<object, Tunnel>();
-  const sockets = new Set<Duplex>();
-  const inner = createInnerServer(limits, (request, response) =>
-    forward(request, response, tunnels.get(request.socket)),
-  );
-  const connect = createConnect({
-    gate,
-    contexts: createContexts(authority, { now: Date.now }),
-    connections,
-    log,
-    serve(socket, tunnel) {
-      tunnels.set(socket, tunnel);
-      inner.emit('connection', socket);
-    },
-  });
-  const api = createRouter(apiRoutes, gate, log);
-  const servers: Server[] = [];
-  const track = (server: Server): Server => {
-    limitConnections(server, () => gate().config.limits.maxConnections);
-    server.on('connection', (socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
-    });
-    servers.push(server);
-    return server;
-  };
-  return {
-    newProxy: () =>
-      track(
-        createHttpServer(limits, (request, response) => forward(request, response, undefined)).on(
-          'connect',
-          connect,
-        ),
-      ),
-    newControl: () => track(createHttpServer(limits, api)),
-    async drain(graceMs: number): Promise<void> {
-      await drain(servers, inner, sockets, graceMs);
-    },
-    close(): void {
-      for (const server of servers) server.close();
-      inner.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
-/** Stops listening and waits until every running request has its answer. Idle connections are closed at once. */
-async function drain(
-  servers: readonly Server[],
-  inner: Server,
-  sockets: ReadonlySet<Duplex>,
-  graceMs: number,
-): Promise<void> {
-  const closed = servers.map((server) => new Promise((done) => server.close(done)));
-  const tick = setInterval(() => {
-    for (const server of [...servers, inner]) server.closeIdleConnections();
-  }, 50);
-  const grace = AbortSignal.timeout(graceMs);
-  await Promise.race([
-    Promise.all(closed),
-    new Promise((done) => grace.addEventListener('abort', done, { once: true })),
-  ]);
-  clearInterval(tick);
-  for (const socket of sockets) socket.destroy();
-}
-
-/** Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. */
-async function seed(
-  store: Store,
-  config: Config,
-  pepper: Buffer,
-  firstStart: FirstStart | undefined,
-): Promise<void> {
-  const nowMs = Date.now();
-  for (const agent of config.agents) {
-    const standing = await store.ensureAgent({
-      agentId: agent.id,
-      tenantId: agent.tenantId,
-      envName: agent.envName,
-      name: agent.name,
-      runtimeType: agent.runtimeType,
-      status: 'active',
-      createdAtMs: nowMs,
-    });
-    if (standing.tenantId !== agent.tenantId) {
-      throw new ConfigError(config.file, [
-        {
-          path: 'agents',
-          line: undefined,
-          message: `the agent ${agent.id} belongs to another tenant already`,
-        },
-      ]);
-    }
-  }
-  for (const key of config.keys) await seedKey(store, toKeyRecord(key, pepper, config, nowMs), 'config');
-  if (!firstStart) return;
-  const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
-  await store.ensureAgent(agent);
-  await seedKey(store, key, 'first-start');
-}
-
-/** Adds a key unless it is there; one that was revoked stays revoked. */
-async function seedKey(store: Store, key: KeyRecord, operator: string): Promise<void> {
-  if (await store.keyById(key.tenantId, key.keyId)) return;
-  await store.addKey(key, {
-    tenantId: key.tenantId,
-    atMs: key.createdAtMs,
-    kind: 'key.created',
-    operator,
-    subject: key.keyId,
-    details: { prefix: key.prefix, name: key.name, agent_id: key.agentId },
-  });
-}
-
-/** A key of the configuration, of which only the digest is known: its id follows from it, its prefix says so. */
-function toKeyRecord(key: KeyConfig, pepper: Buffer, config: Config, nowMs: number): KeyRecord {
-  const { hash, tenantId, agentId } = key;
-  const agentEnv = config.agents.find((it) => it.id === agentId)?.envName;
-  return {
-    keyId: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
-    hash: peppered(hash, pepper),
-    prefix: 'config',
-    type: 'live',
-    tenantId,
-    envName: key.envName ?? agentEnv ?? config.tenants.get(tenantId)?.environments[0] ?? 'default',
-    envNames: [],
-    agentId,
-    name: key.name,
-    description: key.description,
-    permissions: key.permissions,
-    ipAllowlist: key.ipAllowlist,
-    createdAtMs: nowMs,
-    expiresAtMs: key.expiresAtMs,
-    revokedAtMs: null,
-    perMinute: null,
-    requireNonce: false,
-  };
-}
-
 /** For scripts that start a daemon on free ports. Replaced in one step, so that nobody reads half of it. */
-function writeListening(
-  stateDir: string,
-  bound: { proxy: readonly string[]; control: readonly string[] },
-): void {
+function writeListening(stateDir: string, bound: Bound): void {
   const file = join(stateDir, 'listening.json');
   writeFileSync(`${file}.new`, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
   renameSync(`${file}.new`, file);

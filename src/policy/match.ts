@@ -59,8 +59,16 @@ type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
 type CallTable = { readonly [K in CallKey]: (value: NonNullable<Match[K]>, allows: boolean) => Check };
 
 export const callKeys: CallTable = {
-  operations: (operations, allows) =>
-    anyOf(operations.map((operation) => toOperationCheck(operation, allows))),
+  operations: (operations, allows) => {
+    const methods = operations.filter(isMethod).map((it) => it.slice('method:'.length).toUpperCase());
+    return anyOf([
+      ...operations.filter((it) => !isMethod(it)).map(toOperationCheck),
+      ({ facts }) =>
+        holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) =>
+          methods.includes(it),
+        ),
+    ]);
+  },
   agent_ids: (ids) => isAmong(ids, ({ facts }) => facts.agentId),
   agent_runtime_types: (types) => isAmong(types, ({ facts }) => facts.runtimeType),
   region_patterns: (patterns, allows) =>
@@ -130,16 +138,13 @@ function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {
   return false;
 }
 
-function toOperationCheck(operation: string, allows: boolean): Check {
+const isMethod = (operation: string): boolean => operation.startsWith('method:');
+
+function toOperationCheck(operation: string): Check {
   if (operation === '*') return () => true;
   if (operation.startsWith('category:')) {
     const category = operation.slice('category:'.length);
     return ({ facts }) => facts.operation.category === category;
-  }
-  if (operation.startsWith('method:')) {
-    const method = operation.slice('method:'.length).toUpperCase();
-    return ({ facts }) =>
-      holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) => it === method);
   }
   return ({ facts }) => facts.operation.name === operation;
 }

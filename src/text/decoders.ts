@@ -8,6 +8,7 @@ import { htmlEntities } from './html-entities.ts';
 import { jsonEscapes } from './json-escapes.ts';
 import { lookAlikes } from './look-alikes.ts';
 import { percent } from './percent.ts';
+import { quotedPrintable } from './quoted-printable.ts';
 import { reversed } from './reversed.ts';
 import { spaced } from './spaced.ts';
 import { splitLines } from './split-lines.ts';
@@ -30,6 +31,7 @@ export const blockDecoders: readonly BlockDecoder[] = [
   charCodes,
   spaced,
   splitLines,
+  quotedPrintable,
   reversed,
   compressed,
 ];

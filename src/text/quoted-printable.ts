@@ -1,41 +1,43 @@
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { byteSet, readHex } from './bytes.ts';
-import type { EscapeDecoder, Output } from './unescape.ts';
+import { Output } from './unescape.ts';
 
 const equalsSign = 0x3d;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
+const quote = 0x22;
 /** What stands between two escapes of one word, at most. */
 const gapMax = 32;
 /** Between the `=` signs of queries, attributes and assignments stands one of these. */
-const endsWord = byteSet(' \t&?;,"\'<>(){}[]');
+const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
-/** `=41`, and `=` at the end of a line for no line end at all (RFC 2045, 6.7). */
-export const quotedPrintable: EscapeDecoder = {
+/**
+ * `=41`, and `=` at the end of a line for no line end at all (RFC 2045, 6.7), told by two of them in one word. `=` is everywhere and
+ * nearly never an escape, so this does not join the other escapes: the line, or what of it stands between quotes, is a value of its own.
+ */
+export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
-  leads: [equalsSign],
-  read(bytes: Buffer, at: number, out: Output): number {
-    const length = escapeLength(bytes, at);
-    if (length === 3 && bytes[at + 1] !== carriageReturn) out.push(readHex(bytes, at + 1, 2));
-    return length;
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+    let done = 0;
+    let escapeEnd = -1;
+    let at = bytes.indexOf(equalsSign);
+    while (at >= 0) {
+      budget.work(gapMax);
+      const length = escapeLength(bytes, at);
+      let next = at + Math.max(1, length);
+      if (length > 0 && escapeEnd >= 0 && isWord(bytes, escapeEnd, at)) {
+        const start = lineStart(bytes, escapeEnd, done);
+        next = lineEnd(bytes, next);
+        budget.work(next - start);
+        yield { start, end: next, bytes: decode(bytes.subarray(start, next)) };
+        done = next;
+        escapeEnd = -1;
+      } else if (length > 0) escapeEnd = next;
+      at = bytes.indexOf(equalsSign, next);
+    }
   },
 };
-
-/** Whether a word has two such escapes, as `a=12&b=34` has not. Most texts have no `=` and are left after one native search. */
-export function holdsQuotedPrintable(bytes: Buffer, budget: Budget): boolean {
-  let escapeEnd = -1;
-  let at = bytes.indexOf(equalsSign);
-  while (at >= 0) {
-    budget.work(gapMax);
-    const length = escapeLength(bytes, at);
-    if (length > 0) {
-      if (escapeEnd >= 0 && at - escapeEnd <= gapMax && isWord(bytes, escapeEnd, at)) return true;
-      escapeEnd = at + length;
-    }
-    at = bytes.indexOf(equalsSign, at + Math.max(1, length));
-  }
-  return false;
-}
 
 function escapeLength(bytes: Buffer, at: number): number {
   if (bytes[at + 1] === newline) return 2;
@@ -44,6 +46,39 @@ function escapeLength(bytes: Buffer, at: number): number {
 }
 
 function isWord(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start > gapMax) return false;
   for (let at = start; at < end; at += 1) if (endsWord[bytes[at] ?? 0] === 1) return false;
   return true;
+}
+
+function lineStart(bytes: Buffer, from: number, limit: number): number {
+  let at = from;
+  while (at > limit && !endsLine(bytes, at - 1)) at -= 1;
+  return at;
+}
+
+function lineEnd(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && !endsLine(bytes, at)) at += 1;
+  return at;
+}
+
+/** A quote, or a line end that is not escaped. */
+function endsLine(bytes: Buffer, at: number): boolean {
+  if (bytes[at] !== newline) return bytes[at] === quote;
+  return bytes[bytes[at - 1] === carriageReturn ? at - 2 : at - 1] !== equalsSign;
+}
+
+function decode(line: Buffer): Buffer {
+  const out = new Output(line.length);
+  let literal = 0;
+  for (let at = line.indexOf(equalsSign); at >= 0; at = line.indexOf(equalsSign, literal)) {
+    const length = Math.max(1, escapeLength(line, at));
+    out.copy(line, literal, length === 1 ? at + 1 : at);
+    const byte = readHex(line, at + 1, 2);
+    if (length === 3 && byte >= 0) out.push(byte);
+    literal = at + length;
+  }
+  out.copy(line, literal, line.length);
+  return out.bytes.subarray(0, out.length);
 }

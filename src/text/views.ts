@@ -2,7 +2,6 @@ import { isAscii } from 'node:buffer';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { formSpace } from './percent.ts';
-import { holdsQuotedPrintable, quotedPrintable } from './quoted-printable.ts';
 import { toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { type Span, SpanMap } from './span-map.ts';
@@ -37,9 +36,6 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
-/** Apart, because `=` is everywhere and nearly never an escape. */
-const printableEscapes = decoderTable([...escapeDecoders, quotedPrintable]);
-const printableFormEscapes = decoderTable([...escapeDecoders, formSpace, quotedPrintable]);
 /** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
 const separator = Buffer.from('\n\x1e\n');
 
@@ -63,7 +59,8 @@ export function decodeViews(
   try {
     for (const layer of layers) {
       if (layer.depth >= bounds.depthMax) continue;
-      const unescaped = unescapeLayer(layer, bounds.isForm === true && layer === root, budget);
+      const table = bounds.isForm && layer === root ? formEscapes : escapes;
+      const unescaped = unescapeLayer(layer, table, budget);
       if (unescaped) layers.push(unescaped);
       const blocks = decodeBlocks(layer, budget);
       if (blocks) layers.push(blocks);
@@ -75,13 +72,8 @@ export function decodeViews(
   return { views: layers, unreadable: undefined };
 }
 
-function unescapeLayer(layer: Layer, isForm: boolean, budget: Budget): Layer | undefined {
-  const isPrintable = holdsQuotedPrintable(layer.bytes, budget);
-  if (!isPrintable && !mayHoldEscapes(layer.bytes, isForm)) return undefined;
-  const [plainTable, printableTable] = isForm
-    ? [formEscapes, printableFormEscapes]
-    : [escapes, printableEscapes];
-  const table = isPrintable ? printableTable : plainTable;
+function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
+  if (!mayHoldEscapes(layer.bytes, table === formEscapes)) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);

