@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { loadCatalogue, type Request } from '../src/catalogue/catalogue.ts';
+import { readBody } from '../src/pipeline/body-structure.ts';
 import { parseTarget } from '../src/target.ts';
 
 /*
@@ -20,7 +21,7 @@ function request(method: string, url: string, body: string, contentType = 'appli
     headers,
     contentType,
     bodyText: () => body,
-    bodyValue: () => ({ kind: 'value', readings: [JSON.parse(body)] }),
+    bodyValue: () => readBody(contentType, Buffer.from(body)),
   };
 }
 

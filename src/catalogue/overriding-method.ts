@@ -7,14 +7,17 @@ const overrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-
  * does so is not known, hence both are judged and the stricter counts.
  */
 export function overridingMethod({
+  method,
   headers,
   target,
-}: Pick<Request, 'headers' | 'target'>): string | undefined {
+}: Pick<Request, 'method' | 'headers' | 'target'>): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? '';
     // Sorted out by length first: this runs over all headers of every call.
     if (name.length < 13 || name.length > 22 || !overrides.has(name.toLowerCase())) continue;
-    return (headers[i + 1] ?? '').trim().toUpperCase();
+    const value = (headers[i + 1] ?? '').trim().toUpperCase();
+    // One that names the method itself must not hide another behind it.
+    if (value !== method.toUpperCase()) return value;
   }
   return /[?&]_method=([A-Za-z]{1,20})(?:&|$)/.exec(target.path)?.[1]?.toUpperCase();
 }

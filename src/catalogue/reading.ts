@@ -87,8 +87,11 @@ export class Reading {
   #readForm(): readonly Field[] {
     if (this.#contentType.includes('json')) return [];
     const text = this.request.bodyText() ?? '';
-    if (this.#contentType.startsWith('multipart/')) return multipartFields(text, this.request.contentType);
+    const isMultipart = this.#contentType.startsWith('multipart/');
     const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
+    // Fields that are read all the same may not be those that the vendor takes.
+    if (isMultipart || isDeclared) this.#isUnclear ||= this.request.bodyValue().kind === 'unclear';
+    if (isMultipart) return multipartFields(text, this.request.contentType);
     return isDeclared || !/^\s*[[{<]/.test(text) ? parseFields(text) : [];
   }
 
@@ -101,16 +104,16 @@ export class Reading {
   #readJson(): unknown {
     if (this.#contentType.startsWith('multipart/')) return undefined;
     const text = this.request.bodyText();
-    if (text === undefined || !/^\s*[[{]/.test(text)) return undefined;
+    if (text === undefined || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
     const body = this.request.bodyValue();
-    this.#isUnclear = body.kind === 'unclear';
+    this.#isUnclear ||= body.kind === 'unclear';
     if (body.kind !== 'value') return undefined;
     // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
     const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
-  /** Whether the body was asked for as JSON and nobody can tell how the vendor reads it. */
+  /** Whether the body was asked for and nobody can tell how the vendor reads it. */
   get isUnclear(): boolean {
     return this.#isUnclear;
   }

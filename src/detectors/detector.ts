@@ -29,11 +29,29 @@ export const detectorSchema = z
     class: z.enum(dataClasses),
     confidence: z.enum(confidences).describe('of a match that passes every condition'),
     vendor_hosts: lines.default([]).describe('where such a credential is at home: exact names or *.suffix'),
+    home_places: z
+      .array(
+        z
+          .string()
+          .regex(
+            /^(?:path|(?:header|query):[A-Za-z0-9_.-]{1,64})$/,
+            'must be path, header:name or query:name',
+          ),
+      )
+      .optional()
+      .describe(
+        'where such a credential is at home in a call to a vendor host; absent: where most vendors take it',
+      ),
     anchors: lines
       .default([])
       .describe('literals with which a match begins; the pattern is tried right there'),
     anchor_case: z.boolean().default(false).describe('anchors count only as they are written'),
-    boundary: z.boolean().default(true).describe('an anchor counts only where it does not continue a word, unless it has 6 bytes in its own case'),
+    boundary: z
+      .boolean()
+      .default(true)
+      .describe(
+        'an anchor counts only where it does not continue a word, unless it has 6 bytes in its own case',
+      ),
     keywords: lines.default([]).describe('literals near which the pattern is searched; case never counts'),
     window: z
       .strictObject({
@@ -73,6 +91,8 @@ export const detectorSchema = z
     const starts = [value.anchors.length > 0, value.keywords.length > 0, value.digits !== undefined].filter(
       Boolean,
     ).length;
+    if (value.home_places !== undefined && value.vendor_hosts.length === 0)
+      issue('home_places', 'no host is home without vendor_hosts');
     if (starts !== 1) issue('anchors', 'exactly one of anchors, keywords and digits is needed');
     if (value.keywords.length > 0 && value.window === undefined) issue('window', 'keywords need a window');
     if (value.anchors.length > 0 && value.window !== undefined) issue('window', 'anchors have no window');
@@ -93,6 +113,8 @@ export interface Detector {
   readonly class: DataClass;
   readonly confidence: Confidence;
   readonly vendorHosts: readonly string[];
+  /** `path`, `header:<name>` and `query:<name>`, names in lower case: a call's are to be compared without case. */
+  readonly homePlaces: readonly string[];
   readonly anchors: readonly string[];
   readonly anchorCase: boolean;
   readonly boundary: boolean;
@@ -112,6 +134,20 @@ export interface Detector {
   readonly examples: { readonly match: readonly string[]; readonly pass: readonly string[] };
 }
 
+/** Where most vendors take a credential. Bodies and other headers are content, which others may come to read. */
+const usualHomePlaces: readonly string[] = [
+  ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'private-token', 'x-auth-token'].map(
+    (name) => `header:${name}`,
+  ),
+  'header:proxy-authorization',
+  ...['key', 'api_key', 'apikey', 'access_token', 'token'].map((name) => `query:${name}`),
+];
+
+function homePlacesOf(value: z.output<typeof detectorSchema>): readonly string[] {
+  if (value.home_places !== undefined) return value.home_places.map((place) => place.toLowerCase());
+  return value.vendor_hosts.length > 0 ? usualHomePlaces : [];
+}
+
 /** Makes a detector of a value that the schema has accepted. */
 export function toDetector(value: z.output<typeof detectorSchema>): Detector {
   return {
@@ -120,6 +156,7 @@ export function toDetector(value: z.output<typeof detectorSchema>): Detector {
     class: value.class,
     confidence: value.confidence,
     vendorHosts: value.vendor_hosts,
+    homePlaces: homePlacesOf(value),
     anchors: value.anchors,
     anchorCase: value.anchor_case,
     boundary: value.boundary,

@@ -1,9 +1,8 @@
 import type { Confidence } from '../call.ts';
-import { type CheckName, checks, entropyBits } from './checks.ts';
+import { confidenceOf } from './confidence.ts';
 import type { Detector } from './detector.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
-import { isPlaceholder } from './placeholder.ts';
 import { mayStartToken } from './token-start.ts';
 
 /*
@@ -326,36 +325,6 @@ class Search {
 interface Region {
   from: number;
   to: number;
-}
-
-/** How sure a match is, or undefined where it is none. */
-function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
-  if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
-    return undefined;
-  const isPublished = detector.placeholders.some((known) =>
-    typeof known === 'string' ? known === secret : known.test(secret),
-  );
-  if (isPublished) return 'low';
-  const isPassed = detector.check !== undefined && checks[detector.check](secret);
-  const isProven = isPassed && proofs.has(detector.check);
-  if (!isProven && detector.class === 'SECRETS' && isPlaceholder(secret, prefixLength(detector, secret)))
-    return 'low';
-  return isPassed || detector.check === undefined ? detector.confidence : detector.failedCheck;
-}
-
-/** Whether the entropy is too low even where long repetitions count once: written behind a secret they would hide it. */
-function isDull({ entropyMin }: Detector, secret: string): boolean {
-  return entropyBits(secret.replace(/(.)\1{3,}/g, '$1')) < entropyMin;
-}
-
-/** Checks that no invented value passes by chance. */
-const proofs: ReadonlySet<CheckName | undefined> = new Set(['prefixed-crc', 'postern-key', 'jwt']);
-
-/** Length of the anchor with which the secret itself begins; 0 where the anchor stands before it. */
-function prefixLength({ anchors, isGeneric }: Detector, secret: string): number {
-  if (isGeneric) return 0;
-  const start = secret.toLowerCase();
-  return Math.max(0, ...anchors.map((anchor) => (start.startsWith(anchor.toLowerCase()) ? anchor.length : 0)));
 }
 
 /** Sorted, without the matches of generic detectors that lie within one that says more. */

@@ -63,10 +63,7 @@ export const callKeys: CallTable = {
     const methods = operations.filter(isMethod).map((it) => it.slice('method:'.length).toUpperCase());
     return anyOf([
       ...operations.filter((it) => !isMethod(it)).map(toOperationCheck),
-      ({ facts }) =>
-        holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) =>
-          methods.includes(it),
-        ),
+      ...(methods.length > 0 ? [methodCheck(methods, allows)] : []),
     ]);
   },
   agent_ids: (ids) => isAmong(ids, ({ facts }) => facts.agentId),
@@ -139,6 +136,11 @@ function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {
 }
 
 const isMethod = (operation: string): boolean => operation.startsWith('method:');
+
+const methodCheck =
+  (methods: readonly string[], allows: boolean): Check =>
+  ({ facts }) =>
+    holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) => methods.includes(it));
 
 function toOperationCheck(operation: string): Check {
   if (operation === '*') return () => true;

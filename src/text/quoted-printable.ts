@@ -9,6 +9,7 @@ const carriageReturn = 0x0d;
 const quote = 0x22;
 /** What stands between two escapes of one word, at most. */
 const gapMax = 32;
+const checkEvery = 65_536;
 /** Between the `=` signs of queries, attributes and assignments stands one of these. */
 const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
@@ -30,7 +31,7 @@ export const quotedPrintable: BlockDecoder = {
         const start = lineStart(bytes, escapeEnd, done);
         next = lineEnd(bytes, next);
         budget.work(next - start);
-        yield { start, end: next, bytes: decode(bytes.subarray(start, next)) };
+        yield { start, end: next, bytes: decode(bytes.subarray(start, next), budget) };
         done = next;
         escapeEnd = -1;
       } else if (length > 0) escapeEnd = next;
@@ -69,16 +70,16 @@ function endsLine(bytes: Buffer, at: number): boolean {
   return bytes[bytes[at - 1] === carriageReturn ? at - 2 : at - 1] !== equalsSign;
 }
 
-function decode(line: Buffer): Buffer {
+function decode(line: Buffer, budget: Budget): Buffer {
   const out = new Output(line.length);
-  let literal = 0;
-  for (let at = line.indexOf(equalsSign); at >= 0; at = line.indexOf(equalsSign, literal)) {
-    const length = Math.max(1, escapeLength(line, at));
-    out.copy(line, literal, length === 1 ? at + 1 : at);
-    const byte = readHex(line, at + 1, 2);
-    if (length === 3 && byte >= 0) out.push(byte);
-    literal = at + length;
+  let at = 0;
+  while (at < line.length) {
+    const length = line[at] === equalsSign ? escapeLength(line, at) : 0;
+    const byte = length === 3 ? readHex(line, at + 1, 2) : -1;
+    if (length === 0) out.push(line[at] ?? 0);
+    else if (byte >= 0) out.push(byte);
+    at += Math.max(1, length);
+    if (at % checkEvery === 0) budget.check();
   }
-  out.copy(line, literal, line.length);
   return out.bytes.subarray(0, out.length);
 }

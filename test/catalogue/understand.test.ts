@@ -149,6 +149,8 @@ t.test('a method override never makes a call milder', async (t) => {
   t.match(override('DELETE'), { name: 'delete_repo', verb: 'ADMIN' });
   t.match(override('GET', 'DELETE'), { name: 'delete_repo', verb: 'ADMIN' });
   t.match(override('get'), { name: 'get_repo', verb: 'READ' });
+  const both = { 'X-HTTP-Method-Override': 'GET', 'X-Method-Override': 'DELETE' };
+  t.match(understand('GET', issues.replace('/issues', ''), undefined, both), { name: 'delete_repo' });
   t.match(understand('GET', `${issues}?_method=post`), { name: 'create_issue', verb: 'WRITE' });
   t.match(understand('GET', 'https://api.example.com/?a=1&_method=DELETE'), {
     name: 'http_delete',
@@ -347,6 +349,19 @@ t.test(
     const post = 'https://slack.com/api/chat.postMessage';
     const channels = understand('POST', post, '{"channel":"#secret","channel":"#general"}', json);
     t.strictSame(channels.resource.unknown, ['channel', 'account']);
+    const padded = understand('POST', post, `channel=%23a&x=${'x'.repeat(1_100_000)}`);
+    t.strictSame(padded.resource.unknown, ['channel', 'account'], 'a form that is not read to its end');
+    const parts = { 'content-type': 'multipart/form-data; boundary=B' };
+    const open = '--B\r\nContent-Disposition: form-data; name="channel"\r\n\r\n#a';
+    t.strictSame(understand('POST', post, open, parts).resource.unknown, ['channel', 'account']);
+    const spaced = `${' '.repeat(100_000)}{"channel":"#secret"}`;
+    const request = requestOf('POST', post, json, spaced);
+    const head = { ...request, bodyText: () => spaced.slice(0, 65_536) };
+    t.equal(
+      catalogue.understand(head).resource.channel,
+      '#secret',
+      'JSON behind all that is read of the text',
+    );
     const invited = understand(
       'POST',
       'https://slack.com/api/conversations.inviteShared',

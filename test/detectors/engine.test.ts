@@ -228,6 +228,36 @@ t.test('ends soon after its time is over, and says so', (t) => {
   t.end();
 });
 
+t.test('looks at the clock all along, whatever the text is full of, and ends when it says so', (t) => {
+  for (const text of [' sk-', 'sk-', '@', 'a@b.c ', '-us', '4111 ', ' eyJ', 'password=']) {
+    const bytes = Buffer.from(text.repeat(Math.ceil((1 << 20) / text.length)));
+    let asked = 0;
+    engine.find(bytes, { ...limits, isOver: () => ++asked < 0 });
+    t.ok(asked >= 16, `${text} asks ${asked} times`);
+    const last = Math.floor(asked / 2);
+    let again = 0;
+    const { complete } = engine.find(bytes, { ...limits, isOver: () => ++again >= last });
+    t.notOk(complete, text);
+    t.ok(again <= last + 16, `${text} asks ${again} times, of which ${last} are granted`);
+  }
+  t.end();
+});
+
+t.test('finds once what lies across the pieces in which a long window is searched', (t) => {
+  const own = createEngine([
+    detector({ keywords: ['@'], window: { before: 9 }, pattern: '[a-z]{4}@[a-z]{4}' }),
+  ]);
+  for (let offset = 0; offset < 24; offset++) {
+    const text = `${'@'.repeat(32_768 - offset)}abcd@efgh${'@'.repeat(40_000)}`;
+    t.same(
+      find(text, own).matches.map(({ start }) => start),
+      [32_768 - offset],
+      `${offset}`,
+    );
+  }
+  t.end();
+});
+
 t.test('does not try a pattern on text without an anchor, keyword or number', (t) => {
   t.match(find('The quarterly report lists all open items for the team.'.repeat(500)), {
     attempts: 0,

@@ -53,6 +53,16 @@ const mistakes = [
     says: /one: anchors: exactly one of anchors, keywords and digits/,
   },
   { name: 'two ways to start', change: 'digits: 9', says: /one: anchors: exactly one of/ },
+  {
+    name: 'a home without a host',
+    change: 'home_places: [path]',
+    says: /one: home_places: no host is home without vendor_hosts/,
+  },
+  {
+    name: 'a home that is no place of a call',
+    change: 'vendor_hosts: [a.com]\nhome_places: [body]',
+    says: /one: home_places.*: must be path, header:name or query:name/,
+  },
   { name: 'an unknown check', change: 'check: crc', says: /one: check: / },
   {
     name: 'no example that must pass',
@@ -73,6 +83,20 @@ for (const { name, change, says } of mistakes) {
     t.end();
   });
 }
+
+t.test('a credential has the usual home places, those of its file, or none', (t) => {
+  const dir = t.testdir({
+    'a.yaml': `${valid('usual')}vendor_hosts: [a.com]\n`,
+    'b.yaml': `${valid('own')}vendor_hosts: [a.com]\nhome_places: ['query:X-Key', path]\n`,
+    'c.yaml': valid('homeless'),
+    'd.yaml': `${valid('secret')}vendor_hosts: [a.com]\nhome_places: []\n`,
+  });
+  const [usual, own, homeless, secret] = loadDetectors(dir).map(({ homePlaces }) => homePlaces);
+  t.ok(usual?.includes('header:authorization') && usual.includes('query:access_token'));
+  t.same(own, ['query:x-key', 'path']);
+  t.same([homeless, secret], [[], []]);
+  t.end();
+});
 
 t.test('reports all mistakes of all files at once', (t) => {
   const dir = t.testdir({

@@ -535,6 +535,90 @@ t.test('what is over its time is unreadable', async (t) => {
   }
 });
 
+const hidden = 'my secret is out, and nobody read it';
+const wrapped = (line: number, lineEnd: string): string =>
+  base64(`${hidden}, ${hidden}`).replace(new RegExp(`.{${line}}(?=.)`, 'g'), `$&${lineEnd}`);
+const quotedPrintable = (text: string): string =>
+  Array.from(Buffer.from(text), (byte) => `=${byte.toString(16).toUpperCase()}`).join('');
+
+const disguised = [
+  ...['a', 'ab', 'abc', 'abcd'].map((before) => ({
+    name: `base64 behind ${before.length} letters`,
+    source: before + base64(hidden),
+  })),
+  { name: 'base64 behind a long path', source: `${'p'.repeat(66)}/${base64(hidden)}` },
+  { name: 'base64 behind a long path of another phase', source: `${'p'.repeat(67)}/${base64(hidden)}` },
+  { name: 'long base64 behind a letter', source: `x${base64(hidden.repeat(30))}` },
+  { name: 'base64 in short lines', source: `cert:\n${wrapped(16, '\n')}\n` },
+  { name: 'base64 in short lines that end in CRLF', source: `cert:\r\n${wrapped(16, '\r\n')}\r\n` },
+  { name: 'base64 in short lines of a JSON string', source: JSON.stringify(`x\r\n${wrapped(16, '\r\n')}`) },
+  { name: 'quoted-printable', source: quotedPrintable(hidden) },
+  {
+    name: 'quoted-printable in lines',
+    source: quotedPrintable(hidden).replace(/.{75}(?=.)/g, '$&=\r\n'),
+  },
+  { name: 'quoted-printable in part', source: 'my=20se=63ret is out' },
+  { name: 'soft line ends alone', source: 'my sec=\nret=\n is out' },
+  { name: 'quoted-printable in JSON', source: JSON.stringify({ text: 'see: my=20sec=\r\nret is out' }) },
+];
+
+t.test('what a sender wraps or puts in front does not hide a value', async (t) => {
+  for (const { name, source } of disguised) {
+    t.ok(findIn(decodeViews(Buffer.from(source), bounds).views, 'my secret is out').length > 0, name);
+  }
+});
+
+t.test('an equals sign that is no escape costs no view', async (t) => {
+  const sources = [
+    'a=12&b=34&c=de',
+    'x = 20; y=30',
+    '<a id="ab" n="12">',
+    'TOKEN=abc\nPORT=4976\n',
+    'k=ab==cd',
+  ];
+  for (const source of sources) t.equal(decodeViews(Buffer.from(source), bounds).views.length, 1, source);
+});
+
+t.test('quoted-printable is cut with its line or string, and nothing else', async (t) => {
+  const source = Buffer.from('{"a":"kept","b":"my=20se=63ret is out"}');
+  const [found] = findIn(decodeViews(source, bounds).views, 'secret');
+  t.equal(source.toString('utf8', found?.start, found?.end), 'my=20se=63ret is out');
+});
+
+/** All that once ran through a whole text without a look at the clock. */
+const tedious = [
+  'a b ',
+  'abc\n',
+  'abc\r\n',
+  'QUFB',
+  '73 ',
+  '4141',
+  '65,',
+  '=41',
+  '=\n',
+  '=',
+  'MFRGGZDF',
+  'a',
+];
+
+t.test('looks at the clock all along, and once time is over no more', async (t) => {
+  for (const text of tedious) {
+    const source = Buffer.from(text.repeat(Math.ceil((1 << 20) / text.length)));
+    let asked = 0;
+    decodeViews(source, { ...bounds, maxDecodedBytes: 16 << 20, isOver: () => ++asked < 0 });
+    t.ok(asked >= 8, `${JSON.stringify(text)} asks ${asked} times`);
+    const last = Math.floor(asked / 2);
+    let again = 0;
+    const { unreadable } = decodeViews(source, {
+      ...bounds,
+      maxDecodedBytes: 16 << 20,
+      isOver: () => ++again >= last,
+    });
+    t.equal(unreadable, 'Reading the content took too long.', JSON.stringify(text));
+    t.equal(again, last, JSON.stringify(text));
+  }
+});
+
 t.test('hostile texts of 256 KB come to an end with bounded views', async (t) => {
   const texts = [
     '%25252541',

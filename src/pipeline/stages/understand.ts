@@ -1,10 +1,8 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
 import { bodyValue, plainBody } from '../body.ts';
+import { structuredBytesMax } from '../body-structure.ts';
 import type { Stage } from '../pipeline.ts';
-
-/** As much of a body as an operation can depend on. */
-const bodyHeadBytes = 65_536;
 
 /** What does it do? The catalogue names tool, operation, verb, resource and principals. No I/O; never decides. */
 export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage {
@@ -16,7 +14,7 @@ export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage
         target: call.target,
         headers: call.headers,
         contentType: call.contentType,
-        bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, bodyHeadBytes),
+        bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
         bodyValue: () => bodyValue(call, maxDecodedBytes),
       });
       call.operation = operation;
