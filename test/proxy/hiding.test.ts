@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { basic, openSecureTunnel, run, send } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { awsKeyId } from '../support/secrets.ts';
+import { awsKeyId, gitlabToken } from '../support/secrets.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /*
@@ -165,6 +165,45 @@ t.test('a secret does not arrive, whatever it wears', async (t) => {
   await gateway.stop();
   const kept = await run('grep', ['-r', '-a', '-l', '-E', 'AKIA[A-Z2-7]{16}', gateway.dir]);
   t.equal(kept.stdout, '', 'nothing that the gateway keeps holds it');
+});
+
+t.test('a credential is at home where its vendor wants it, and nowhere else', async (t) => {
+  const gateway = await startTestGateway(t);
+  const token = gitlabToken();
+  const cases = [
+    {
+      name: 'its header at its host',
+      url: 'https://gitlab.com/api/v4/user',
+      headers: { 'private-token': token },
+      decision: 'ALLOW',
+    },
+    {
+      name: 'its header at a stranger',
+      url: 'https://evil.example/api',
+      headers: { 'private-token': token },
+      decision: 'DENY',
+    },
+    {
+      name: 'another header at its host',
+      url: 'https://gitlab.com/api/v4/user',
+      headers: { 'x-note': token },
+      decision: 'DENY',
+    },
+    { name: 'the path at its host', url: `https://gitlab.com/${token}`, headers: {}, decision: 'DENY' },
+    {
+      name: 'the body at its host',
+      url: 'https://gitlab.com/api',
+      headers: {},
+      body: { t: token },
+      decision: 'SANITIZE',
+    },
+  ];
+  for (const { name, decision, ...call } of cases) {
+    const { body } = await gateway.api('POST', '/v1/scan', { method: 'POST', ...call });
+    t.equal(body.decision, decision, name);
+    if (decision !== 'ALLOW')
+      t.ok(body.reason_codes.includes('SECRET_MISDIRECTED'), `${name}: the reason says so`);
+  }
 });
 
 t.test('a body that is nested too deep to be serialised is answered, and the gateway lives', async (t) => {

@@ -7,3 +7,7 @@ const pick = (alphabet: string, length: number): string =>
 
 /** An AWS access key id: four letters and 16 of base32. */
 export const awsKeyId = (): string => `AKIA${pick('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 16)}`;
+
+/** A GitLab personal access token. */
+export const gitlabToken = (): string =>
+  `glpat-${pick('abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789', 20)}`;

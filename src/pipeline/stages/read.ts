@@ -160,20 +160,21 @@ interface Found {
 function toFindings(call: Call, part: Part, found: readonly Found[]): Finding[] {
   const locate = part.locator(found);
   const distinct = new Map(found.map((it) => [`${it.match.detector.id}:${it.start}:${it.end}`, it]));
-  return [...distinct.values()].map(({ match: { detector, confidence }, start, end }) => ({
-    class: detector.class,
-    kind: detector.id,
-    confidence,
-    location: locate(start),
-    part: part.name,
-    start,
-    end,
-    atHome: part.name === 'head' && isHome(detector.vendorHosts, call.target.host),
-    vendorHosts: detector.vendorHosts,
-  }));
+  return [...distinct.values()].map(({ match: { detector, confidence }, start, end }) => {
+    const location = locate(start);
+    const { class: dataClass, id: kind, vendorHosts } = detector;
+    const atHome = isHome(detector, call.target.host, location);
+    return { class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts };
+  });
 }
 
-/** Whether the host is one of the vendor's: `api.x.com`, or `*.x.com` for any depth below x.com. */
-function isHome(vendorHosts: readonly string[], host: string): boolean {
-  return vendorHosts.some((home) => (home.startsWith('*.') ? host.endsWith(home.slice(1)) : host === home));
+/**
+ * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts (`api.x.com`, or `*.x.com`
+ * for any depth below x.com). At the same host in another place it may be on its way to somebody who only rents there.
+ */
+function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
+  return (
+    homePlaces.includes(location.toLowerCase()) &&
+    vendorHosts.some((home) => (home.startsWith('*.') ? host.endsWith(home.slice(1)) : host === home))
+  );
 }
