@@ -95,16 +95,17 @@ function whoOf(identity: Identity | undefined): string {
   return who;
 }
 
-let isoMs = 0;
-let isoText = new Date(0).toISOString();
+let isoSecond = 0;
+let isoText = '1970-01-01T00:00:00.';
 
-/** Calls of the same millisecond share their text. */
+/** ISO 8601 in UTC. Calls of the same second share all but the milliseconds. */
 function toIso(ms: number): string {
-  if (ms !== isoMs) {
-    isoMs = ms;
-    isoText = new Date(ms).toISOString();
+  const second = Math.floor(ms / 1000);
+  if (second !== isoSecond) {
+    isoSecond = second;
+    isoText = new Date(second * 1000).toISOString().slice(0, 20);
   }
-  return isoText;
+  return `${isoText}${String(ms - second * 1000).padStart(3, '0')}Z`;
 }
 
 export interface PublicFinding {
