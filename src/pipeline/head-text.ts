@@ -8,15 +8,27 @@ const usualMethods = new Set(METHODS);
 const codings =
   /^(?:(?:gzip|x-gzip|deflate|br|zstd|compress|identity|\*)(?: ?; ?q=[01](?:\.\d{1,3})?)?(?:, ?|$))+$/i;
 
-const isRead = (name: string, value: string): boolean => {
-  if (unread.has(name) || unread.has(name.toLowerCase())) return false;
-  return (
-    name.length !== 15 ||
-    name.toLowerCase() !== 'accept-encoding' ||
-    value.length > 256 ||
-    !codings.test(value)
-  );
-};
+/** What is to be done with a field, by its name as clients write it: they write few names, each in few ways. */
+type Reading = 'read' | 'unread' | 'unless-codings';
+const readings = new Map<string, Reading>();
+const readingsMax = 1024;
+const keptNameLengthMax = 64;
+
+function readingOf(name: string): Reading {
+  const known = readings.get(name);
+  if (known !== undefined) return known;
+  const lower = name.toLowerCase();
+  const reading = unread.has(lower) ? 'unread' : lower === 'accept-encoding' ? 'unless-codings' : 'read';
+  if (readings.size >= readingsMax) readings.clear();
+  if (name.length <= keptNameLengthMax) readings.set(name, reading);
+  return reading;
+}
+
+function isRead(name: string, value: string): boolean {
+  const reading = readingOf(name);
+  if (reading === 'read') return true;
+  return reading === 'unless-codings' && (value.length > 256 || !codings.test(value));
+}
 
 /** Between two fields: no pattern that stays on a line crosses it, and no decoder joins what stands on its sides. */
 const separator = '\n\x1e\n';

@@ -62,10 +62,11 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   }
   line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;
   if (verdict?.wouldBe) line += `,"would_be":"${verdict.wouldBe}"`;
-  line += `,"reason_codes":${json(refusal ? [refusal.code] : (verdict?.reasonCodes ?? []))}`;
   line += `,"risk_score":${call.riskScore},"risk_band":"${call.riskBand}"`;
-  line += `,"classifications":${json(verdict?.classifications ?? [])},"signals":${json(signals)}`;
-  line += `,"findings":${findings.length === 0 ? '[]' : json(findings.slice(0, findingsMax).map(publicFinding))}`;
+  line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
+  line += list('classifications', verdict?.classifications);
+  line += list('signals', signals);
+  if (findings.length > 0) line += list('findings', findings.slice(0, findingsMax).map(publicFinding));
   if (verdict && verdict.matchedRules.length > 0)
     line += `,"matched_rules":${json(verdict.matchedRules.map(publicRule))}`;
   if (verdict?.decidedBy) {
@@ -73,8 +74,12 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
     line += `,"policy_id":"${policyId}","policy_name":${json(policyName)},"rule_id":${json(ruleId)}`;
   }
   if (verdict?.approval) line += `,"approval_id":"${verdict.approval.approvalId}"`;
-  return `${line},"explanation":${json(verdict?.explanation ?? [])}}`;
+  return `${line}${list('explanation', verdict?.explanation)}}`;
 }
+
+/** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
+const list = (name: string, values: readonly unknown[] | undefined): string =>
+  values && values.length > 0 ? `,"${name}":${json(values)}` : '';
 
 const whos = new WeakMap<Identity, string>();
 

@@ -40,16 +40,15 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
     }
     const user = readProxyAuthorization(request.headers['proxy-authorization'], current.readKey);
     const holder = user && (await current.store.identify(user.key.hash, Date.now()));
-    if (!user || !holder?.ok || !current.tenants.find(holder.identity.tenantId)) throw proxyAuthRequired();
+    const tenant = holder?.ok ? current.tenants.find(holder.identity.tenantId) : undefined;
+    if (!user || !tenant) throw proxyAuthRequired();
     current.guard.checkHost(authority.host, authority.port);
-    const tenant = current.tenants.find(holder.identity.tenantId);
-    connections.claim(socket, user.key.hash, tenant?.maxConnectionsPerAgent ?? 0);
-    const { tenantId } = holder.identity;
+    connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
     return {
       scheme: 'https',
       ...authority,
       ...user,
-      tenantId,
+      tenantId: tenant.id,
       clientAddress: socket.remoteAddress ?? '',
       serverName: '',
       lastHead: noHead(),

@@ -135,7 +135,7 @@ async function authenticated(
   const user = readProxyAuthorization(head.proxyAuthorization, gate.readKey);
   const holder = user && (await gate.store.identify(user.key.hash, Date.now()));
   const tenant = holder?.ok ? gate.tenants.find(holder.identity.tenantId) : undefined;
-  if (!user || !holder?.ok || !tenant) throw proxyAuthRequired();
+  if (!user || !tenant) throw proxyAuthRequired();
   connections.claim(request.socket, user.key.hash, tenant.maxConnectionsPerAgent);
   const url = request.url ?? '';
   if (url.startsWith('/')) {
@@ -147,7 +147,7 @@ async function authenticated(
   }
   agreeWithHost(head, target);
   gate.guard.checkHost(target.host, target.port);
-  const { tenantId } = holder.identity;
+  const tenantId = tenant.id;
   return {
     target,
     key: user.key,

@@ -3,6 +3,7 @@ import {
   type DataClass,
   type Decision,
   dataClasses,
+  type Finding,
   type MatchedRule,
   type Verdict,
 } from '../../call.ts';
@@ -156,10 +157,12 @@ function enforceable(call: Call, opinion: Opinion): Opinion & { sanitized?: Buff
 
 const signalReasons = new Set(['NEW_DESTINATION']);
 const explainedFindingsMax = 20;
+const nothing: readonly Finding[] = [];
 
 function toVerdict(call: Call, opinion: Opinion & { sanitized?: Buffer }): Verdict {
-  const found = call.findings.filter(counts);
-  const noticed: string[] = classesOf(call);
+  const found = call.findings.length === 0 ? nothing : call.findings.filter(counts);
+  const classifications = classesOf(call);
+  const noticed: string[] = [...classifications];
   if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
     noticed.push('SECRET_MISDIRECTED');
   for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
@@ -168,9 +171,10 @@ function toVerdict(call: Call, opinion: Opinion & { sanitized?: Buffer }): Verdi
     .map((it) => `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence).`);
   return {
     decision: opinion.decision,
-    reasonCodes: [...new Set([...opinion.reasonCodes, ...noticed])],
-    classifications: classesOf(call),
-    explanation: [...opinion.explanation, ...places],
+    reasonCodes:
+      noticed.length === 0 ? opinion.reasonCodes : [...new Set([...opinion.reasonCodes, ...noticed])],
+    classifications,
+    explanation: places.length === 0 ? opinion.explanation : [...opinion.explanation, ...places],
     matchedRules: opinion.matched,
     decidedBy: opinion.decidedBy,
     wouldBe: opinion.wouldBe,
