@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Identity } from '../call.ts';
+import type { permissions } from '../config/agents.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { KeyRecord } from '../state/store.ts';
 
@@ -46,22 +47,6 @@ export interface Route<Body = unknown> {
   handle(request: ApiRequest<Body>): ApiAnswer | Promise<ApiAnswer>;
 }
 
-export const permissions = [
-  'scan',
-  'policies:read',
-  'policies:write',
-  'keys:read',
-  'keys:ephemeral',
-  'keys:revoke',
-  'activity:read',
-  'usage:read',
-  'agents:write',
-  'incidents:write',
-  'approvals:decide',
-  'credentials:write',
-  'routes:write',
-  'admin',
-] as const;
 export type Permission = (typeof permissions)[number];
 
 /** What a key minted without the field may do. */

@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { permissions } from '../config/agents.ts';
 import { newId } from '../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../key-text.ts';
 import type { AgentRecord, KeyRecord } from '../state/store.ts';
@@ -22,20 +23,7 @@ const envName = 'default';
 const agentName = 'agent';
 
 /** All but the two that let a key decide over others. */
-const permissions = [
-  'scan',
-  'policies:read',
-  'policies:write',
-  'keys:read',
-  'keys:ephemeral',
-  'keys:revoke',
-  'activity:read',
-  'usage:read',
-  'agents:write',
-  'incidents:write',
-  'credentials:write',
-  'routes:write',
-];
+const firstPermissions = permissions.filter((it) => it !== 'approvals:decide' && it !== 'admin');
 
 /** What a start without a configuration file stands on: made once, kept in `data/first-start.env`. */
 export interface FirstStart {
@@ -115,7 +103,7 @@ export function firstStartRecords(
       agentId: first.agentId,
       name: 'first start',
       description: null,
-      permissions,
+      permissions: firstPermissions,
       ipAllowlist: null,
       createdAtMs: nowMs,
       expiresAtMs: null,

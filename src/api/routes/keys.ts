@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { permissions } from '../../config/agents.ts';
 import { GatewayError } from '../../errors.ts';
 import { newId, parseUuid } from '../../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../key-text.ts';
 import type { Gate } from '../../pipeline/gate.ts';
 import type { AgentRecord, KeyRecord } from '../../state/store.ts';
-import { type Caller, defaultPermissions, permissions, route } from '../route.ts';
+import { type Caller, defaultPermissions, route } from '../route.ts';
 import { operatorOf, tenantOf } from '../tenant-of.ts';
 
 const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
