@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { caVariables } from '../../src/gateway/first-start.ts';
 
 // tap compiles its plugin list into node_modules; after `npm ci` that is the default list, with ts-node in it, which cannot work beside
 // TypeScript 7. One `tap build` puts the plugin list of .taprc in force.
@@ -17,9 +18,21 @@ if (readFileSync(built, 'utf8').includes('@tapjs/typescript')) {
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-test-'));
 const leftOutFile = process.env['POSTERN_TEST_LEFT_OUT'] ?? join(folder, 'left-out');
+// A shell that has taken the exports of a first start must not lead the tests through that gate, or with its secrets.
+const exported = [
+  'SERVICE_API_KEYS_ADMIN_SECRET',
+  'MAX_BODY_BYTES',
+  'REPLAY_WINDOW_SEC',
+  'NODE_USE_ENV_PROXY',
+  ...caVariables,
+];
+const isOurs = (name: string): boolean =>
+  exported.includes(name) || /^(https?|no)_proxy$/i.test(name) || /^POSTERN_(?!TEST_|REEXEC)/.test(name);
+const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)));
+
 const child = spawn('tap', process.argv.slice(2), {
   stdio: ['ignore', 'pipe', 'inherit'],
-  env: { ...process.env, POSTERN_TEST_LEFT_OUT: leftOutFile },
+  env: { ...own, POSTERN_TEST_LEFT_OUT: leftOutFile },
 });
 const exited = once(child, 'exit');
 let totals = '';
