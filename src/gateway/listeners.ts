@@ -12,7 +12,7 @@ import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
 import { GatewayError, problems } from '../errors.ts';
 import { holdContinue } from '../http/collect.ts';
-import { problemMessage } from '../http/problem.ts';
+import { problemMessage, rawProblem } from '../http/problem.ts';
 
 type Limits = Config['limits'];
 
@@ -73,11 +73,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? new GatewayError('VALIDATION_FAILED', 'The request did not arrive in time.')
         : new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
-  const { status, title } = problems[problem.code];
-  const { fields, body } = problemMessage(problem);
-  let head = `HTTP/1.1 ${status} ${title}\r\nConnection: close\r\n`;
-  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
-  socket.end(`${head}\r\n${body.toString()}`, () => socket.destroy());
+  socket.end(rawProblem(problem), () => socket.destroy());
 }
 
 /** Refuses connections over the limit with an answer instead of silence. */
@@ -89,12 +85,14 @@ export function limitConnections(server: Server, connectionsMax: () => number): 
       open -= 1;
     });
     if (open <= connectionsMax()) return;
-    const { fields, body } = problemMessage(
-      new GatewayError('GATEWAY_BUSY', 'The gateway has as many connections as it takes; try again.'),
+    const busy = new GatewayError(
+      'GATEWAY_BUSY',
+      'The gateway has as many connections as it takes; try again.',
+      {
+        retryAfterSeconds: 1,
+      },
     );
-    let head = 'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n';
-    for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
-    socket.end(`${head}\r\n${body.toString()}`, () => socket.destroy());
+    socket.end(rawProblem(busy), () => socket.destroy());
   });
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type GatewayError, problems, toProblem } from '../errors.ts';
 
 /**
@@ -42,4 +42,13 @@ export function problemMessage(error: GatewayError): { fields: string[]; body: B
   if (error.extra.retryAfterSeconds !== undefined)
     fields.push('Retry-After', String(error.extra.retryAfterSeconds));
   return { fields, body };
+}
+
+/** A whole answer as bytes, for sockets on which no server speaks HTTP any more. The connection ends with it. */
+export function rawProblem(error: GatewayError): string {
+  const { status } = problems[error.code];
+  const { fields, body } = problemMessage(error);
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  return `${head}Connection: close\r\n\r\n${body.toString()}`;
 }

@@ -1,10 +1,10 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { noHead } from '../call.ts';
-import { GatewayError, problems, toGatewayError } from '../errors.ts';
-import { problemMessage } from '../http/problem.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import { rawProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { normaliseHost, parseAuthority } from '../target.ts';
@@ -106,12 +106,8 @@ const isMethodStart = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
 
 /** A refused CONNECT is answered on the bare socket, since no server speaks HTTP on it any more. */
 function refuse(socket: Socket, error: GatewayError, lingerMs: number): void {
-  const { status } = problems[error.code];
-  const { fields, body } = problemMessage(error);
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   // The server's own clocks have let go of this socket: a client that neither reads nor closes would keep it for ever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.resume();
-  socket.end(`${head}Connection: close\r\n\r\n${body.toString()}`);
+  socket.end(rawProblem(error));
 }
