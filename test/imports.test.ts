@@ -8,6 +8,7 @@ import t from 'tap';
  */
 const rows: readonly (readonly string[])[] = [
   ['call.ts', 'target.ts', 'errors.ts', 'ids.ts', 'log.ts', 'key-text.ts'],
+  ['http1'],
   ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http'],
   ['signals', 'policy'],
   ['config'],

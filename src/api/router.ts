@@ -1,10 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import { collect } from '../http/collect.ts';
+import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import { checkAllowlist } from '../pipeline/allowlist.ts';
@@ -18,7 +18,7 @@ const urlLengthMax = 16_384;
 /** Reading YAML is quadratic in places, and the event loop is everybody's. */
 const yamlBytesMax = 65_536;
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (exchange: NodeExchange) => void;
 
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
 export function createRouter(routes: readonly Route[], gate: () => Gate, log: Log): Handler {
@@ -35,19 +35,19 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     throw new GatewayError('NOT_FOUND', 'There is no such endpoint.');
   }
 
-  async function answer(request: IncomingMessage): Promise<ApiAnswer> {
+  async function answer(exchange: NodeExchange): Promise<ApiAnswer> {
     const current = gate();
-    const url = request.url ?? '/';
+    const { request, target: url } = exchange;
     if (url.length > urlLengthMax || !url.startsWith('/')) {
       throw new GatewayError('VALIDATION_FAILED', 'The request target must be a path of at most 16 KB.');
     }
     const nowMs = Date.now();
     const mark = url.indexOf('?');
-    const { route, params } = find(request.method ?? 'GET', mark < 0 ? url : url.slice(0, mark));
+    const { route, params } = find(exchange.method, mark < 0 ? url : url.slice(0, mark));
     const authorization = request.headers.authorization ?? '';
     const clientAddress = request.socket.remoteAddress ?? '';
     const caller = await authenticate(current, route, { authorization, clientAddress }, nowMs);
-    const raw = route.body ? await readBody(request, bodyBytesMax(current, caller)) : noBody;
+    const raw = route.body ? await readBody(exchange, bodyBytesMax(current, caller)) : noBody;
     const body = route.body ? parseBody(route, raw, request.headers['content-type'] ?? '') : undefined;
     return route.handle({
       gate: current,
@@ -62,16 +62,15 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     });
   }
 
-  return function handle(request, response) {
-    request.on('error', () => response.destroy());
-    answer(request)
-      .then(({ status, body, headers }) => send(response, status, body, headers ?? []))
+  return function handle(exchange) {
+    answer(exchange)
+      .then(({ status, body, headers }) => send(exchange.answer, status, body, headers ?? []))
       .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
         if (error.code === 'INTERNAL') {
-          log.error({ err: error.cause, path: request.url?.split('?')[0] }, 'an endpoint failed');
+          log.error({ err: error.cause, path: exchange.target.split('?')[0] }, 'an endpoint failed');
         }
-        answerProblem(request, response, error, []);
+        answerProblem(exchange, error, []);
       });
   };
 }
@@ -116,13 +115,12 @@ function bodyBytesMax(gate: Gate, caller: Caller): number {
   return (tenant?.maxBodyBytes ?? gate.config.limits.maxBodyBytes) + envelopeBytesMax;
 }
 
-function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  const declared = Number(request.headers['content-length'] ?? -1);
+function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    request.once('close', () =>
+    exchange.request.once('close', () =>
       reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.')),
     );
-    collect(request, declared, bytesMax, { done: resolve, failed: reject });
+    exchange.collect(bytesMax, { done: resolve, failed: reject });
   });
 }
 

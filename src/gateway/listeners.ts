@@ -1,18 +1,12 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
-import { GatewayError, problems } from '../errors.ts';
-import { holdContinue } from '../http/collect.ts';
-import { problemMessage, rawProblem } from '../http/problem.ts';
+import { GatewayError } from '../errors.ts';
+import { NodeExchange } from '../http/node-exchange.ts';
+import { answerProblem, rawProblem } from '../http/problem.ts';
+import { headTooLarge, malformed, tooSlow, unmetExpectation } from '../http/request-problems.ts';
 
 type Limits = Config['limits'];
 
@@ -30,32 +24,17 @@ const serverOptions = (limits: Limits): ServerOptions => ({
 });
 
 /** A server with the limits of the configuration: strict parser, bounded heads and times, a problem for whatever is malformed. */
-export function createHttpServer(limits: Limits, listener: RequestListener): Server {
-  const server = createServer(serverOptions(limits), listener);
+export function createHttpServer(limits: Limits, listener: (exchange: NodeExchange) => void): Server {
+  const server = createServer(serverOptions(limits), (request, response) =>
+    listener(new NodeExchange(request, response, false)),
+  );
   // One over the limit still arrives, so that too many are refused instead of silently cut.
   server.maxHeadersCount = limits.maxHeaders + 1;
-  server.on('checkContinue', (request: IncomingMessage, response) => {
-    holdContinue(request, response);
-    listener(request, response);
-  });
-  server.on('checkExpectation', (_request, response) => {
-    const error = new GatewayError(
-      'EXPECTATION_FAILED',
-      'The only expectation that can be met is 100-continue.',
-    );
-    const { fields, body } = problemMessage(error);
-    response.writeHead(problems[error.code].status, fields);
-    response.end(body);
-  });
+  server.on('checkContinue', (request, response) => listener(new NodeExchange(request, response, true)));
+  server.on('checkExpectation', (request, response) =>
+    answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []),
+  );
   server.on('clientError', answerClientError);
-  return server;
-}
-
-/** A server that never listens: connections are handed to it. Its clocks run as if it did. */
-export function createInnerServer(limits: Limits, listener: RequestListener): Server {
-  const server = createHttpServer(limits, listener);
-  // Node starts the check of header and request time-outs on this event only.
-  server.emit('listening');
   return server;
 }
 
@@ -69,10 +48,10 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   }
   const problem =
     error.code === 'HPE_HEADER_OVERFLOW'
-      ? new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.')
+      ? headTooLarge()
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new GatewayError('VALIDATION_FAILED', 'The request did not arrive in time.')
-        : new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
+        ? tooSlow()
+        : malformed();
   socket.end(rawProblem(problem), () => socket.destroy());
 }
 

@@ -2,34 +2,29 @@ import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { apiRoutes } from '../api/index.ts';
 import { createRouter } from '../api/router.ts';
+import { type AgentConnections, createAgentConnections } from '../http/agent-connections.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { createConnect } from '../proxy/connect.ts';
-import { createForward, type Tunnel } from '../proxy/forward.ts';
+import { createForward } from '../proxy/forward.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
 import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
-import { createHttpServer, createInnerServer, limitConnections } from './listeners.ts';
+import { createHttpServer, limitConnections } from './listeners.ts';
 
-/** The listening servers and the inner one that tunnels are handed to. */
+/** The listening servers, and the connections inside their tunnels. */
 export function openServers(gate: () => Gate, authority: Authority, log: Log) {
   const { limits } = gate().config;
   const connections = createKeyConnections();
   const forward = createForward(gate, connections, log);
-  const tunnels = new WeakMap<object, Tunnel>();
   const sockets = new Set<Duplex>();
-  const inner = createInnerServer(limits, (request, response) =>
-    forward(request, response, tunnels.get(request.socket)),
-  );
+  const inside = createAgentConnections(() => gate().config.limits);
   const connect = createConnect({
     gate,
     contexts: createContexts(authority, { now: Date.now }),
     connections,
     log,
-    serve(socket, tunnel) {
-      tunnels.set(socket, tunnel);
-      inner.emit('connection', socket);
-    },
+    serve: (socket, tunnel) => inside.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, log);
   const servers: Server[] = [];
@@ -44,19 +39,14 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
   };
   return {
     newProxy: () =>
-      track(
-        createHttpServer(limits, (request, response) => forward(request, response, undefined)).on(
-          'connect',
-          connect,
-        ),
-      ),
+      track(createHttpServer(limits, (exchange) => forward(exchange, undefined)).on('connect', connect)),
     newControl: () => track(createHttpServer(limits, api)),
     async drain(graceMs: number): Promise<void> {
-      await drain(servers, inner, sockets, graceMs);
+      await drain(servers, inside, sockets, graceMs);
     },
     close(): void {
       for (const server of servers) server.close();
-      inner.close();
+      inside.close();
       for (const socket of sockets) socket.destroy();
     },
   };
@@ -65,13 +55,14 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
 /** Stops listening and waits until every running request has its answer. Idle connections are closed at once. */
 async function drain(
   servers: readonly Server[],
-  inner: Server,
+  inside: AgentConnections,
   sockets: ReadonlySet<Duplex>,
   graceMs: number,
 ): Promise<void> {
   const closed = servers.map((server) => new Promise((done) => server.close(done)));
+  inside.drain();
   const tick = setInterval(() => {
-    for (const server of [...servers, inner]) server.closeIdleConnections();
+    for (const server of servers) server.closeIdleConnections();
   }, 50);
   const grace = AbortSignal.timeout(graceMs);
   await Promise.race([

@@ -1,35 +1,20 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import { type GatewayError, problems, toProblem } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
 
 /**
  * Answers with a problem (RFC 9457) and `Proxy-Status` (RFC 9209); `headers` stand beside it. When the head is already on its
- * way, the connection is closed instead: a cut answer must not look whole. What was not read of the request's body is not
- * read any more: then the connection ends with the answer.
+ * way, the connection is closed instead: a cut answer must not look whole.
  */
-export function answerProblem(
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: GatewayError,
-  headers: readonly string[],
-): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy();
+export function answerProblem(exchange: Exchange, error: GatewayError, headers: readonly string[]): void {
+  const { answer } = exchange;
+  if (answer.headersSent || answer.destroyed) {
+    answer.destroy();
     return;
   }
-  const { status } = problems[error.code];
   const { fields, body } = problemMessage(error);
-  const head = [...headers, ...fields];
-  if (isBodyUnread(request)) {
-    head.push('Connection', 'close');
-    response.once('finish', () => request.destroy());
-  }
-  response.writeHead(status, head);
-  response.end(body);
+  exchange.refuse(problems[error.code].status, [...headers, ...fields], body);
 }
-
-/** While a handler runs, even a request without a body is not `complete` yet. */
-const isBodyUnread = ({ complete, headers }: IncomingMessage): boolean =>
-  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 
 /** The body of a problem and the fields that go with it, flat. */
 export function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {

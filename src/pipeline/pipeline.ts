@@ -33,12 +33,21 @@ const failClosed: Verdict = {
 
 /** The loop: every entrance hands its calls to what this returns. The record is written before the answer is known. */
 export function createPipeline(stages: readonly Stage[], record: Recorder): Inspect {
-  return async function inspect(call) {
+  function conclude(call: Call, refusal: GatewayError | undefined): Promise<Verdict> {
+    try {
+      return record(call, refusal).then(() => {
+        if (refusal || !call.verdict) throw refusal;
+        return call.verdict;
+      });
+    } catch (error) {
+      return Promise.reject(toGatewayError(error));
+    }
+  }
+  return function inspect(call) {
     const judged = judge(stages, call);
-    const refusal = judged instanceof Promise ? await judged : judged;
-    await record(call, refusal);
-    if (refusal || !call.verdict) throw refusal;
-    return call.verdict;
+    return judged instanceof Promise
+      ? judged.then((refusal) => conclude(call, refusal))
+      : conclude(call, judged);
   };
 }
 

@@ -13,9 +13,18 @@ const findingsMax = 50;
  * let out. Refused calls are recorded too, once it is known whose key was used.
  */
 export function createRecorder(journal: Journal, store: Store, log: Log): Recorder {
-  return async function record(call, refusal) {
+  const unrecorded = (call: RecordedCall, cause: unknown): never => {
+    log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
+    throw new GatewayError(
+      'STATE_UNAVAILABLE',
+      'The call cannot be recorded, so it is not let out.',
+      {},
+      cause,
+    );
+  };
+  return function record(call, refusal) {
     const { identity } = call;
-    if (!identity) return;
+    if (!identity) return nothingToRecord;
     if (refusal) refusal.traceId = call.traceId;
     if (refusal?.code === 'INTERNAL')
       log.error({ trace_id: call.traceId, err: refusal.cause }, 'a call failed');
@@ -28,20 +37,14 @@ export function createRecorder(journal: Journal, store: Store, log: Log): Record
       destination: call.destination,
       line: traceLine(call, refusal),
     };
-    try {
-      await journal.append(recorded);
-    } catch (cause) {
-      log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
-      throw new GatewayError(
-        'STATE_UNAVAILABLE',
-        'The call cannot be recorded, so it is not let out.',
-        {},
-        cause,
-      );
-    }
-    store.noteCall(recorded);
+    return journal.append(recorded).then(
+      () => store.noteCall(recorded),
+      (cause: unknown) => unrecorded(recorded, cause),
+    );
   };
 }
+
+const nothingToRecord = Promise.resolve();
 
 const json = JSON.stringify;
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { noHead } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
@@ -19,7 +18,7 @@ export interface ConnectOptions {
   readonly contexts: Contexts;
   readonly connections: KeyConnections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
-  readonly serve: (socket: Duplex, tunnel: Tunnel) => void;
+  readonly serve: (socket: Socket, tunnel: Tunnel) => void;
   readonly log: Log;
 }
 

@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Call, type Claimed, type PresentedKey, type ReadHead, type Verdict } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import { collect } from '../http/collect.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -43,11 +42,7 @@ const via = '1.1 postern';
  * inspected, and sent on or answered.
  */
 export function createForward(gate: () => Gate, connections: KeyConnections, log: Log) {
-  return function forward(
-    request: IncomingMessage,
-    response: ServerResponse,
-    tunnel: Tunnel | undefined,
-  ): void {
+  return function forward(exchange: Exchange, tunnel: Tunnel | undefined): void {
     const current = gate();
     const { names } = current;
     const receivedAtMs = Date.now();
@@ -56,10 +51,9 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
     const refuse = (thrown: unknown): void => {
       const error = inProxyTerms(toGatewayError(thrown), tunnel);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-      answerProblem(request, response, error, refusalHeaders(names, traceId, error.code));
+      answerProblem(exchange, error, refusalHeaders(names, traceId, error.code));
     };
-    request.on('error', () => response.destroy());
-    response.once('close', current.enter());
+    exchange.answer.once('close', current.enter());
 
     const proceed = (head: RequestHead, from: Addressed): void => {
       const inspect = (body: Buffer): void => {
@@ -69,7 +63,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           receivedAtMs,
           clientAddress: from.clientAddress,
           key: from.key,
-          method: request.method ?? 'GET',
+          method: exchange.method,
           target: from.target,
           headers: head.headers,
           body,
@@ -78,20 +72,20 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
           lastHead: tunnel?.lastHead,
         });
-        judge(current, call, request, response).catch(refuse);
+        judge(current, call, exchange).catch(refuse);
       };
-      if (!head.hasBody) inspect(noBody);
+      if (!exchange.hasBody) inspect(noBody);
       else {
         const bytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
-        collect(request, head.contentLength, bytesMax, { done: inspect, failed: refuse });
+        exchange.collect(bytesMax, { done: inspect, failed: refuse });
       }
     };
 
     try {
-      const head = readRequestHead(request, names.requestPrefix, current.config.limits.maxHeaders);
-      if (tunnel) proceed(head, addressedInside(tunnel, request, head));
+      const head = readRequestHead(exchange.fields, names.requestPrefix, current.config.limits.maxHeaders);
+      if (tunnel) proceed(head, addressedInside(tunnel, exchange, head));
       else
-        authenticated(current, connections, request, head)
+        authenticated(current, connections, exchange, head)
           .then((from) => proceed(head, from))
           .catch(refuse);
     } catch (error) {
@@ -101,23 +95,17 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 }
 
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
-async function judge(
-  gate: Gate,
-  call: Call,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function judge(gate: Gate, call: Call, exchange: Exchange): Promise<void> {
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, request, response);
+  enforce(gate, call, verdict, exchange);
 }
 
 const noBody = Buffer.alloc(0);
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
-function addressedInside(tunnel: Tunnel, request: IncomingMessage, head: RequestHead): Addressed {
+function addressedInside(tunnel: Tunnel, { target: url }: Exchange, head: RequestHead): Addressed {
   const { scheme, host, port, serverName } = tunnel;
   if (serverName !== '' && serverName !== host) throw misdirected(host);
-  const url = request.url ?? '/';
   const target = url.startsWith('/') ? targetWithin(scheme, host, port, url) : parseTarget(url);
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
   agreeWithHost(head, target);
@@ -129,15 +117,14 @@ function addressedInside(tunnel: Tunnel, request: IncomingMessage, head: Request
 async function authenticated(
   gate: Gate,
   connections: KeyConnections,
-  request: IncomingMessage,
+  { target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
   const user = readProxyAuthorization(head.proxyAuthorization, gate.readKey);
   const holder = user && (await gate.store.identify(user.key.hash, Date.now()));
   const tenant = holder?.ok ? gate.tenants.find(holder.identity.tenantId) : undefined;
   if (!user || !tenant) throw proxyAuthRequired();
-  connections.claim(request.socket, user.key.hash, tenant.maxConnectionsPerAgent);
-  const url = request.url ?? '';
+  connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
   }
@@ -153,7 +140,7 @@ async function authenticated(
     key: user.key,
     claimed: user.claimed,
     tenantId,
-    clientAddress: request.socket.remoteAddress ?? '',
+    clientAddress: socket.remoteAddress ?? '',
   };
 }
 
@@ -182,16 +169,10 @@ function inProxyTerms(error: GatewayError, tunnel: Tunnel | undefined): GatewayE
   return error.code === 'INVALID_KEY' && !tunnel ? proxyAuthRequired() : error;
 }
 
-function enforce(
-  gate: Gate,
-  call: Call,
-  verdict: Verdict,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+function enforce(gate: Gate, call: Call, verdict: Verdict, exchange: Exchange): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
-    answerProblem(request, response, toRefusal(gate, call, verdict), ours);
+    answerProblem(exchange, toRefusal(gate, call, verdict), ours);
     return;
   }
   const { target } = call;
@@ -207,9 +188,9 @@ function enforce(
       body: body.length > 0 ? body : undefined,
     },
     {
-      response,
+      response: exchange.answer,
       extraHeaders: ours,
-      onError: (error) => answerProblem(request, response, withTrace(error, call.traceId), ours),
+      onError: (error) => answerProblem(exchange, withTrace(error, call.traceId), ours),
     },
   );
 }

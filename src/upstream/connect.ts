@@ -1,6 +1,5 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import type { buildConnector } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { toConnectFailure } from './failures.ts';
 import type { Guard } from './guard.ts';
@@ -141,18 +140,4 @@ async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The dialer as undici calls it, for the connections of one origin, with TLS sessions kept for that origin alone. */
-export function toConnector(
-  dialer: Dialer,
-  origin: { scheme: 'http' | 'https'; host: string; port: number },
-): buildConnector.connector {
-  const store: SessionStore = { session: undefined };
-  return (_options, callback) => {
-    dialer.dial(origin.scheme, origin.host, origin.port, store).then(
-      (socket) => callback(null, socket),
-      (error: Error) => callback(error, null),
-    );
-  };
 }

@@ -1,9 +1,9 @@
-import { errors } from 'undici';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import { MalformedMessage } from '../http1/head.ts';
 
 /*
  * What can go wrong towards an upstream, as the caller may see it. The detail says which kind of failure it was; it never
- * repeats the library's message, which may quote addresses, certificates or content.
+ * repeats Node's message, which may quote addresses, certificates or content.
  */
 
 /** Why a certificate was refused: OpenSSL's verification codes as node:tls names them. */
@@ -39,15 +39,7 @@ const connectFailures: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'did not accept the connection',
 };
 
-const protocolFailures: Readonly<Record<string, string>> = {
-  UND_ERR_HEADERS_OVERFLOW: 'sent a response head that is too large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'sent a body of another length than it declared',
-  ERR_INVALID_CHAR: 'sent a header with forbidden characters',
-  ERR_INVALID_HTTP_TOKEN: 'sent a header with a forbidden name',
-  ERR_HTTP_INVALID_STATUS_CODE: 'sent an invalid status',
-};
-
-export const codeOf = (error: unknown): string => {
+const codeOf = (error: unknown): string => {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return typeof code === 'string' ? code : '';
 };
@@ -73,44 +65,41 @@ function handshakeFailure(code: string): string {
   return reason === undefined ? 'the handshake failed' : reason.toLowerCase().replaceAll('_', ' ');
 }
 
-/** A failure of an exchange on a standing connection, or what the connector said already. */
-export function toExchangeFailure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  const code = codeOf(error);
-  const broken = isRefusedByClient(error)
-    ? 'switched protocols or sent an unexpected response'
-    : protocolFailures[code];
-  if (broken !== undefined || error instanceof errors.HTTPParserError) {
-    return new GatewayError('UPSTREAM_PROTOCOL', `The upstream ${broken ?? 'broke HTTP/1.1'}.`, {}, error);
+/** A failure of an exchange on a standing connection; `isAnswering` once the head of the answer was read. */
+export function toExchangeFailure(error: unknown, isAnswering: boolean): GatewayError {
+  if (error instanceof MalformedMessage) {
+    return toProtocolFailure(`The upstream broke HTTP/1.1. ${error.message}`, error);
   }
   if (isClosedByPeer(error)) {
-    return new GatewayError(
-      'UPSTREAM_UNREACHABLE',
-      'The upstream closed the connection before it answered.',
-      {},
-      error,
-    );
+    return isAnswering
+      ? toProtocolFailure('The upstream closed the connection in the middle of its answer.', error)
+      : new GatewayError(
+          'UPSTREAM_UNREACHABLE',
+          'The upstream closed the connection before it answered.',
+          {},
+          error,
+        );
   }
+  const code = codeOf(error);
   if (code.startsWith('ERR_SSL_')) return toTlsFailure(handshakeFailure(code), error);
-  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') {
-    const message = 'The method, the path or a header has characters that cannot be sent.';
-    return new GatewayError('VALIDATION_FAILED', message, {}, error);
-  }
-  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') {
-    return new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.', {}, error);
-  }
   if (code in connectFailures) return toConnectFailure(error, false);
-  return new GatewayError('INTERNAL', 'The gateway failed; its log says why.', {}, error);
+  return toGatewayError(error);
 }
 
-/** undici reports a 101 and a 100 that nobody asked for with the same code as a closed connection. */
-const isRefusedByClient = (error: unknown): boolean =>
-  codeOf(error) === 'UND_ERR_SOCKET' && /^bad (?:upgrade|response)$/.test((error as Error).message);
+const toProtocolFailure = (detail: string, cause: unknown): GatewayError =>
+  new GatewayError('UPSTREAM_PROTOCOL', detail, {}, cause);
+
+/** The upstream closed its side of the connection in order. */
+export class ConnectionEnded extends Error {}
 
 /** The peer closed or reset the connection, which says nothing of what it made of the request. */
 export function isClosedByPeer(error: unknown): boolean {
   const code = codeOf(error);
-  return (
-    code === 'ECONNRESET' || code === 'EPIPE' || (code === 'UND_ERR_SOCKET' && !isRefusedByClient(error))
-  );
+  return error instanceof ConnectionEnded || code === 'ECONNRESET' || code === 'EPIPE';
 }
+
+export const shuttingDown = (): GatewayError =>
+  new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
+
+export const timedOut = (what: string): GatewayError =>
+  new GatewayError('UPSTREAM_TIMEOUT', `The upstream ${what}.`);

@@ -1,23 +1,39 @@
+import type { ResponseHead } from '../http1/head.ts';
+
 /*
  * The heads of requests and answers as they go through a gateway: flat [name, value, …], in the order and casing in which they
  * came, without the fields that are about one connection only (RFC 9110, 7.6.1).
  */
 
-/** Field names, found in any casing. A look at the length spares most names the lower-casing: this runs for every field. */
+/**
+ * Field names, found in any casing. A look at the length and the first letter spares nearly all other names the lower-casing: this runs
+ * for every field.
+ */
 class NameSet {
   readonly #names: ReadonlySet<string>;
-  readonly #lengths: number;
+  /** For each length the first letters, as bits. */
+  readonly #firstLetters = new Uint32Array(lengthMax + 1);
 
   constructor(...names: string[]) {
     this.#names = new Set(names);
-    this.#lengths = names.reduce((bits, name) => bits | (1 << name.length), 0);
+    for (const name of names) {
+      this.#firstLetters[name.length] = (this.#firstLetters[name.length] ?? 0) | letterBit(name);
+    }
   }
 
   has(name: string): boolean {
-    const { length } = name;
-    return length < 32 && (this.#lengths & (1 << length)) !== 0 && this.#names.has(name.toLowerCase());
+    return (
+      name.length <= lengthMax &&
+      ((this.#firstLetters[name.length] as number) & letterBit(name)) !== 0 &&
+      this.#names.has(name.toLowerCase())
+    );
   }
 }
+
+const lengthMax = 31;
+
+/** The same for both casings of a letter, whose codes differ in a higher bit. */
+const letterBit = (name: string): number => 1 << (name.charCodeAt(0) & 31);
 
 const hopByHop = [
   'connection',
@@ -112,7 +128,7 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
     if (notToUpstream.has(name)) {
-      if (name.length === 10 && name.toLowerCase() === 'connection') options += `${value},`;
+      if (name.length === 10 && name.toLowerCase() === 'connection') options += `,${value},`;
       // The one thing in TE that is about the message (RFC 9110, 10.1.4): its sender reads trailers.
       if (name.length === 2 && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value))
         headers.push(name, 'trailers');
@@ -125,54 +141,48 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
   return sent;
 }
 
+const ownFates: ReadonlySet<string> = new Set([',keep-alive,', ',close,']);
+
 /** Takes out the fields that Connection names. Nearly always it names none, or only the connection's own fate. */
 function withoutOptions(headers: string[], connection: string): string[] {
-  if (connection === '' || connection === 'keep-alive,' || connection === 'close,') return headers;
+  if (connection === '' || ownFates.has(connection)) return headers;
   const names = connection.toLowerCase().split(',');
   const removed = new Set(names.map((name) => name.trim()).filter((name) => !notConnectionOptions.has(name)));
   removed.delete('te');
   return headers.filter((_text, i) => !removed.has((headers[i & ~1] as string).toLowerCase()));
 }
 
-/** Header values are bytes; latin1 keeps each of them (RFC 9110, 5.5: obs-text). */
-const text = (part: Buffer | string): string => (typeof part === 'string' ? part : part.toString('latin1'));
-
 /**
  * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with the names of
- * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name. `raw` is undici's.
+ * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name.
  */
 export function toClientHeaders(
-  raw: readonly (Buffer | string)[],
+  { fields, connection }: Pick<ResponseHead, 'fields' | 'connection'>,
   extra: readonly string[],
   ownPrefix: string,
 ): string[] {
   const headers: string[] = [];
-  let options = '';
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = text(raw[i] as Buffer | string);
-    const value = text(raw[i + 1] as Buffer | string);
-    if (notToClient.has(name)) {
-      if (name.length === 10 && name.toLowerCase() === 'connection') options += `${value},`;
-    } else if (!isOurs(name, extra, ownPrefix)) {
-      headers.push(name, value);
-    }
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (!notToClient.has(name) && !isOurs(name, extra, ownPrefix))
+      headers.push(name, fields[i + 1] as string);
   }
-  const sent = withoutOptions(headers, options);
+  const sent = withoutOptions(headers, connection);
   for (const part of extra) sent.push(part);
   return sent;
 }
 
 /** The trailers of an answer, as pairs, under the rules of its head and without what may only stand there. */
 export function toClientTrailers(
-  raw: readonly (Buffer | string)[],
+  fields: readonly string[],
   extra: readonly string[],
   ownPrefix: string,
 ): [string, string][] {
   const trailers: [string, string][] = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = text(raw[i] as Buffer | string);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
     if (notToClient.has(name) || notInTrailers.has(name) || isOurs(name, extra, ownPrefix)) continue;
-    trailers.push([name, text(raw[i + 1] as Buffer | string)]);
+    trailers.push([name, fields[i + 1] as string]);
   }
   return trailers;
 }

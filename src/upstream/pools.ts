@@ -1,20 +1,20 @@
-import { Client, type Dispatcher, Pool } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { type Target, toAuthority } from '../target.ts';
-import { type Dialer, toConnector } from './connect.ts';
+import type { Dialer, SessionStore } from './connect.ts';
+import { shuttingDown } from './failures.ts';
 import type { Guard } from './guard.ts';
+import { Origin, type OriginContext } from './origin.ts';
 
 /*
- * One pool of connections for each origin. Agents choose the origins, so their number is bounded: the least recently used pool
- * is closed when there are too many, and one that idles is dropped.
+ * The connections of each origin. Agents choose the origins, so their number is bounded: the least recently used one is let go when
+ * there are too many, and so is one that idles.
  */
 
-export interface PoolsOptions {
+export interface PoolsOptions extends OriginContext {
   readonly guard: Guard;
   readonly dialer: Dialer;
-  readonly poolsMax: number;
-  /** For each origin. Further requests wait, at most `waitingMax` of them. */
-  readonly connectionsMax: number;
+  readonly originsMax: number;
+  /** Of requests to one origin, beyond those that its connections can carry at once. */
   readonly waitingMax: number;
   readonly idleTicks: number;
 }
@@ -25,89 +25,31 @@ export interface Pools {
    * refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
   take(target: Target, tick: number): Origin;
-  /** Drops the pools that were idle for too long. */
+  /** Closes the connections, and lets go of the origins, that were idle for too long. */
   sweep(tick: number): void;
-  /** Takes no more requests; resolves once those that run are over. */
-  close(): Promise<void>;
+  /** Keeps no connection any more; those that run or wait go on. */
+  close(): void;
+  /** The same, and nothing is dialled any more. */
   destroy(): void;
-}
-
-const responseHeadBytesMax = 65_536;
-/** Without a hint of the upstream's own; below what servers and load balancers keep (60 s and more). */
-const keepAliveMs = 30_000;
-const keepAliveMsMax = 300_000;
-
-// allowH2 is true by default in undici 8, and HTTP/2 costs twice as much; its timers are replaced by deadlines.ts.
-const clientOptions = {
-  pipelining: 1,
-  allowH2: false,
-  headersTimeout: 0,
-  bodyTimeout: 0,
-  maxHeaderSize: responseHeadBytesMax,
-  keepAliveTimeout: keepAliveMs,
-  keepAliveMaxTimeout: keepAliveMsMax,
-} as const;
-
-/** The connections to one scheme, host and port. */
-export class Origin {
-  /** Requests that run or wait. */
-  running = 0;
-  usedTick = 0;
-  readonly pool: Pool;
-  readonly #url: string;
-  readonly #connect: ReturnType<typeof toConnector>;
-  readonly #retire: (dispatcher: Dispatcher) => void;
-
-  constructor(
-    url: string,
-    connect: ReturnType<typeof toConnector>,
-    connections: number,
-    retire: (dispatcher: Dispatcher) => void,
-  ) {
-    this.#url = url;
-    this.#connect = connect;
-    this.#retire = retire;
-    this.pool = new Pool(url, { ...clientOptions, connections, connect });
-  }
-
-  /** Each dispatch is answered by one `release`. */
-  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.running++;
-    this.pool.dispatch(request, handler);
-  }
-
-  /** Over a new connection that serves this request alone: kept ones may all have been closed by now. */
-  dispatchAlone(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    const client = new Client(this.#url, { ...clientOptions, connect: this.#connect });
-    client.dispatch(request, handler);
-    this.#retire(client);
-  }
-
-  release(tick: number): void {
-    this.running--;
-    this.usedTick = tick;
-  }
 }
 
 export function createPools(options: PoolsOptions): Pools {
   const requestsMax = options.connectionsMax + options.waitingMax;
   /** In the order of use, to the tick. */
   const origins = new Map<string, Origin>();
-  const retiring = new Map<Dispatcher, Promise<void>>();
+  let isDestroyed = false;
 
-  function retire(dispatcher: Dispatcher): void {
-    const closed = new Promise<void>((resolve) => {
-      dispatcher.close(() => {
-        retiring.delete(dispatcher);
-        resolve();
-      });
-    });
-    retiring.set(dispatcher, closed);
+  async function dial(scheme: 'http' | 'https', host: string, port: number, session: SessionStore) {
+    if (isDestroyed) throw shuttingDown();
+    const socket = await options.dialer.dial(scheme, host, port, session);
+    if (!isDestroyed) return socket;
+    socket.destroy();
+    throw shuttingDown();
   }
 
   function drop(key: string, origin: Origin): void {
     origins.delete(key);
-    retire(origin.pool);
+    origin.retire();
   }
 
   function evict(): void {
@@ -122,11 +64,14 @@ export function createPools(options: PoolsOptions): Pools {
     }
     // The dialer asks too; here it keeps a refused host from taking the place of another.
     options.guard.checkHost(host, port);
-    if (origins.size >= options.poolsMax) evict();
-    const connect = toConnector(options.dialer, { scheme, host, port });
-    const origin = new Origin(key, connect, options.connectionsMax, retire);
+    if (origins.size >= options.originsMax) evict();
+    const origin = new Origin(options, (session) => dial(scheme, host, port, session));
     origins.set(key, origin);
     return origin;
+  }
+
+  function close(): void {
+    for (const [key, origin] of origins) drop(key, origin);
   }
 
   return {
@@ -147,17 +92,14 @@ export function createPools(options: PoolsOptions): Pools {
     },
     sweep(tick) {
       for (const [key, origin] of origins) {
+        origin.sweep(tick);
         if (origin.running === 0 && tick - origin.usedTick >= options.idleTicks) drop(key, origin);
       }
     },
-    async close() {
-      for (const [key, origin] of origins) drop(key, origin);
-      // Again, because a request that fails while we wait may be repeated on a client of its own.
-      while (retiring.size > 0) await Promise.all(retiring.values());
-    },
+    close,
     destroy() {
-      for (const [key, origin] of origins) drop(key, origin);
-      for (const dispatcher of retiring.keys()) dispatcher.destroy(() => {});
+      isDestroyed = true;
+      close();
     },
   };
 }

@@ -1,14 +1,15 @@
-import type { ServerResponse } from 'node:http';
-import type { Dispatcher } from 'undici';
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { ResponseHead } from '../http1/head.ts';
+import type { Connection, Exchange } from './connection.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
-import { isClosedByPeer, toExchangeFailure } from './failures.ts';
+import { timedOut, toExchangeFailure } from './failures.ts';
 import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
-import type { HeldHeads } from './held-heads.ts';
-import type { Origin } from './pools.ts';
+import type { Origin, Waiting } from './origin.ts';
+import type { TurnEnd, TurnEndListener } from './turn-end.ts';
 
 export interface RelayOptions {
-  readonly response: ServerResponse;
+  readonly response: Answer;
   /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
   readonly extraHeaders: readonly string[];
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
@@ -34,160 +35,138 @@ export interface Forwarding {
 /** What the exchanges of one gateway share. */
 export interface RelayContext {
   readonly deadlines: Deadlines;
-  readonly heldHeads: HeldHeads;
+  readonly turnEnd: TurnEnd;
   readonly responseTicks: number;
   readonly idleTicks: number;
   readonly ownPrefix: string;
 }
 
-const aborted = new Error('The exchange is over.');
+/** A request as it is sent. */
+export interface Outgoing {
+  readonly method: string;
+  /** Made by `toRequestHead`. */
+  readonly head: string;
+  readonly body: Buffer | undefined;
+}
 
 /** RFC 9110, 9.2.2. Sent twice they mean what they mean sent once. */
 const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
+const noFields: string[] = [];
+
 /**
- * One exchange: takes an answer from undici and gives it to the client. The head waits for the first chunk, so that a small
- * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting
- * (`HeldHeads`), so that server-sent events are never held back.
+ * One exchange: takes an answer from a connection and gives it to the client. The head waits for the first chunk, so that a small
+ * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
+ * server-sent events are never held back.
  */
-export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
+export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
-  readonly #request: Dispatcher.DispatchOptions;
+  needsFresh = false;
   readonly #options: RelayOptions;
   readonly #context: RelayContext;
   readonly #origin: Origin;
-  readonly #response: ServerResponse;
-  #controller: Dispatcher.DispatchController | undefined;
+  readonly #response: Answer;
+  /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
+  #outgoing: Outgoing | undefined;
+  #connection: Connection | undefined;
   #onDrain: (() => void) | undefined;
-  #head: string[] | undefined;
+  #head = noFields;
   #status = 0;
   #contentLength = -1;
   #receivedBytes = 0;
   #isHeadSent = false;
-  #isRetried = false;
-  #isAnswering = false;
+  #isEnded = false;
   #isSettled = false;
-  /** undici holds the request and has not begun with it: there is nothing to abort, and it still takes a place. */
-  #isQueued = true;
   /** When something moved last. */
   #activeTick: number;
 
-  constructor(
-    request: Dispatcher.DispatchOptions,
-    options: RelayOptions,
-    context: RelayContext,
-    origin: Origin,
-  ) {
-    this.#request = request;
+  constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
+    this.#outgoing = outgoing;
     this.#options = options;
     this.#context = context;
     this.#origin = origin;
     this.#response = options.response;
     this.#activeTick = context.deadlines.tick;
-    this.#response.once('close', () => this.abort());
+    this.#response.once('close', () => {
+      // It may be over while we still write its end.
+      if (!this.#isEnded) this.abort();
+    });
     context.deadlines.add(this);
   }
 
   start(): void {
-    this.#origin.dispatch(this.#request, this);
+    this.#origin.dispatch(this);
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#leaveQueue();
-    // It was settled while it waited for a connection, where undici gives nothing to abort.
-    if (this.#isSettled) controller.abort(aborted);
+  sendOn(connection: Connection): void {
+    const { method, head, body } = this.#outgoing as Outgoing;
+    this.#connection = connection;
+    connection.ask(head, body, method === 'HEAD', this);
   }
 
-  onResponseStarted(): void {
-    this.#isAnswering = true;
-  }
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    fields: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 100)
-      throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream answered with a status that is none.');
-    if (status === 101) {
-      throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream switched protocols unasked.');
-    }
-    // Other interim answers are about the hop to us, or hints that a client can do without (RFC 9110, 15.2).
-    if (status < 200 || this.#isSettled) return;
-    const raw = (controller.rawHeaders ?? []) as Buffer[];
+  onHead(head: ResponseHead): void {
+    const { status } = head;
+    this.#outgoing = undefined;
     this.#status = status;
-    this.#head = toClientHeaders(raw, this.#options.extraHeaders, this.#context.ownPrefix);
+    this.#head = toClientHeaders(head, this.#options.extraHeaders, this.#context.ownPrefix);
     this.#activeTick = this.#context.deadlines.tick;
-    const length = fields['content-length'];
-    if (length !== undefined) this.#contentLength = Number(length);
+    this.#contentLength = head.contentLength;
     // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
-    if (status === 204 && length !== undefined) this.#head = withoutField(this.#head, 'content-length');
-    this.#context.heldHeads.hold(this);
+    if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
+    this.#context.turnEnd.wait(this);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isSettled) return;
+  onData(chunk: Buffer): void {
     const response = this.#response;
     this.#receivedBytes += chunk.length;
     this.#activeTick = this.#context.deadlines.tick;
-    if (!this.#isHeadSent) {
-      this.#sendHead();
-      if (this.#receivedBytes === this.#contentLength) {
-        response.end(chunk);
-        this.#options.onData?.(chunk);
-        return;
-      }
-    }
-    if (!response.write(chunk)) this.#waitForDrain(controller);
+    if (!this.#isHeadSent) this.#sendHead();
+    if (this.#receivedBytes === this.#contentLength) {
+      this.#isEnded = true;
+      response.end(chunk);
+    } else if (!response.write(chunk)) this.#waitForDrain();
     this.#options.onData?.(chunk);
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
-    if (this.#isSettled) return;
+  onEnd(trailers: readonly string[]): void {
+    this.#connection = undefined;
     if (!this.#isHeadSent) this.#sendHead();
-    const response = this.#response;
-    if (!response.writableEnded) {
-      const raw = controller.rawTrailers as Buffer[] | null | undefined;
-      if (raw?.length && response.chunkedEncoding) {
-        response.addTrailers(toClientTrailers(raw, this.#options.extraHeaders, this.#context.ownPrefix));
+    if (!this.#isEnded) {
+      this.#isEnded = true;
+      const response = this.#response;
+      if (trailers.length > 0 && response.chunkedEncoding) {
+        response.addTrailers(toClientTrailers(trailers, this.#options.extraHeaders, this.#context.ownPrefix));
       }
       response.end();
     }
     this.#end(false);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#leaveQueue();
-    if (this.#isSettled) return;
-    if (this.#mayRetry(error)) {
-      this.#isRetried = true;
-      this.#controller = undefined;
-      this.#isQueued = true;
-      this.#origin.dispatchAlone(this.#request, this);
-      return;
-    }
-    this.fail(toExchangeFailure(error));
+  onFailure(error: unknown, isLost: boolean): void {
+    this.#connection = undefined;
+    if (isLost && !this.needsFresh && idempotentMethods.has(this.#outgoing?.method ?? '')) {
+      this.needsFresh = true;
+      this.#origin.repeat(this);
+    } else this.fail(toExchangeFailure(error, this.#status !== 0));
   }
 
   checkDeadline(tick: number): void {
     const idleTicks = tick - this.#activeTick;
     if (this.#status === 0) {
-      if (idleTicks < this.#context.responseTicks) return;
-      this.fail(new GatewayError('UPSTREAM_TIMEOUT', 'The upstream did not begin to answer in time.'));
+      if (idleTicks >= this.#context.responseTicks) this.fail(timedOut('did not begin to answer in time'));
     } else if (idleTicks >= this.#context.idleTicks) {
-      this.fail(new GatewayError('UPSTREAM_TIMEOUT', 'The upstream stopped in the middle of its answer.'));
+      this.fail(timedOut('stopped in the middle of its answer'));
     }
   }
 
   /** Lets go of a head that no body followed in the same turn. */
-  flushHead(): void {
+  onTurnEnd(): void {
     if (this.#isHeadSent || this.#isSettled) return;
     try {
       this.#sendHead();
       this.#response.flushHeaders();
     } catch (error) {
-      this.fail(toExchangeFailure(error));
+      this.fail(toExchangeFailure(error, true));
     }
   }
 
@@ -195,7 +174,6 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
     if (this.#isSettled) return;
     if (this.#isHeadSent) this.#response.destroy();
     this.#end(true);
-    this.#controller?.abort(aborted);
   }
 
   /**
@@ -203,39 +181,29 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
    * clean end would make half an answer look whole.
    */
   fail(error: GatewayError): void {
+    if (this.#isSettled) return;
     if (this.#isHeadSent || this.#response.headersSent) {
       this.abort();
       return;
     }
     this.#settle();
-    this.#controller?.abort(aborted);
     this.#options.onError(error);
   }
 
   #sendHead(): void {
     this.#response.writeHead(this.#status, this.#head);
     this.#isHeadSent = true;
-    this.#head = undefined;
+    this.#head = noFields;
   }
 
-  #waitForDrain(controller: Dispatcher.DispatchController): void {
-    controller.pause();
+  #waitForDrain(): void {
+    this.#connection?.pause();
     if (this.#onDrain) return;
     this.#onDrain = () => {
       this.#activeTick = this.#context.deadlines.tick;
-      this.#controller?.resume();
+      this.#connection?.resume();
     };
     this.#response.on('drain', this.#onDrain);
-  }
-
-  #mayRetry(error: Error): boolean {
-    return (
-      !this.#isRetried &&
-      !this.#isAnswering &&
-      this.#controller !== undefined &&
-      idempotentMethods.has(this.#request.method) &&
-      isClosedByPeer(error)
-    );
   }
 
   #end(isAborted: boolean): void {
@@ -244,22 +212,14 @@ export class Relay implements Dispatcher.DispatchHandler, Forwarding, Timed {
     this.#options.onEnd?.(outcome);
   }
 
+  /** A connection that is still ours has not brought the whole answer, and can carry no other. */
   #settle(): void {
     this.#isSettled = true;
+    this.#outgoing = undefined;
     this.#context.deadlines.delete(this);
     if (this.#onDrain) this.#response.off('drain', this.#onDrain);
-    // A request that undici still holds keeps its place until undici lets go of it; what it holds shall be little.
-    if (this.#isQueued) this.#request.body = null;
-    else this.#release();
-  }
-
-  #leaveQueue(): void {
-    if (!this.#isQueued) return;
-    this.#isQueued = false;
-    if (this.#isSettled) this.#release();
-  }
-
-  #release(): void {
-    this.#origin.release(this.#context.deadlines.tick);
+    this.#origin.release(this, this.#context.deadlines.tick);
+    this.#connection?.destroy();
+    this.#connection = undefined;
   }
 }

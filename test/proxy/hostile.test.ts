@@ -176,6 +176,60 @@ t.test('inside a tunnel, what is neither TLS nor HTTP is closed, and so is a sec
   t.equal(upstream.connections(), 0);
 });
 
+t.test('inside a tunnel, malformed requests are answered with a problem and end it', async (t) => {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream });
+  const authority = `api.test.example:${upstream.port}`;
+  const open = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority };
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const post = `POST / HTTP/1.1\r\nHost: ${authority}\r\n`;
+  const cases: { name: string; bytes: string; status: number; isOurs?: boolean }[] = [
+    {
+      name: 'a length and chunks',
+      bytes: `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      status: 400,
+    },
+    { name: 'a second CONNECT', bytes: 'CONNECT evil.example:443 HTTP/1.1\r\n\r\n', status: 400 },
+    { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', status: 400 },
+    {
+      name: 'a method half in lower case',
+      bytes: `DELete / HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+      status: 400,
+    },
+    { name: 'a head over the limit', bytes: `${post}X: ${'a'.repeat(70_000)}\r\n\r\n`, status: 431 },
+    { name: 'too many fields', bytes: `${post}${'X: 1\r\n'.repeat(250)}\r\n`, status: 431 },
+    { name: 'an unmet expectation', bytes: `${post}Expect: magic\r\nContent-Length: 1\r\n\r\n`, status: 417 },
+    {
+      name: 'a bad chunk',
+      bytes: `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`,
+      status: 400,
+      isOurs: true,
+    },
+    {
+      name: 'a body over the limit, sent all the same',
+      bytes: `${post}Content-Length: 4000000\r\n\r\n${'a'.repeat(4_000_000)}`,
+      status: 413,
+      isOurs: true,
+    },
+  ];
+  for (const { name, bytes, status, isOurs = false } of cases) {
+    for (const isTls of [true, false]) {
+      const socket = isTls ? await openSecureTunnel({ ...open, ca }) : (await openTunnel(open)).socket;
+      socket.write(`${bytes}GET /smuggled HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
+      const answer = await read(socket);
+      t.match(
+        answer,
+        new RegExp(`^HTTP/1\\.1 ${status} .*\r\n\r\n\\{[^\n]*\\}\n$`, 's'),
+        `${name}: one answer`,
+      );
+      t.match(answer, /application\/problem\+json/, `${name}: a problem says why`);
+      if (isOurs) t.match(answer, /x-service-trace-id: /i, `${name}: it is a call, and has a trace`);
+      socket.destroy();
+    }
+  }
+  t.equal(upstream.connections(), 0, 'nothing is dialled for any of them');
+});
+
 t.test('TLS 1.2 is not renegotiated', async (t) => {
   const gateway = await startTestGateway(t);
   const { socket } = await openTunnel({

@@ -197,36 +197,6 @@ t.test('aborts the upstream request when the client leaves', async (t) => {
   t.same(front.errors, [], 'there is nobody to answer');
 });
 
-t.test('cuts the client off when the upstream breaks off', async (t) => {
-  const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nonly this\r\n';
-  const cases = [
-    {
-      name: 'in a body with a length',
-      beginning: 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this',
-      end: '',
-    },
-    { name: 'between chunks', beginning: chunked, end: '' },
-    { name: 'with a chunk size that is none', beginning: chunked, end: 'xyz\r\n' },
-    { name: 'with bytes behind a chunk', beginning: chunked, end: '1\r\nabc\r\n' },
-  ];
-  for (const { name, beginning, end } of cases) {
-    const sockets: Socket[] = [];
-    const upstream = await startRawUpstream(t, (socket) => {
-      sockets.push(socket);
-      socket.once('data', () => socket.write(beginning));
-    });
-    const front = await openFront(t);
-    const response = await front.open(`${upstream.origin}/`);
-    const [data] = await once(response, 'data');
-    t.equal(String(data), 'only this');
-    const failed = once(response, 'error');
-    sockets[0]?.end(end);
-    t.match(await failed, [{ code: 'ECONNRESET' }], name);
-    t.notOk(response.complete);
-    t.match(front.outcomes, [{ status: 200, aborted: true }]);
-  }
-});
-
 t.test('takes no more from the upstream than a slow client reads', async (t) => {
   const chunk = Buffer.alloc(65_536, 'x');
   const chunksTotal = 1600;
@@ -308,83 +278,6 @@ t.test('ends calls that take too long', async (t) => {
       'and they are not sent any more',
     );
   });
-});
-
-t.test('lets only so many requests wait for an upstream', async (t) => {
-  const upstream = await startUpstream(t, () => {});
-  const front = await openFront(t, { connectionsMax: 1, waitingMax: 2 });
-  const requests: http.ClientRequest[] = [];
-  for (const number of [1, 2, 3]) {
-    const forwarded = once(front.events, 'forwarded');
-    const request = http.request({ port: front.port, path: `${upstream.origin}/${number}`, agent: false });
-    request.on('error', () => {});
-    request.end();
-    requests.push(request);
-    await forwarded;
-  }
-  t.match(await front.ask(`${upstream.origin}/4`), { status: 503, code: 'GATEWAY_BUSY' });
-  for (const request of requests) request.destroy();
-});
-
-t.test('repeats a request on a fresh connection when a kept one was closed under it', async (t) => {
-  for (const { method, want } of [
-    { method: 'GET', want: { status: 200, body: 'fresh' } },
-    { method: 'PUT', want: { status: 200, body: 'fresh' } },
-    { method: 'DELETE', want: { status: 200, body: 'fresh' } },
-    { method: 'POST', want: { status: 502, code: 'UPSTREAM_UNREACHABLE' } },
-    { method: 'PATCH', want: { status: 502, code: 'UPSTREAM_UNREACHABLE' } },
-  ]) {
-    const upstream = await startRawUpstream(t, (socket, number) => {
-      const body = number === 1 ? 'first' : 'fresh';
-      const answer = `HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n${body}`;
-      socket.once('data', () => {
-        socket.write(answer);
-        socket.once('data', () => socket.destroy());
-      });
-    });
-    const front = await openFront(t);
-    t.match(await front.ask(`${upstream.origin}/`), { body: 'first' });
-    t.match(await front.ask(`${upstream.origin}/`, { method }), want, method);
-  }
-});
-
-t.test('repeats a request once only, and never one that was answered in part', async (t) => {
-  const closing = await startRawUpstream(t, (socket) => socket.once('data', () => socket.destroy()));
-  const front = await openFront(t);
-  t.match(await front.ask(`${closing.origin}/`), { status: 502, code: 'UPSTREAM_UNREACHABLE' });
-  t.equal(closing.connections(), 2);
-
-  const answering = await startRawUpstream(t, (socket) =>
-    socket.once('data', () => socket.end('HTTP/1.1 2')),
-  );
-  t.match(await front.ask(`${answering.origin}/`), { status: 502 });
-  t.equal(answering.connections(), 1);
-});
-
-t.test('refuses answers that break HTTP', async (t) => {
-  const front = await openFront(t);
-  const ok = 'HTTP/1.1 200 OK\r\n';
-  const cases = {
-    'no HTTP at all': 'SSH-2.0-OpenSSH_9.2\r\n',
-    'two lengths': `${ok}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
-    'a length beside chunks': `${ok}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-    'a length that is no number': `${ok}Content-Length: 0x5\r\n\r\nhello`,
-    'a NUL in a header': `${ok}X: a\0b\r\n\r\n`,
-    'a bare CR in a header': `${ok}X: a\rSet-Cookie: b\r\n\r\n`,
-    'a header without a name': `${ok}: x\r\n\r\n`,
-    'a space before the colon': `${ok}X : y\r\n\r\n`,
-    'an upgrade that nobody asked for':
-      'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n',
-    'a 100 that nobody asked for': 'HTTP/1.1 100 Continue\r\n\r\n',
-    'a 101 without an upgrade': 'HTTP/1.1 101 Switching\r\n\r\n',
-    'a head that is too large': `${ok}X: ${'a'.repeat(70_000)}\r\n\r\n`,
-    'too many headers': `${ok}${'a: b\r\n'.repeat(40_000)}\r\n`,
-  };
-  for (const [name, bytes] of Object.entries(cases)) {
-    const upstream = await startRawUpstream(t, (socket) => socket.once('data', () => socket.write(bytes)));
-    const answer = await front.ask(`${upstream.origin}/`, { method: 'POST' });
-    t.match(answer, { status: 502, code: 'UPSTREAM_PROTOCOL' }, name);
-  }
 });
 
 t.test('answers with the reason when the upstream cannot be had', async (t) => {

@@ -1,0 +1,228 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Answer } from '../http1/answer.ts';
+
+/** What an answer needs of the connection that it is written to. */
+export interface AnswerLine {
+  readonly socket: Socket;
+  /** The field lines of an answer that others may follow. */
+  readonly keepAliveLines: string;
+  /** Whether the connection ends with the answer whose head is being written. */
+  endsWithAnswer(): boolean;
+  /** The last byte was given to the socket, which may still hold it. */
+  answerEnded(): void;
+}
+
+type Listener = () => void;
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const forbiddenInValue = /[^\t -~\x80-\xff]/;
+/** More is not copied into one buffer with what stands around it; it goes out in the same system call all the same. */
+const copiedBytesMax = 65_536;
+const noData = Buffer.alloc(0);
+
+/**
+ * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the Content-Length that the head declares, which is
+ * then kept to the byte or the connection is cut; else in chunks; for HTTP/1.0 by the end of the connection.
+ */
+export class AgentAnswer implements Answer {
+  headersSent = false;
+  writableEnded = false;
+  chunkedEncoding = false;
+  /** Known once the head is written. */
+  isLast = false;
+  readonly #line: AnswerLine;
+  readonly #isHead: boolean;
+  readonly #isHttp10: boolean;
+  #isBodiless = false;
+  /** Written, and waiting for the first chunk. */
+  #head = '';
+  /** Bytes that the declared length still wants; -1 where none is declared. */
+  #left = -1;
+  #trailers = '';
+  #isClosed = false;
+  readonly #onClose: Listener[] = [];
+  readonly #onDrain: Listener[] = [];
+
+  /** `isHead`, `isHttp10`: of the request. */
+  constructor(line: AnswerLine, isHead: boolean, isHttp10: boolean) {
+    this.#line = line;
+    this.#isHead = isHead;
+    this.#isHttp10 = isHttp10;
+  }
+
+  get destroyed(): boolean {
+    return this.#isClosed || this.#line.socket.destroyed;
+  }
+
+  /**
+   * Adds Date and what frames the body; `Connection` is heard where it says `close`, and made anew. Throws for an interim status, for
+   * names and values that no head may have, for a Transfer-Encoding and for two lengths, before anything was sent or changed.
+   */
+  writeHead(status: number, fields: string[]): void {
+    if (this.headersSent) throw new Error('The head of an answer is written once.');
+    if (!Number.isInteger(status) || status < 200 || status > 999) {
+      throw new RangeError('The status of an answer is a number from 200 to 999.');
+    }
+    let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    let length = -1;
+    let hasDate = false;
+    let isLast = this.#line.endsWithAnswer();
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const name = fields[i] as string;
+      const value = fields[i + 1] as string;
+      if (!token.test(name) || forbiddenInValue.test(value)) {
+        throw new TypeError('A field of the answer has characters that no head may have.');
+      }
+      const known = toKnown(name);
+      if (known === 'connection') isLast ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value);
+      if (known === 'connection' || known === 'keep-alive') continue;
+      if (known === 'transfer-encoding') throw new TypeError('How an answer is sent is not for its fields.');
+      if (known === 'content-length') {
+        length = toLength(value, length);
+        // RFC 9110, 8.6: a client that believed it would wait for a body.
+        if (status === 204) continue;
+      }
+      hasDate ||= known === 'date';
+      lines += `${name}: ${value}\r\n`;
+    }
+    if (!hasDate) lines += dateLine();
+    this.#isBodiless = this.#isHead || status === 204 || status === 304;
+    this.chunkedEncoding = length < 0 && !this.#isBodiless && !this.#isHttp10;
+    if (this.chunkedEncoding) lines += 'Transfer-Encoding: chunked\r\n';
+    lines += isLast ? 'Connection: close\r\n\r\n' : this.#line.keepAliveLines;
+    this.#left = this.#isBodiless ? -1 : length;
+    this.#head = lines;
+    this.isLast = isLast;
+    this.headersSent = true;
+  }
+
+  flushHeaders(): void {
+    if (this.#head !== '' && !this.destroyed) this.#send(noData, false);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.#mayWrite(chunk.length)) return false;
+    if (this.#isBodiless || chunk.length === 0) return true;
+    return this.#send(chunk, false);
+  }
+
+  end(chunk: Buffer = noData): void {
+    if (!this.#mayWrite(chunk.length)) return;
+    if (this.#left > 0) {
+      // Half an answer must not look whole, and the next one must not be taken for the other half.
+      this.destroy();
+      return;
+    }
+    this.writableEnded = true;
+    this.#send(this.#isBodiless ? noData : chunk, true);
+    this.#line.answerEnded();
+  }
+
+  /** Without effect where the body does not go in chunks. Throws as `writeHead` does. */
+  addTrailers(trailers: [string, string][]): void {
+    for (const [name, value] of trailers) {
+      if (!token.test(name) || forbiddenInValue.test(value)) {
+        throw new TypeError('A trailer of the answer has characters that none may have.');
+      }
+      this.#trailers += `${name}: ${value}\r\n`;
+    }
+  }
+
+  destroy(): void {
+    if (!this.#isClosed) this.#line.socket.destroy();
+  }
+
+  on(_event: 'drain', listener: Listener): void {
+    this.#onDrain.push(listener);
+  }
+
+  off(_event: 'drain', listener: Listener): void {
+    const at = this.#onDrain.indexOf(listener);
+    if (at >= 0) this.#onDrain.splice(at, 1);
+  }
+
+  /** The listener is never called from within a call to this answer. */
+  once(_event: 'close', listener: Listener): void {
+    this.#onClose.push(listener);
+  }
+
+  /** For the connection to call: the socket takes more. */
+  drained(): void {
+    for (const listener of [...this.#onDrain]) listener();
+  }
+
+  /** For the connection to call, once: all is written, or the connection is gone. */
+  closed(): void {
+    this.#isClosed = true;
+    for (const listener of this.#onClose) listener();
+  }
+
+  /** Counts the bytes down that the head declared. */
+  #mayWrite(bytes: number): boolean {
+    if (!this.headersSent) throw new Error('The head of an answer comes before its body.');
+    if (this.writableEnded || this.destroyed) return false;
+    if (this.#left < 0) return true;
+    this.#left -= bytes;
+    if (this.#left >= 0) return true;
+    this.destroy();
+    return false;
+  }
+
+  #send(data: Buffer, isEnd: boolean): boolean {
+    let before = this.#head;
+    this.#head = '';
+    let after = '';
+    if (this.chunkedEncoding) {
+      if (data.length > 0) {
+        before += `${data.length.toString(16)}\r\n`;
+        after = '\r\n';
+      }
+      if (isEnd) after += `0\r\n${this.#trailers}\r\n`;
+    }
+    return writeTogether(this.#line.socket, before, data, after);
+  }
+}
+
+/** One write, and one TLS record, for what is small. */
+function writeTogether(socket: Socket, before: string, data: Buffer, after: string): boolean {
+  if (before === '' && after === '') return data.length === 0 || socket.write(data);
+  if (data.length <= copiedBytesMax) {
+    const bytes = Buffer.allocUnsafe(before.length + data.length + after.length);
+    bytes.write(before, 0, 'latin1');
+    data.copy(bytes, before.length);
+    if (after !== '') bytes.write(after, before.length + data.length, 'latin1');
+    return socket.write(bytes);
+  }
+  socket.cork();
+  if (before !== '') socket.write(before, 'latin1');
+  const mayGoOn = socket.write(data);
+  if (after !== '') socket.write(after, 'latin1');
+  socket.uncork();
+  return mayGoOn;
+}
+
+/** The field in lower case where it is about date or framing, else ''. The length spares the others their lower-casing. */
+function toKnown(name: string): string {
+  const { length } = name;
+  return length === 4 || length === 10 || length === 14 || length === 17 ? name.toLowerCase() : '';
+}
+
+function toLength(value: string, before: number): number {
+  if (before >= 0 || !/^\d{1,15}$/.test(value)) throw new TypeError('The length of an answer is malformed.');
+  return Number(value);
+}
+
+let dateSecond = -1;
+let dateText = '';
+
+/** RFC 9110, 6.6.1. Made once a second. */
+function dateLine(): string {
+  const nowMs = Date.now();
+  const second = Math.floor(nowMs / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = `Date: ${new Date(nowMs).toUTCString()}\r\n`;
+  }
+  return dateText;
+}

@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net';
+import type { Answer } from '../http1/answer.ts';
+import type { RequestHead } from '../http1/head.ts';
+import type { Collected, Exchange } from './exchange.ts';
+
+/** What an exchange needs of the connection that it came on. */
+export interface RequestLine {
+  readonly socket: Socket;
+  /** Without effect where this is not the head that is being answered. */
+  collect(head: RequestHead, bytesMax: number, into: Collected): void;
+}
+
+/** A request on an `AgentConnection`. */
+export class AgentExchange implements Exchange {
+  readonly answer: Answer;
+  readonly #line: RequestLine;
+  readonly #head: RequestHead;
+
+  constructor(line: RequestLine, head: RequestHead, answer: Answer) {
+    this.#line = line;
+    this.#head = head;
+    this.answer = answer;
+  }
+
+  get method(): string {
+    return this.#head.method;
+  }
+
+  get target(): string {
+    return this.#head.target;
+  }
+
+  get fields(): readonly string[] {
+    return this.#head.fields;
+  }
+
+  get hasBody(): boolean {
+    return this.#head.isChunked || this.#head.contentLength > 0;
+  }
+
+  get socket(): Socket {
+    return this.#line.socket;
+  }
+
+  collect(bytesMax: number, into: Collected): void {
+    this.#line.collect(this.#head, bytesMax, into);
+  }
+
+  refuse(status: number, fields: string[], body: Buffer): void {
+    this.answer.writeHead(status, fields);
+    this.answer.end(body);
+  }
+}
+
+/** What the client expects, in lower case; '' where nothing. An HTTP/1.0 client cannot expect anything (RFC 9110, 10.1.1). */
+export function expectation({ fields, isHttp10 }: RequestHead): string {
+  let expected = '';
+  if (isHttp10) return expected;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (name.length === 6 && name.toLowerCase() === 'expect') expected += fields[i + 1]?.toLowerCase();
+  }
+  return expected;
+}

@@ -1,0 +1,29 @@
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../errors.ts';
+import type { Answer } from '../http1/answer.ts';
+
+/**
+ * One request as a server has read it, and the answer to it. There are two: `NodeExchange` of the listeners, where Node's own server
+ * speaks HTTP, and the one of an `AgentConnection`, inside tunnels.
+ */
+export interface Exchange {
+  readonly method: string;
+  /** As it stands in the request line (RFC 9112, 3.2), not parsed. */
+  readonly target: string;
+  /** Flat [name, value, …] in the order and casing in which they came. They are slices of the head: who keeps one for long copies it. */
+  readonly fields: readonly string[];
+  /** Whether a body is declared, in whatever way. */
+  readonly hasBody: boolean;
+  readonly socket: Socket;
+  readonly answer: Answer;
+  /** Reads the body, once; at most `bytesMax` bytes of it. A client that waits to be asked for it is asked now. */
+  collect(bytesMax: number, into: Collected): void;
+  /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
+  refuse(status: number, fields: string[], body: Buffer): void;
+}
+
+/** Exactly one of the two is called, once; none when the client leaves before its body is there. */
+export interface Collected {
+  done(body: Buffer): void;
+  failed(error: GatewayError): void;
+}

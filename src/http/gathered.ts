@@ -1,0 +1,45 @@
+const empty = Buffer.alloc(0);
+const capacityMin = 1024;
+
+/**
+ * Bytes that arrive in pieces, made one. However small the pieces are, each costs its own length only; and a single one, which is
+ * the rule, is not copied at all.
+ */
+export class Gathered {
+  #bytes: Buffer = empty;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(piece: Buffer): void {
+    if (this.#length === 0) {
+      this.#bytes = piece;
+      this.#length = piece.length;
+      return;
+    }
+    const length = this.#length + piece.length;
+    // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs to others.
+    if (length > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(length * 2, capacityMin));
+      this.#bytes.copy(grown, 0, 0, this.#length);
+      this.#bytes = grown;
+    }
+    piece.copy(this.#bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** All of it, which stays. */
+  peek(): Buffer {
+    return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
+  }
+
+  /** All of it; what comes now begins anew. */
+  take(): Buffer {
+    const bytes = this.peek();
+    this.#bytes = empty;
+    this.#length = 0;
+    return bytes;
+  }
+}

@@ -1,0 +1,76 @@
+import { METHODS } from 'node:http';
+import {
+  emptyLineBytes,
+  findHeadEnd,
+  MalformedMessage,
+  parseRequestHead,
+  type RequestHead,
+} from '../http1/head.ts';
+import type { Gathered } from './gathered.ts';
+import { nestedTunnel } from './request-problems.ts';
+
+export interface HeadLimits {
+  readonly maxHeaderBytes: number;
+  readonly maxHeaders: number;
+}
+
+const cr = 0x0d;
+const lf = 0x0a;
+/** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
+const methods: ReadonlySet<string> = new Set(METHODS);
+
+/** Cuts the heads of requests out of what comes on a connection inside a tunnel. */
+export class HeadReader {
+  readonly #waiting: Gathered;
+  /** So many of the waiting bytes hold no end of a head. */
+  #searchedBytes = 0;
+
+  /** `waiting` takes half a head, and what stands behind a whole one. */
+  constructor(waiting: Gathered) {
+    this.#waiting = waiting;
+  }
+
+  /** The head that `chunk` makes whole, or undefined where more must come. Throws where no request can come of it. */
+  read(chunk: Buffer, { maxHeaderBytes, maxHeaders }: HeadLimits): RequestHead | undefined {
+    const bytes = this.#append(chunk);
+    const end = findHeadEnd(bytes, this.#searchedBytes);
+    if ((end < 0 ? bytes.length - emptyLineBytes : end) > maxHeaderBytes) {
+      throw new MalformedMessage('The head is too long.', true);
+    }
+    if (end < 0) {
+      // A client that ends its lines so would wait for its answer until it is late.
+      if (hasBareLineFeed(bytes, this.#searchedBytes))
+        throw new MalformedMessage('A line does not end in CRLF.');
+      if (this.#waiting.length === 0) this.#waiting.add(bytes);
+      this.#searchedBytes = bytes.length;
+      return undefined;
+    }
+    this.#waiting.take();
+    this.#searchedBytes = 0;
+    const next = end + emptyLineBytes;
+    if (next < bytes.length) this.#waiting.add(bytes.subarray(next));
+    return checkedMethod(parseRequestHead(bytes.toString('latin1', 0, end + 2), maxHeaders));
+  }
+
+  #append(chunk: Buffer): Buffer {
+    if (this.#waiting.length > 0) {
+      this.#waiting.add(chunk);
+      return this.#waiting.peek();
+    }
+    // Some clients put an empty line behind a body (RFC 9112, 2.2).
+    return chunk[0] === cr && chunk[1] === lf ? chunk.subarray(2) : chunk;
+  }
+}
+
+function checkedMethod(head: RequestHead): RequestHead {
+  if (head.method === 'CONNECT') throw nestedTunnel();
+  if (!methods.has(head.method)) throw new MalformedMessage('The method is unknown.');
+  return head;
+}
+
+function hasBareLineFeed(bytes: Buffer, from: number): boolean {
+  for (let at = bytes.indexOf(lf, from); at >= 0; at = bytes.indexOf(lf, at + 1)) {
+    if (bytes[at - 1] !== cr) return true;
+  }
+  return false;
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { BodyCollector, tooLarge } from './collect.ts';
+import type { Collected, Exchange } from './exchange.ts';
+
+/** A request and its answer where Node's server speaks HTTP. */
+export class NodeExchange implements Exchange {
+  readonly request: IncomingMessage;
+  readonly answer: ServerResponse;
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly string[];
+  readonly hasBody: boolean;
+  readonly #contentLength: number;
+  readonly #awaitsContinue: boolean;
+
+  /** `awaitsContinue`: the client holds its body back until it is asked for it (RFC 9110, 10.1.1). */
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
+    this.request = request;
+    this.answer = response;
+    this.method = request.method ?? 'GET';
+    this.target = request.url ?? '/';
+    this.fields = request.rawHeaders;
+    this.#contentLength = Number(request.headers['content-length'] ?? -1);
+    this.hasBody = this.#contentLength > 0 || request.headers['transfer-encoding'] !== undefined;
+    this.#awaitsContinue = awaitsContinue;
+    request.on('error', () => response.destroy());
+  }
+
+  get socket(): Socket {
+    return this.request.socket;
+  }
+
+  collect(bytesMax: number, { done, failed }: Collected): void {
+    const { request } = this;
+    if (this.#contentLength > bytesMax) {
+      request.pause();
+      failed(tooLarge(this.#contentLength, bytesMax));
+      return;
+    }
+    if (this.#awaitsContinue) this.answer.writeContinue();
+    const body = new BodyCollector(bytesMax);
+    const onData = (chunk: Buffer): void => {
+      body.add(chunk);
+      if (!body.isOver) return;
+      request.off('data', onData);
+      request.off('end', onEnd);
+      request.pause();
+      failed(body.tooLarge());
+    };
+    const onEnd = (): void => done(body.take());
+    request.on('data', onData);
+    request.on('end', onEnd);
+  }
+
+  refuse(status: number, fields: string[], body: Buffer): void {
+    const { request, answer } = this;
+    // While a handler runs, even a request without a body is not `complete` yet.
+    if (this.hasBody && !request.complete) {
+      answer.shouldKeepAlive = false;
+      answer.once('finish', () => request.destroy());
+    }
+    answer.writeHead(status, fields);
+    answer.end(body);
+  }
+}

@@ -1,0 +1,70 @@
+import type { GatewayError } from '../errors.ts';
+import { BodyReader } from '../http1/body.ts';
+import { BodyCollector, tooLarge } from './collect.ts';
+import type { Collected } from './exchange.ts';
+import { toReadingFailure } from './request-problems.ts';
+
+/** The body of a request on an `AgentConnection`: nothing of it is read before somebody collects it. */
+export class RequestBody {
+  readonly #declaredBytes: number;
+  readonly #reader: BodyReader;
+  #collector: BodyCollector | undefined;
+  #into: Collected | undefined;
+
+  /** `length` in bytes, or `chunked`. */
+  constructor(length: number) {
+    this.#declaredBytes = length;
+    this.#reader = new BodyReader(length);
+  }
+
+  get isWhole(): boolean {
+    return this.#reader.isDone;
+  }
+
+  /** Somebody waits for what is to come. */
+  get isAwaited(): boolean {
+    return this.#into !== undefined;
+  }
+
+  /** A body that is declared too large fails before its first byte. */
+  collect(bytesMax: number, into: Collected): void {
+    if (this.#declaredBytes > bytesMax) into.failed(tooLarge(this.#declaredBytes, bytesMax));
+    else {
+      this.#collector = new BodyCollector(bytesMax);
+      this.#into = into;
+    }
+  }
+
+  /** Answers where the body ended, or `bytes.length`. Where it is whole, `deliver` comes next; a failure has been told. */
+  read(bytes: Buffer): number {
+    let end = bytes.length;
+    try {
+      end = this.#reader.read(bytes, 0, this.#onData);
+    } catch (error) {
+      this.fail(toReadingFailure(error));
+      return end;
+    }
+    if (this.#collector?.isOver) this.fail(this.#collector.tooLarge());
+    return end;
+  }
+
+  deliver(): void {
+    const into = this.#into;
+    this.#into = undefined;
+    if (this.#collector) into?.done(this.#collector.take());
+  }
+
+  fail(error: GatewayError): void {
+    const into = this.#into;
+    this.drop();
+    into?.failed(error);
+  }
+
+  /** Nobody wants it any more. */
+  drop(): void {
+    this.#into = undefined;
+    this.#collector = undefined;
+  }
+
+  readonly #onData = (data: Buffer): void => this.#collector?.add(data);
+}

@@ -1,0 +1,25 @@
+/**
+ * What an answer to a client can be written to: `http.ServerResponse`, whose words these are, or an `AgentConnection`'s own. Nothing is
+ * sent before `writeHead`; the head goes out with the first chunk, with the end, or with `flushHeaders`.
+ */
+export interface Answer {
+  /** A head was sent, or is about to be: there is no second one. */
+  readonly headersSent: boolean;
+  readonly writableEnded: boolean;
+  readonly destroyed: boolean;
+  /** Known once the head is written: only a body in chunks can have trailers. */
+  readonly chunkedEncoding: boolean;
+  /** `fields` is flat [name, value, …]. Throws where a name or value has characters that no head may have. */
+  writeHead(status: number, fields: string[]): unknown;
+  flushHeaders(): void;
+  /** False when it should wait for `drain`. */
+  write(chunk: Buffer): boolean;
+  end(chunk?: Buffer): unknown;
+  addTrailers(trailers: [string, string][]): void;
+  /** Ends the connection: the answer is cut off, and does not look whole. */
+  destroy(): unknown;
+  on(event: 'drain', listener: () => void): unknown;
+  off(event: 'drain', listener: () => void): unknown;
+  /** `close` comes once, after the last byte was handed to the connection or when the connection ends before. */
+  once(event: 'close', listener: () => void): unknown;
+}

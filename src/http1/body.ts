@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { MalformedMessage, parseTrailers, textChars, tokenChars } from './head.ts';
+
+/** How a body ends where it is not a number of bytes. Neither is the -1 of a head that declares no length. */
+export const chunked = -2;
+export const untilClose = -3;
+
+/** A chunk's size and its extensions. */
+const sizeLineBytesMax = 256;
+const trailersBytesMax = 16_384;
+const trailersFieldsMax = 100;
+
+const token = `[${tokenChars}]+`;
+const quoted = String.raw`"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[${textChars}])*"`;
+/**
+ * RFC 9112, 7.1 and 7.1.1, without the white space around `;` and `=` that it calls bad. Twelve hexadecimal digits are 256 TB, and exact in
+ * a number. The extensions are dropped, but what could be read as something else is refused.
+ */
+const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
+
+const cr = 0x0d;
+const lf = 0x0a;
+
+type State = 'size' | 'data' | 'data-end' | 'trailers' | 'done';
+
+/**
+ * Cuts the body of one message out of the bytes of a connection (RFC 9112, 6.3 and 7.1). It keeps nothing of what came in but the
+ * beginning of a size line or of the trailers, as a copy and within bounds.
+ */
+export class BodyReader {
+  /** Flat; of a chunked body, once it is whole. */
+  trailers: readonly string[] = [];
+  readonly #isChunked: boolean;
+  #state: State;
+  /** Bytes to come, of the body or of the chunk; without end where the connection's end is the body's. */
+  #left: number;
+  /** The beginning of a line whose end has not come yet, or of the trailers. */
+  #held: HeldBytes | undefined;
+
+  /** `length` in bytes, or `chunked`, or `untilClose`. */
+  constructor(length: number) {
+    assert(length >= 0 || length === chunked || length === untilClose);
+    this.#isChunked = length === chunked;
+    this.#left = length === untilClose ? Number.POSITIVE_INFINITY : Math.max(length, 0);
+    this.#state = this.#isChunked ? 'size' : length === 0 ? 'done' : 'data';
+  }
+
+  get isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  /** Whether the end of the connection is the end of the body, rather than of half of it. */
+  get mayEndHere(): boolean {
+    return this.isDone || this.#left === Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Takes what arrived from `at` on and hands its data to `onData`, in one piece: the data of several chunks is moved together, within
+   * `bytes`, so that a body of tiny chunks becomes neither a view nor a write for each. Answers where the body ended: beyond that stands
+   * the next message, untouched. Throws `MalformedMessage`, after which nothing of the connection can be trusted.
+   */
+  read(bytes: Buffer, at: number, onData: (data: Buffer) => void): number {
+    let from = at;
+    let dataAt = at;
+    let dataEnd = at;
+    while (from < bytes.length && this.#state !== 'done') {
+      if (this.#state !== 'data') {
+        from = this.#readLine(bytes, from);
+        continue;
+      }
+      const end = this.#takeData(bytes.length, from);
+      if (dataEnd === dataAt) dataAt = dataEnd = from;
+      else bytes.copyWithin(dataEnd, from, end);
+      dataEnd += end - from;
+      from = end;
+    }
+    if (dataEnd > dataAt) {
+      onData(dataAt === 0 && dataEnd === bytes.length ? bytes : bytes.subarray(dataAt, dataEnd));
+    }
+    return from;
+  }
+
+  /** Where the data ends that begins at `from`, as far as it is there. */
+  #takeData(available: number, from: number): number {
+    const end = Math.min(available, from + this.#left);
+    this.#left -= end - from;
+    if (this.#left === 0) this.#state = this.#isChunked ? 'data-end' : 'done';
+    return end;
+  }
+
+  /** Most lines arrive whole and are read where they stand; one that comes in pieces is put together first. */
+  #readLine(bytes: Buffer, from: number): number {
+    const newlineAt = bytes.indexOf(lf, from);
+    const end = newlineAt < 0 ? bytes.length : newlineAt + 1;
+    const max = this.#state === 'trailers' ? trailersBytesMax : sizeLineBytesMax;
+    if ((this.#held?.length ?? 0) + end - from > max) {
+      throw new MalformedMessage('A line between chunks, or the trailers, are too long.', true);
+    }
+    if (this.#held === undefined && newlineAt >= 0 && this.#takeLine(bytes, from, end)) return end;
+    this.#held ??= new HeldBytes();
+    const line = this.#held.append(bytes, from, end);
+    if (newlineAt >= 0 && this.#takeLine(line, 0, line.length)) this.#held = undefined;
+    return end;
+  }
+
+  /** The line, or the section of trailers so far, ends in LF. False where more lines belong to it. */
+  #takeLine(bytes: Buffer, from: number, end: number): boolean {
+    if (end - from < 2 || bytes[end - 2] !== cr) {
+      throw new MalformedMessage('A line between chunks does not end in CRLF.');
+    }
+    if (this.#state === 'trailers') return this.#takeTrailers(bytes, from, end);
+    if (this.#state === 'size') this.#takeSize(bytes.toString('latin1', from, end - 2));
+    else if (end - from === 2) this.#state = 'size';
+    else throw new MalformedMessage('A chunk is longer than its size.');
+    return true;
+  }
+
+  #takeSize(text: string): void {
+    const digits = sizeLine.exec(text)?.[1];
+    if (digits === undefined) throw new MalformedMessage('The size of a chunk is malformed.');
+    this.#left = Number.parseInt(digits, 16);
+    this.#state = this.#left === 0 ? 'trailers' : 'data';
+  }
+
+  /** The section is kept until its empty line: that makes one bound, and one parse. */
+  #takeTrailers(bytes: Buffer, from: number, end: number): boolean {
+    const isLast = end - from === 2 || (end - from > 3 && bytes[end - 3] === lf && bytes[end - 4] === cr);
+    if (!isLast) return false;
+    this.trailers = parseTrailers(bytes.toString('latin1', from, end - 2), trailersFieldsMax);
+    this.#state = 'done';
+    return true;
+  }
+}
+
+/** A copy of bytes that come in pieces. It doubles its room, so that pieces of one byte are not copied over and over. */
+class HeldBytes {
+  length = 0;
+  #room = Buffer.alloc(64);
+
+  /** Answers with all of them, as a view that holds until the next. */
+  append(bytes: Buffer, from: number, end: number): Buffer {
+    const length = this.length + end - from;
+    if (length > this.#room.length) {
+      const room = Buffer.alloc(length * 2);
+      this.#room.copy(room);
+      this.#room = room;
+    }
+    bytes.copy(this.#room, this.length, from, end);
+    this.length = length;
+    return this.#room.subarray(0, length);
+  }
+}

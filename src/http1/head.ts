@@ -1,0 +1,183 @@
+/*
+ * The heads of HTTP/1.1 messages (RFC 9112) as text: one character for each byte, so that nothing is lost or interpreted. The parser is
+ * strict where others have been lenient: whoever reads the same bytes differently than the next one in line can be played against it
+ * (request smuggling). It does not accept bare CR or LF, folded lines, an empty line before the first, white space before a colon,
+ * control characters, two lengths, a length beside an encoding, or a transfer coding other than `chunked`.
+ *
+ * One regular expression for each section says what is allowed, and what it passed is cut with `indexOf`: for nine fields measured a
+ * quarter faster than one loop over the characters. No character can match in two places, so that a refusal takes linear time, too.
+ *
+ * Names, values and targets are slices, and a slice keeps the text of its whole head in memory: what lives longer than its message, a key
+ * of a cache say, needs a copy.
+ */
+
+/** What was received is no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of it. */
+export class MalformedMessage extends Error {
+  /** It may be well-formed, but is longer than what is taken. */
+  readonly isTooLarge: boolean;
+
+  constructor(message: string, isTooLarge = false) {
+    super(message);
+    this.isTooLarge = isTooLarge;
+  }
+}
+
+export interface Head {
+  readonly isHttp10: boolean;
+  /** Flat [name, value, …] in the order and casing of the message; values without the white space around them. */
+  readonly fields: string[];
+  /** As declared; -1 where it is not. */
+  readonly contentLength: number;
+  readonly isChunked: boolean;
+  /** The options of all Connection fields in lower case, without white space, each between two commas; '' where there are none. */
+  readonly connection: string;
+}
+
+export interface RequestHead extends Head {
+  readonly method: string;
+  /** As it stands there (RFC 9112, 3.2): not parsed, no controls and no spaces in it. */
+  readonly target: string;
+}
+
+export interface ResponseHead extends Head {
+  readonly status: number;
+}
+
+const emptyLine = '\r\n\r\n';
+export const emptyLineBytes = emptyLine.length;
+
+/**
+ * Where the last line of the head ends, that is where `\r\n\r\n` begins, or -1. An earlier look at the same bytes ended at `from`: what
+ * it has seen is not looked through again.
+ */
+export const findHeadEnd = (bytes: Buffer, from: number): number =>
+  bytes.indexOf(emptyLine, Math.max(0, from - emptyLineBytes + 1), 'latin1');
+
+/** Of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
+export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";
+/** Likewise of a value: white space, what is visible, and obs-text (RFC 9110, 5.5). */
+export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
+
+const requestLine = new RegExp(
+  String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([01])\r\n`,
+);
+const statusLine = new RegExp(String.raw`^HTTP/1\.([01]) ([1-9][0-9]{2})(?: [${textChars}]*)?\r\n`);
+/** Without the tabs that RFC 9110 would allow: there are parsers to whom `chunked` before a tab is some other coding. */
+const chunkedLine = /\ntransfer-encoding: *chunked *\r/i;
+const fieldLines = new RegExp(String.raw`(?:[${tokenChars}]+:[${textChars}]*\r\n)*$`, 'y');
+
+/** `text` is a head in latin1 with the CRLF of its last line, without the empty line. Throws `MalformedMessage`. */
+export function parseRequestHead(text: string, fieldsMax: number): RequestHead {
+  const line = requestLine.exec(text);
+  if (!line) throw new MalformedMessage('The request line is malformed.');
+  const [whole, method = '', target = '', minor] = line;
+  const fields = readFields(text, whole.length, fieldsMax);
+  const isHttp10 = minor === '0';
+  const head = { method, target, isHttp10, fields, contentLength: -1, isChunked: false, connection: '' };
+  readFraming(text, head);
+  return head;
+}
+
+/** Likewise, for an answer. */
+export function parseResponseHead(text: string, fieldsMax: number): ResponseHead {
+  const line = statusLine.exec(text);
+  if (!line) throw new MalformedMessage('The status line is malformed.');
+  const [whole, minor, status] = line;
+  const fields = readFields(text, whole.length, fieldsMax);
+  const isHttp10 = minor === '0';
+  const head = {
+    status: Number(status),
+    isHttp10,
+    fields,
+    contentLength: -1,
+    isChunked: false,
+    connection: '',
+  };
+  readFraming(text, head);
+  return head;
+}
+
+/** The fields of a trailer section, flat. What else belongs into a head only (RFC 9110, 6.5.1), the caller has to leave out. */
+export function parseTrailers(text: string, fieldsMax: number): string[] {
+  const fields = readFields(text, 0, fieldsMax);
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (isNamed(name, 'content-length') || isNamed(name, 'transfer-encoding')) {
+      throw new MalformedMessage('The trailers say how long the message is.');
+    }
+  }
+  return fields;
+}
+
+/** Whether the connection may carry another message behind this one (RFC 9112, 9.3); HTTP/1.0 is not asked to. */
+export const isPersistent = (head: Head): boolean => !head.isHttp10 && !head.connection.includes(',close,');
+
+/** RFC 9112, 5. */
+function readFields(text: string, start: number, fieldsMax: number): string[] {
+  fieldLines.lastIndex = start;
+  if (!fieldLines.test(text)) throw new MalformedMessage('A field line is malformed.');
+  const fields: string[] = [];
+  for (let at = start; at < text.length; ) {
+    if (fields.length === fieldsMax * 2) throw new MalformedMessage('The message has too many fields.', true);
+    const colonAt = text.indexOf(':', at);
+    const lineEnd = text.indexOf('\r', colonAt);
+    fields.push(text.slice(at, colonAt), withoutBlanks(text, colonAt + 1, lineEnd));
+    at = lineEnd + 2;
+  }
+  return fields;
+}
+
+/** How long the message is and what becomes of its connection (RFC 9112, 6.1 to 6.3 and 9.3). */
+function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[key] }): void {
+  const { fields } = head;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    if (isNamed(name, 'content-length')) {
+      if (head.contentLength >= 0) throw new MalformedMessage('The message has two declared lengths.');
+      head.contentLength = readLength(value);
+    } else if (isNamed(name, 'transfer-encoding')) {
+      if (head.isChunked || !chunkedLine.test(text)) {
+        throw new MalformedMessage('The transfer coding is not one `chunked`.');
+      }
+      head.isChunked = true;
+    } else if (isNamed(name, 'connection')) head.connection += readOptions(value);
+  }
+  // RFC 9112, 6.1: where one hop believes the length and the next one the encoding, a request can be smuggled.
+  if (head.isChunked && (head.contentLength >= 0 || head.isHttp10)) {
+    throw new MalformedMessage('The message says in two ways how long it is.');
+  }
+}
+
+/** `lower` is in lower case. Nearly all other names differ in length or first letter, which spares them the lower-casing. */
+const isNamed = (name: string, lower: string): boolean =>
+  name.length === lower.length &&
+  (name.charCodeAt(0) | 0x20) === lower.charCodeAt(0) &&
+  name.toLowerCase() === lower;
+
+/** RFC 9110, 8.6: digits only. Fifteen of them are as many as a number keeps exactly. */
+function readLength(value: string): number {
+  if (!/^[0-9]{1,15}$/.test(value)) throw new MalformedMessage('The declared length is malformed.');
+  return Number(value);
+}
+
+/** RFC 9110, 7.6.1. */
+function readOptions(value: string): string {
+  if (value === 'keep-alive') return ',keep-alive,';
+  const options = value.toLowerCase().split(',');
+  return `,${options.map((option) => withoutBlanks(option, 0, option.length)).join()},`;
+}
+
+const space = 0x20;
+const tab = 0x09;
+
+/** Only space and tab are white space to HTTP (RFC 9110, 5.6.3); `trim` takes more of them, the no-break space of latin1 too. */
+function withoutBlanks(text: string, start: number, end: number): string {
+  let from = start;
+  let to = end;
+  while (from < to && isBlank(text.charCodeAt(from))) from++;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+const isBlank = (code: number): boolean => code === space || code === tab;

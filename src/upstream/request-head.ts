@@ -1,0 +1,46 @@
+import { GatewayError } from '../errors.ts';
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. */
+const originForm = /^\/[!-~]*$/;
+/** What no field value may have (RFC 9110, 5.5), or no byte of latin1 can carry. */
+const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/;
+/** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * The head of a request as it is sent, one character for each byte. `headers` is flat, with its Host; how long the body is, is said here
+ * alone. Throws VALIDATION_FAILED for anything that would be read as more than one request, or as none.
+ */
+export function toRequestHead(
+  method: string,
+  path: string,
+  headers: readonly string[],
+  bodyBytes: number,
+): string {
+  if (!token.test(method) || !originForm.test(path)) throw cannotBeSent();
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1];
+    if (value === undefined || !token.test(name) || forbiddenInValue.test(value) || isFraming(name)) {
+      throw cannotBeSent();
+    }
+    head += `${name}: ${value}\r\n`;
+  }
+  return bodyBytes > 0 || methodsWithBody.has(method)
+    ? `${head}Content-Length: ${bodyBytes}\r\n\r\n`
+    : `${head}\r\n`;
+}
+
+function isFraming(name: string): boolean {
+  if (name.length !== 14 && name.length !== 17) return false;
+  const lower = name.toLowerCase();
+  return lower === 'content-length' || lower === 'transfer-encoding';
+}
+
+const cannotBeSent = (): GatewayError =>
+  new GatewayError(
+    'VALIDATION_FAILED',
+    'The method, the path or a header has characters that cannot be sent.',
+  );
