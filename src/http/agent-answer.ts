@@ -18,7 +18,7 @@ type Listener = () => void;
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const forbiddenInValue = /[^\t -~\x80-\xff]/;
 /** More is not copied into one buffer with what stands around it; it goes out in the same system call all the same. */
-const copiedBytesMax = 65_536;
+const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
 
 /**

@@ -4,11 +4,13 @@ import { Gathered } from './gathered.ts';
 /** A body of at most `bytesMax` bytes, while it arrives. */
 export class BodyCollector {
   readonly #bytesMax: number;
-  readonly #gathered = new Gathered();
+  readonly #gathered: Gathered;
   #receivedBytes = 0;
 
-  constructor(bytesMax: number) {
+  /** `declaredBytes` is at most `bytesMax`; negative where nothing was declared. */
+  constructor(bytesMax: number, declaredBytes: number) {
     this.#bytesMax = bytesMax;
+    this.#gathered = new Gathered(declaredBytes);
   }
 
   get isOver(): boolean {

@@ -6,8 +6,14 @@ const capacityMin = 1024;
  * the rule, is not copied at all.
  */
 export class Gathered {
+  readonly #expectedBytes: number;
   #bytes: Buffer = empty;
   #length = 0;
+
+  /** Where it is known how many come, they are given their room at once, as soon as they come in pieces. */
+  constructor(expectedBytes = 0) {
+    this.#expectedBytes = expectedBytes;
+  }
 
   get length(): number {
     return this.#length;
@@ -22,7 +28,10 @@ export class Gathered {
     const length = this.#length + piece.length;
     // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs to others.
     if (length > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(length * 2, capacityMin));
+      const isExpected = length <= this.#expectedBytes;
+      const grown = Buffer.allocUnsafeSlow(
+        isExpected ? this.#expectedBytes : Math.max(length * 2, capacityMin),
+      );
       this.#bytes.copy(grown, 0, 0, this.#length);
       this.#bytes = grown;
     }

@@ -39,7 +39,7 @@ export class NodeExchange implements Exchange {
       return;
     }
     if (this.#awaitsContinue) this.answer.writeContinue();
-    const body = new BodyCollector(bytesMax);
+    const body = new BodyCollector(bytesMax, this.#contentLength);
     const onData = (chunk: Buffer): void => {
       body.add(chunk);
       if (!body.isOver) return;

@@ -30,7 +30,7 @@ export class RequestBody {
   collect(bytesMax: number, into: Collected): void {
     if (this.#declaredBytes > bytesMax) into.failed(tooLarge(this.#declaredBytes, bytesMax));
     else {
-      this.#collector = new BodyCollector(bytesMax);
+      this.#collector = new BodyCollector(bytesMax, this.#declaredBytes);
       this.#into = into;
     }
   }

@@ -25,7 +25,7 @@ export interface Home {
 }
 
 /** Above this, copying head and body into one piece costs more than a second write. */
-const onePieceBytesMax = 65_536;
+const onePieceBytesMax = 16_384;
 
 /**
  * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in the turn of the event loop
