@@ -20,7 +20,8 @@ function readingOf(name: string): Reading {
   const lower = name.toLowerCase();
   const reading = unread.has(lower) ? 'unread' : lower === 'accept-encoding' ? 'unless-codings' : 'read';
   if (readings.size >= readingsMax) readings.clear();
-  if (name.length <= keptNameLengthMax) readings.set(name, reading);
+  // A copy: the name may be a slice of its whole head, which would be kept with it.
+  if (name.length <= keptNameLengthMax) readings.set(Buffer.from(name, 'latin1').toString('latin1'), reading);
   return reading;
 }
 

@@ -1,6 +1,7 @@
 import type { Claimed } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { parseUuid } from '../ids.ts';
+import { withoutNamedFields } from '../upstream/headers.ts';
 
 /** What the proxies need of a request's head, read in one pass over the raw fields. */
 export interface RequestHead {
@@ -21,6 +22,7 @@ const contextLengthMax = 65_536;
 /** The lengths of the names below, as bits: most names are spared the lower-casing, which is half of what this costs. */
 const knownLengths = [
   'host',
+  'connection',
   'content-type',
   'content-encoding',
   'proxy-connection',
@@ -45,6 +47,7 @@ export function readRequestHead(
   let contentType: string | undefined;
   let contentEncoding = '';
   let proxyAuthorization: string | undefined;
+  let connection = '';
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
@@ -71,9 +74,14 @@ export function readRequestHead(
         continue;
       case 'proxy-connection':
         continue;
+      case 'connection':
+        connection += connection === '' ? value : `,${value}`;
+        break;
     }
     headers.push(name, value);
   }
+  const kept = connection === '' ? fields : withoutNamedFields(fields, connection);
+  if (kept.length < fields.length) return readRequestHead(kept, ownPrefix, maxHeaders);
   const claimed = own && claimedIn(own, ownPrefix);
   return { headers, host, contentType: contentType ?? '', contentEncoding, proxyAuthorization, claimed };
 }

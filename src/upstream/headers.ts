@@ -117,18 +117,15 @@ const isProxyField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x70 && name.slice(0, 6).toLowerCase() === 'proxy-';
 
 /**
- * The head of a request to an upstream. `raw` is the flat head as received; `authority` becomes its only Host; `via` is a whole
- * Via entry (`1.1 postern`) and goes after those that stand there already. What the client's Connection field names is removed
- * too, unless that is an end-to-end field.
+ * The head of a request to an upstream. `raw` is the flat head as `withoutNamedFields` has left it; `authority` becomes its only Host;
+ * `via` is a whole Via entry (`1.1 postern`) and goes after those that stand there already.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];
-  let options = '';
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
     if (notToUpstream.has(name)) {
-      if (name.length === 10 && name.toLowerCase() === 'connection') options += `,${value},`;
       // The one thing in TE that is about the message (RFC 9110, 10.1.4): its sender reads trailers.
       if (name.length === 2 && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value))
         headers.push(name, 'trailers');
@@ -136,20 +133,29 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
       headers.push(name, value);
     }
   }
-  const sent = withoutOptions(headers, options);
-  sent.push('Via', via, 'Host', authority);
-  return sent;
+  headers.push('Via', via, 'Host', authority);
+  return headers;
 }
+
+/**
+ * A request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are end-to-end ones; `connection` is all of that
+ * field. They go before the request is judged: whoever could have them taken out afterwards would have one request judged and another
+ * one sent.
+ */
+export const withoutNamedFields = (fields: readonly string[], connection: string): readonly string[] =>
+  withoutOptions(fields, `,${connection},`);
 
 const ownFates: ReadonlySet<string> = new Set([',keep-alive,', ',close,']);
 
 /** Takes out the fields that Connection names. Nearly always it names none, or only the connection's own fate. */
-function withoutOptions(headers: string[], connection: string): string[] {
-  if (connection === '' || ownFates.has(connection)) return headers;
+function withoutOptions<Fields extends readonly string[]>(headers: Fields, connection: string): Fields {
+  if (connection === '' || ownFates.has(connection.toLowerCase())) return headers;
   const names = connection.toLowerCase().split(',');
   const removed = new Set(names.map((name) => name.trim()).filter((name) => !notConnectionOptions.has(name)));
   removed.delete('te');
-  return headers.filter((_text, i) => !removed.has((headers[i & ~1] as string).toLowerCase()));
+  return headers.filter(
+    (_text, i) => !removed.has((headers[i & ~1] as string).toLowerCase()),
+  ) as unknown as Fields;
 }
 
 /**

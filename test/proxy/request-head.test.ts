@@ -77,3 +77,26 @@ t.test('fields that contradict each other are refused', async (t) => {
   t.equal(read(...many(20)).headers.length, 40);
   t.throws(() => read(...many(21)), { code: 'HEADERS_TOO_LARGE' });
 });
+
+t.test('what Connection names is gone before anything is read of it', async (t) => {
+  const head = read(
+    ...['Host', 'a', 'OpenAI-Organization', 'org-acme', 'Connection', 'close, openai-organization'],
+    ...[
+      'connection',
+      '\tX-Two , ,X-Service-Agent-Name',
+      'x-two',
+      '2',
+      'X-Service-Agent-Name',
+      'n',
+      'Cookie',
+      'c',
+    ],
+  );
+  t.same(
+    head.headers.filter((_text, i) => i % 2 === 0),
+    ['Host', 'Connection', 'connection', 'Cookie'],
+  );
+  t.equal(head.claimed, undefined);
+  const kept = read('Connection', 'authorization, content-type', 'Authorization', 'a', 'Content-Type', 'b');
+  t.match(kept, { contentType: 'b', headers: { length: 6 } }, 'end-to-end fields are not for it to name');
+});
