@@ -25,12 +25,14 @@ const serverOptions = (limits: Limits): ServerOptions => ({
 
 /** A server with the limits of the configuration: strict parser, bounded heads and times, a problem for whatever is malformed. */
 export function createHttpServer(limits: Limits, listener: (exchange: NodeExchange) => void): Server {
+  const take = (exchange: NodeExchange): void =>
+    exchange.isFramedAlike ? listener(exchange) : answerProblem(exchange, malformed(), []);
   const server = createServer(serverOptions(limits), (request, response) =>
-    listener(new NodeExchange(request, response, false)),
+    take(new NodeExchange(request, response, false)),
   );
   // One over the limit still arrives, so that too many are refused instead of silently cut.
   server.maxHeadersCount = limits.maxHeaders + 1;
-  server.on('checkContinue', (request, response) => listener(new NodeExchange(request, response, true)));
+  server.on('checkContinue', (request, response) => take(new NodeExchange(request, response, true)));
   server.on('checkExpectation', (request, response) =>
     answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []),
   );

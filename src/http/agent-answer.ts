@@ -130,7 +130,11 @@ export class AgentAnswer implements Answer {
   }
 
   destroy(): void {
-    if (!this.#isClosed) this.#line.socket.destroy();
+    const { socket } = this.#line;
+    if (this.#isClosed) return;
+    // A body that ends with its connection is whole at a clean end; over TLS the missing close_notify says that it is cut.
+    if (this.#isHttp10 && this.headersSent && !('encrypted' in socket)) socket.resetAndDestroy();
+    else socket.destroy();
   }
 
   on(_event: 'drain', listener: Listener): void {

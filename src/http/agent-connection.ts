@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { GatewayError } from '../errors.ts';
 import { chunked } from '../http1/body.ts';
+import { Gathered } from '../http1/gathered.ts';
 import { isPersistent, type RequestHead } from '../http1/head.ts';
 import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
 import type { Collected, Exchange } from './exchange.ts';
-import { Gathered } from './gathered.ts';
 import { type HeadLimits, HeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
 import { RequestBody } from './request-body.ts';
@@ -200,8 +200,7 @@ export class AgentConnection implements AnswerLine, RequestLine {
 
   #readHead(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    // The first one has had its time since the connection began.
-    if (this.#waiting.length === 0 && !this.#isFirst) this.#sinceTick = this.#context.tick;
+    const isBeginning = this.#waiting.length === 0;
     let head: RequestHead | undefined;
     try {
       head = this.#heads.read(chunk, this.#context.limits());
@@ -209,6 +208,9 @@ export class AgentConnection implements AnswerLine, RequestLine {
       this.#refuse(toReadingFailure(error));
       return;
     }
+    // The first one has had its time since the connection began, and an empty line between requests begins none.
+    const hasBegun = head !== undefined || this.#waiting.length > 0;
+    if (isBeginning && hasBegun && !this.#isFirst) this.#sinceTick = this.#context.tick;
     if (head) this.#begin(head);
   }
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { Gathered } from './gathered.ts';
+import { Gathered } from '../http1/gathered.ts';
 
 /** A body of at most `bytesMax` bytes, while it arrives. */
 export class BodyCollector {

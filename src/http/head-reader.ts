@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http';
+import type { Gathered } from '../http1/gathered.ts';
 import {
   emptyLineBytes,
   findHeadEnd,
@@ -6,7 +7,6 @@ import {
   parseRequestHead,
   type RequestHead,
 } from '../http1/head.ts';
-import type { Gathered } from './gathered.ts';
 import { nestedTunnel } from './request-problems.ts';
 
 export interface HeadLimits {

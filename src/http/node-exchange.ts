@@ -27,6 +27,13 @@ export class NodeExchange implements Exchange {
     request.on('error', () => response.destroy());
   }
 
+  /** Whether the parser of the tunnels would read its body as Node's does: in one `chunked`, and not in HTTP/1.0. */
+  get isFramedAlike(): boolean {
+    const { headers, httpVersionMinor } = this.request;
+    const coding = headers['transfer-encoding'];
+    return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor === 1);
+  }
+
   get socket(): Socket {
     return this.request.socket;
   }

@@ -182,6 +182,7 @@ function enforce(gate: Gate, call: Call, verdict: Verdict, exchange: Exchange): 
   const body = sanitized ?? call.body;
   gate.upstream.forward(
     {
+      tenantId: call.identity?.tenantId ?? '',
       target,
       method: call.method,
       headers: toUpstreamHeaders(fields, toAuthority(target.scheme, target.host, target.port), via),

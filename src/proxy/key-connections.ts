@@ -9,27 +9,38 @@ export interface KeyConnections {
 
 export function createKeyConnections(): KeyConnections {
   const counts = new Map<string, number>();
-  const claimed = new WeakMap<Socket, string>();
+  /** The keys that came on a connection: several, where a proxy of the agents' own shares one. */
+  const claimed = new WeakMap<Socket, Set<string>>();
+
+  function keysOf(socket: Socket): Set<string> {
+    const known = claimed.get(socket);
+    if (known) return known;
+    const keys = new Set<string>();
+    claimed.set(socket, keys);
+    socket.once('close', () => keys.forEach(release));
+    return keys;
+  }
+
+  function release(keyHash: string): void {
+    const left = (counts.get(keyHash) ?? 1) - 1;
+    if (left > 0) counts.set(keyHash, left);
+    else counts.delete(keyHash);
+  }
+
   return {
     claim(socket, keyHash, max) {
-      if (claimed.get(socket) === keyHash) return;
+      const keys = keysOf(socket);
+      if (keys.has(keyHash)) return;
       const held = counts.get(keyHash) ?? 0;
       if (held >= max) {
         throw new GatewayError(
           'GATEWAY_BUSY',
           `This key holds ${held} connections, which is all it may; close one.`,
-          {
-            retryAfterSeconds: 1,
-          },
+          { retryAfterSeconds: 1 },
         );
       }
       counts.set(keyHash, held + 1);
-      claimed.set(socket, keyHash);
-      socket.once('close', () => {
-        const left = (counts.get(keyHash) ?? 1) - 1;
-        if (left > 0) counts.set(keyHash, left);
-        else counts.delete(keyHash);
-      });
+      keys.add(keyHash);
     },
   };
 }

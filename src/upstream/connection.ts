@@ -27,6 +27,18 @@ export interface Home {
 /** Above this, copying head and body into one piece costs more than a second write. */
 const onePieceBytesMax = 16_384;
 
+/** Servers read the bodies of these. One that does not read that of a GET would take it for the next request. */
+const bodyMethods: ReadonlySet<string> = new Set([
+  'POST',
+  'PUT',
+  'PATCH',
+  'QUERY',
+  'DELETE',
+  'PROPFIND',
+  'REPORT',
+  'SEARCH',
+]);
+
 /**
  * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in the turn of the event loop
  * after the one in which it stood or its last answer ended. Whatever arrives until then, or while it waits, nobody asked for; it ends
@@ -48,6 +60,7 @@ export class Connection implements TurnEndListener {
   #wasKept = false;
   #hasBegun = false;
   #isHeadRequest = false;
+  #mayBeUnread = false;
   #isPersistent = true;
   #headReader = new HeadReader();
   #body: BodyReader | undefined;
@@ -72,12 +85,13 @@ export class Connection implements TurnEndListener {
   }
 
   /** Only when it is ready. `head` is one that `toRequestHead` made of the same body. */
-  ask(head: string, body: Buffer | undefined, isHeadRequest: boolean, exchange: Exchange): void {
+  ask(method: string, head: string, body: Buffer | undefined, exchange: Exchange): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
     this.age = 'kept';
     this.#hasBegun = false;
-    this.#isHeadRequest = isHeadRequest;
+    this.#isHeadRequest = method === 'HEAD';
+    this.#mayBeUnread = body !== undefined && !bodyMethods.has(method);
     this.#send(head, body);
   }
 
@@ -166,7 +180,7 @@ export class Connection implements TurnEndListener {
 
   #begin(head: ResponseHead): void {
     const length = bodyLength(head, this.#isHeadRequest);
-    this.#isPersistent = isPersistent(head) && length !== untilClose;
+    this.#isPersistent = isPersistent(head) && length !== untilClose && !this.#mayBeUnread;
     this.keptMs = keptMs(head.fields, this.#unhintedKeptMs);
     this.#body = new BodyReader(length);
     this.#exchange?.onHead(head);

@@ -1,3 +1,4 @@
+import { Gathered } from '../http1/gathered.ts';
 import {
   emptyLineBytes,
   findHeadEnd,
@@ -18,13 +19,17 @@ export class HeadReader {
   /** What stands behind the head that `read` gave. */
   rest: Buffer = nothing;
   /** The beginning of a head whose end has not come yet. */
-  #held: Buffer = nothing;
+  readonly #held = new Gathered();
   #interimHeads = 0;
 
   /** The final head, or undefined where it has not come yet. Throws `MalformedMessage`. */
   read(bytes: Buffer): ResponseHead | undefined {
     let seen = this.#held.length;
-    let unread = seen === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    let unread = bytes;
+    if (seen > 0) {
+      this.#held.add(bytes);
+      unread = this.#held.take();
+    }
     for (;;) {
       const end = findHeadEnd(unread, seen);
       if ((end < 0 ? unread.length : end + emptyLineBytes) > headBytesMax) {
@@ -52,6 +57,6 @@ export class HeadReader {
     if (!statusLineStart.startsWith(unread.toString('latin1', 0, statusLineStart.length))) {
       throw new MalformedMessage('It does not speak HTTP/1.1.');
     }
-    this.#held = unread;
+    this.#held.add(unread);
   }
 }

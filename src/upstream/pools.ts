@@ -6,7 +6,8 @@ import type { Guard } from './guard.ts';
 import { Origin, type OriginContext } from './origin.ts';
 
 /*
- * The connections of each origin. Agents choose the origins, so their number is bounded: the least recently used one is let go when
+ * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its answers stay with whoever sent it.
+ * Agents choose the origins, so their number is bounded: the least recently used one is let go when
  * there are too many, and so is one that idles.
  */
 
@@ -21,10 +22,10 @@ export interface PoolsOptions extends OriginContext {
 
 export interface Pools {
   /**
-   * The origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
+   * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
    * refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
-  take(target: Target, tick: number): Origin;
+  take(tenantId: string, target: Target, tick: number): Origin;
   /** Closes the connections, and lets go of the origins, that were idle for too long. */
   sweep(tick: number): void;
   /** Keeps no connection any more; those that run or wait go on. */
@@ -75,8 +76,8 @@ export function createPools(options: PoolsOptions): Pools {
   }
 
   return {
-    take(target, tick) {
-      const key = keyOf(target);
+    take(tenantId, target, tick) {
+      const key = keyOf(tenantId, target);
       const origin = origins.get(key) ?? create(key, target);
       if (origin.running >= requestsMax) {
         throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
@@ -104,4 +105,5 @@ export function createPools(options: PoolsOptions): Pools {
   };
 }
 
-const keyOf = ({ scheme, host, port }: Target): string => `${scheme}://${toAuthority(scheme, host, port)}`;
+const keyOf = (tenantId: string, { scheme, host, port }: Target): string =>
+  `${tenantId} ${scheme}://${toAuthority(scheme, host, port)}`;

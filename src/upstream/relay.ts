@@ -101,7 +101,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   sendOn(connection: Connection): void {
     const { method, head, body } = this.#outgoing as Outgoing;
     this.#connection = connection;
-    connection.ask(head, body, method === 'HEAD', this);
+    connection.ask(method, head, body, this);
   }
 
   onHead(head: ResponseHead): void {

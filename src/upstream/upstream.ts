@@ -39,6 +39,8 @@ export interface UpstreamOptions {
 }
 
 export interface UpstreamRequest {
+  /** Whose call it is: what it finds or leaves on a connection is never met by another one's. */
+  readonly tenantId: string;
   readonly target: Target;
   readonly method: string;
   /** Flat and ready to send: made by `toUpstreamHeaders`. */
@@ -59,7 +61,7 @@ export interface Upstream {
 }
 
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { poolsMax = 256, connectionsMax = 128, waitingMax = 1024 } = options;
+  const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024 } = options;
   const { poolIdleMs = 300_000, keptMs = keptMsDefault } = options;
   const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
   const deadlines = createDeadlines(shortestMs, (tick) => pools.sweep(tick));
@@ -84,14 +86,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   let isClosing = false;
 
-  function prepare({ target, method, headers, body }: UpstreamRequest): [Origin, Outgoing] {
+  function prepare({ tenantId, target, method, headers, body }: UpstreamRequest): [Origin, Outgoing] {
     if (isClosing) throw shuttingDown();
     const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
-    return [pools.take(target, deadlines.tick), { method, head, body }];
+    return [pools.take(tenantId, target, deadlines.tick), { method, head, body }];
   }
 
   return {
     forward(request, relayOptions) {
+      // The client has left while its call was judged, and its `close` does not come again.
+      if (relayOptions.response.destroyed) {
+        relayOptions.onEnd?.({ status: 0, receivedBytes: 0, aborted: true });
+        return nothingSent;
+      }
       let prepared: [Origin, Outgoing];
       try {
         prepared = prepare(request);

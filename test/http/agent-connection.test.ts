@@ -301,6 +301,27 @@ t.test('a slow head cannot be stretched by sending on', async (t) => {
   t.match(await client.all(), /^HTTP\/1\.1 400 /);
 });
 
+t.test('empty lines do not keep an idle connection', async (t) => {
+  const lab = await startLab(t, { limits: { headerTimeoutMs: 100, idleTimeoutMs: 100 } });
+  const client = lab.connect().write('GET / HTTP/1.1\r\n\r\n');
+  const drip = setInterval(() => client.write('\r\n'), 10);
+  t.teardown(() => clearInterval(drip));
+  t.equal(readAnswers(await client.all()).length, 1);
+});
+
+t.test('a cut answer to an HTTP/1.0 client does not look whole', async (t) => {
+  const held = createHeld();
+  const lab = await startLab(t, { onRequest: held.hold });
+  const client = lab.connect().write('GET / HTTP/1.0\r\n\r\n');
+  const { answer } = await held.next();
+  answer.writeHead(200, []);
+  answer.write(Buffer.from('begun'));
+  await client.until('begun');
+  const failed = once(client.socket, 'error');
+  answer.destroy();
+  t.match((await failed)[0], { code: 'ECONNRESET' });
+});
+
 t.test('a client that never closes its side is not waited for', async (t) => {
   const lab = await startLab(t, { limits: { headerTimeoutMs: 100 } });
   const client = lab.connect().write('GET / HTTP/1.1\r\nConnection: close\r\n\r\n');

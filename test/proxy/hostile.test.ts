@@ -102,6 +102,16 @@ t.test('malformed requests are answered with a problem, and the next client is s
       status: 400,
     },
     {
+      name: 'another coding before chunked',
+      bytes: `POST ${target} HTTP/1.1\r\n${host}${auth}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+      status: 400,
+    },
+    {
+      name: 'chunks in HTTP/1.0',
+      bytes: `POST ${target} HTTP/1.0\r\n${host}${auth}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      status: 400,
+    },
+    {
       name: 'a folded field',
       bytes: `GET ${target} HTTP/1.1\r\n${host}${auth}X: a\r\n b\r\n\r\n`,
       status: 400,

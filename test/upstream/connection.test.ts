@@ -183,7 +183,7 @@ t.test('reads on after an answer that ended while it was paused', async (t) => {
   for (let i = 0; i < 2; i++) {
     const readyAgain = once(ready, 'ready');
     const chunks: string[] = [];
-    connection.ask('GET / HTTP/1.1\r\n\r\n', undefined, false, {
+    connection.ask('GET', 'GET / HTTP/1.1\r\n\r\n', undefined, {
       onHead: ({ status }) => t.equal(status, 200),
       onData(chunk) {
         chunks.push(chunk.toString());
@@ -423,5 +423,44 @@ t.test('tells a broken TLS connection from a broken answer', async (t) => {
       breakIn();
       t.match(await failed, [{ code: 'ECONNRESET' }]);
     } else t.match(await front.ask(url), { status: 502, code: 'UPSTREAM_TLS' });
+  }
+});
+
+async function startCounting(t: Parameters<typeof startRawUpstream>[0]) {
+  let connections = 0;
+  const upstream = await startRawUpstream(t, (socket) => {
+    connections++;
+    socket.on('data', () => socket.write(ok('ok')));
+  });
+  return { origin: upstream.origin, count: () => connections };
+}
+
+t.test('a connection is not kept where the upstream may not have read the body', async (t) => {
+  const upstream = await startCounting(t);
+  const front = await openFront(t);
+  const smuggled = 'GET /smuggled HTTP/1.1\r\n\r\n';
+  for (const [method, body, isKept] of [
+    ['POST', 'x', true],
+    ['GET', undefined, true],
+    ['GET', smuggled, false],
+    ['DELETE', 'x', false],
+  ] as const) {
+    await front.ask(`${upstream.origin}/`, { method, ...(body ? { body } : {}) });
+    const before = upstream.count();
+    await front.ask(`${upstream.origin}/`, { method: 'POST' });
+    t.equal(upstream.count() === before, isKept, `${method} with ${body ? 'a' : 'no'} body`);
+  }
+});
+
+t.test('tenants do not meet on a connection', async (t) => {
+  const upstream = await startCounting(t);
+  const front = await openFront(t);
+  for (const [tenant, connections] of [
+    ['acme', 1],
+    ['globex', 2],
+    ['acme', 2],
+  ] as const) {
+    await front.ask(`${upstream.origin}/`, { method: 'POST', headers: { 'X-Tenant': tenant } });
+    t.equal(upstream.count(), connections);
   }
 });

@@ -86,6 +86,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
     const body = Buffer.concat(await request.toArray());
     const headers = toUpstreamHeaders(request.rawHeaders, `${target.host}:${target.port}`, '1.1 postern');
     const message = {
+      tenantId: request.headers['x-tenant']?.toString() ?? 'acme',
       target,
       method: request.method ?? '',
       headers,

@@ -306,7 +306,7 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
   origin.repeat(request('repeated', true));
   origin.dispatch(request('other', false));
   await dialledAgain;
-  kept.ask('GET / HTTP/1.1\r\n\r\n', undefined, false, {
+  kept.ask('GET', 'GET / HTTP/1.1\r\n\r\n', undefined, {
     onHead() {},
     onData() {},
     onEnd() {},
@@ -328,7 +328,7 @@ t.test('lets go of the body of a request that is over, though its client keeps t
   let body: Buffer | undefined = Buffer.alloc(1_000_000);
   const reference = new WeakRef(body);
   const forwarding = front.upstream.forward(
-    { target, method: 'POST', headers: ['Host', 'x'], body },
+    { tenantId: 'acme', target, method: 'POST', headers: ['Host', 'x'], body },
     { response, extraHeaders: [], onError: (error) => t.fail(error.message) },
   );
   body = undefined;

@@ -311,7 +311,13 @@ t.test('refuses what cannot be written into a head', async (t) => {
     fragment: '',
   };
   front.upstream.forward(
-    { target: { ...target, isAddress: false }, method: 'GET', headers: ['X', 'a\r\nY: b'], body: undefined },
+    {
+      tenantId: 'acme',
+      target: { ...target, isAddress: false },
+      method: 'GET',
+      headers: ['X', 'a\r\nY: b'],
+      body: undefined,
+    },
     { response, extraHeaders: [], onError: (error) => void front.events.emit('failure', error) },
   );
   t.match(await failure, [{ code: 'VALIDATION_FAILED' }]);
