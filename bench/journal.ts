@@ -68,7 +68,9 @@ function callOf(_: unknown, at: number): RecordedCall {
     tenantId: 'bench',
     agentId: agentIds[at % agentIds.length] ?? '',
     atMs,
+    keyId: agentIds[0] ?? '',
     decision: 'ALLOW',
+    outcome: 'call',
     destination: `host-${at % 50}.example.com`,
     line,
   };

@@ -57,8 +57,13 @@ await store.addKey(
     createdAtMs: 0,
     expiresAtMs: null,
     revokedAtMs: null,
+    revokedBy: null,
     perMinute: null,
     requireNonce: false,
+    parentKeyId: null,
+    maxUses: null,
+    scope: null,
+    isFromConfig: false,
   },
   audit,
 );
@@ -101,7 +106,7 @@ const policies = Array.from({ length: 50 }, (_, n) => {
   return result.policy;
 });
 
-const tenants = createTenants(config, new Set());
+const tenants = createTenants(config, new Set(), store);
 const stages = createStages({
   catalogue: loadCatalogue(new URL('../config/tools', import.meta.url).pathname),
   store,
@@ -118,6 +123,7 @@ const stages = createStages({
     createEngine(loadDetectors(new URL('../config/detectors', import.meta.url).pathname)),
   ),
   approvals: createApprovalDesk(store),
+  events: { tell: () => undefined },
   mode: 'enforce',
 });
 
@@ -161,6 +167,19 @@ function callOf(body: Buffer): Call {
 
 /** As on a kept connection. */
 const lastHead = noHead();
+// As after the first call: its destination is known.
+store.noteCall({
+  traceId: newTraceId(1),
+  tenantId: 'bench',
+  agentId,
+  keyId: agentId,
+  atMs: 1,
+  decision: 'ALLOW',
+  outcome: 'call',
+  destination: 'host:localhost',
+  line: '{}',
+});
+
 const rounds = 9;
 const callsPerRound = 2000;
 const now = (): number => performance.now() * 1000;

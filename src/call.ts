@@ -98,6 +98,20 @@ export interface Signal {
   readonly details: string;
 }
 
+/** Why an analyst should look at a call, whatever became of it. */
+export interface IncidentCause {
+  /** `policy:<policy name>/<rule id>`, `scope-violation`, `critical-denial`. */
+  readonly trigger: string;
+  readonly title: string;
+  readonly severity: Band;
+}
+
+/**
+ * What the state made of a call: `call` was admitted and counted, `blocked` came from an address outside the allowlist of its key,
+ * `limited` was over a rate; all others are `refused`.
+ */
+export type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
+
 export interface MatchedRule {
   readonly policyId: string;
   readonly policyName: string;
@@ -107,6 +121,7 @@ export interface MatchedRule {
 }
 
 const noBytes = Buffer.alloc(0);
+const none: readonly never[] = Object.freeze([]);
 
 /** One intended or actual outbound call. Entrances fill the first half, stages the second. */
 export class Call {
@@ -129,12 +144,21 @@ export class Call {
   readonly claimed: Claimed;
   /** Of the connection that the call came on: the head that was read last. Undefined where calls share no connection. */
   readonly lastHead: ReadHead | undefined;
+  /** Whether the caller is still there to get an answer. */
+  readonly isAwaited: () => boolean;
+  /** Of the body, where the way that the call came on has a limit of its own; else that of the tenant counts. */
+  readonly bodyBytesMax: number | undefined;
 
   /** The name by which traces and approvals speak of the agent: as claimed, unless a secret was hidden in it. */
   agentName: string | undefined;
   identity: Identity | undefined;
   operation: Operation | undefined;
   agentStatus: 'active' | 'suspended' = 'active';
+  outcome: Outcome = 'refused';
+  /** Sentences that say how the call leaves the scope of its key; empty where it does not. */
+  scopeViolations: readonly string[] = none;
+  /** The state is away, and the call goes on with what was known of its key and tenant. */
+  isDegraded = false;
   /** What the call touches, as `is_new_destination` counts it. */
   destination = '';
   isNewDestination = false;
@@ -156,6 +180,7 @@ export class Call {
   riskBand: Band = 'LOW';
   /** The band that is left when what SANITIZE cuts is gone. */
   residualBand: Band = 'LOW';
+  incidents: readonly IncidentCause[] = none;
   verdict: Verdict | undefined;
 
   constructor(from: CallFields) {
@@ -172,6 +197,8 @@ export class Call {
     this.contentEncoding = from.contentEncoding;
     this.claimed = from.claimed;
     this.lastHead = from.lastHead;
+    this.isAwaited = from.isAwaited ?? always;
+    this.bodyBytesMax = from.bodyBytesMax;
     this.agentName = from.claimed.agentName;
   }
 }
@@ -190,7 +217,12 @@ export interface CallFields {
   contentEncoding: string;
   claimed: Claimed;
   lastHead: ReadHead | undefined;
+  bodyBytesMax?: number | undefined;
+  /** Default: always. Entrances that can hold a call open say it. */
+  isAwaited?: () => boolean;
 }
+
+const always = (): boolean => true;
 
 /** `found` is 1 at the place of each of the `words` that was seen. */
 export interface WordsFound {
@@ -233,6 +265,10 @@ export interface Verdict {
   readonly matchedRules: readonly MatchedRule[];
   /** The rule that decided, where one did. */
   readonly decidedBy: MatchedRule | undefined;
+  /** What the rules that hold want the trace to be found by. */
+  readonly tags: readonly string[];
+  /** Sentences that say how the call leaves the scope of its key. */
+  readonly violations: readonly string[];
   /** In monitor mode: the decision that would have stood. */
   readonly wouldBe: Decision | undefined;
   /** On SANITIZE: what is forwarded instead of the body. */

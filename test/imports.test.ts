@@ -9,7 +9,7 @@ import t from 'tap';
 const rows: readonly (readonly string[])[] = [
   ['call.ts', 'target.ts', 'errors.ts', 'ids.ts', 'log.ts', 'key-text.ts'],
   ['http1'],
-  ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http'],
+  ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http', 'vault'],
   ['signals', 'policy'],
   ['config'],
   ['pipeline'],

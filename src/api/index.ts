@@ -1,18 +1,80 @@
 import type { Route } from './route.ts';
-import { approvalStatus } from './routes/approvals.ts';
+import { a2aScan } from './routes/a2a-scan.ts';
+import {
+  changeAgent,
+  listAgents,
+  reactivateAgent,
+  resetTrust,
+  showAgent,
+  suspendAgent,
+} from './routes/agents.ts';
+import {
+  approvalStatus,
+  awaitApproval,
+  decideApproval,
+  listApprovals,
+  showApproval,
+} from './routes/approvals.ts';
+import { listAudit } from './routes/audit.ts';
+import { listCredentials, putCredential, revokeCredential } from './routes/credentials.ts';
+import { ephemeralKey } from './routes/ephemeral-key.ts';
 import { health, ready } from './routes/health.ts';
-import { mintKey, revokeKey } from './routes/keys.ts';
-import { applyPolicy, policyByName } from './routes/policies.ts';
+import {
+  createIncident,
+  listIncidents,
+  noteIncident,
+  showIncident,
+  transitionIncident,
+} from './routes/incidents.ts';
+import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys.ts';
+import { mintKey } from './routes/mint-key.ts';
+import { openApiRoute } from './routes/openapi.ts';
+import { applyPolicy, listPolicies, policyByName, tryPolicy } from './routes/policies.ts';
 import { scan } from './routes/scan.ts';
+import { scanResponse } from './routes/scan-response.ts';
+import { listTraces, showTrace } from './routes/traces.ts';
+import { usage } from './routes/usage.ts';
 
 /** All endpoints of the control plane. */
 export const apiRoutes: readonly Route[] = [
   health,
   ready,
+  openApiRoute(() => apiRoutes),
   scan,
+  scanResponse,
+  a2aScan,
   mintKey,
+  ephemeralKey,
+  listKeys,
+  showKey,
+  changeKey,
+  keyAudit,
   revokeKey,
+  listAgents,
+  showAgent,
+  changeAgent,
+  suspendAgent,
+  reactivateAgent,
+  resetTrust,
+  putCredential,
+  listCredentials,
+  revokeCredential,
+  usage,
+  listApprovals,
+  showApproval,
   approvalStatus,
+  awaitApproval,
+  decideApproval,
   applyPolicy,
+  tryPolicy,
+  listPolicies,
   policyByName,
+  listIncidents,
+  showIncident,
+  createIncident,
+  transitionIncident,
+  noteIncident,
+  listTraces,
+  showTrace,
+  listAudit,
 ];

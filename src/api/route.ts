@@ -1,65 +1,91 @@
 import type { z } from 'zod';
-import type { Identity } from '../call.ts';
+import type { Identity, PresentedKey } from '../call.ts';
 import type { permissions } from '../config/agents.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { KeyRecord } from '../state/store.ts';
 
 /** Who asks: a key with its permissions, the holder of the admin secret, or on public endpoints anybody. */
 export type Caller =
-  | { readonly kind: 'key'; readonly key: KeyRecord; readonly identity: Identity }
+  | {
+      readonly kind: 'key';
+      readonly key: KeyRecord;
+      readonly identity: Identity;
+      readonly presented: PresentedKey;
+    }
+  /** On endpoints where the pipeline asks: a key that is not valid, and why. The pipeline refuses it again, and records it. */
+  | { readonly kind: 'refused'; readonly presented: PresentedKey; readonly refusal: GatewayError }
   | { readonly kind: 'admin' }
   | { readonly kind: 'anybody' };
 
-export interface ApiRequest<Body> {
+export type KeyCaller = Extract<Caller, { kind: 'key' }>;
+
+export interface ApiRequest<Body, Query> {
   readonly gate: Gate;
   readonly caller: Caller;
   readonly params: Readonly<Record<string, string | undefined>>;
-  readonly query: URLSearchParams;
+  readonly query: Query;
   readonly body: Body;
   /** The body as received. */
   readonly raw: Buffer;
-  readonly authorization: string;
   readonly clientAddress: string;
   readonly nowMs: number;
-}
-
-export interface ApiAnswer {
-  readonly status: number;
-  /** Serialised as JSON; a Buffer is sent as it is. */
-  readonly body: unknown;
-  readonly headers?: readonly string[];
-}
-
-/** One endpoint, whole: where it is, who may ask, what it takes, what it does. */
-export interface Route<Body = unknown> {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `:name` for parameters. */
-  readonly path: string;
   /**
-   * `public`: nobody is asked. `key`: any valid key. `secret`: the admin secret, or a key with `admin`. Else the permission that a
-   * key must have; the admin secret has them all.
+   * The tenant that the request acts for: the key's own; for the admin secret the one named by `tenant_id` in query or body, or the only
+   * one. Throws where there is none.
    */
-  readonly access: 'public' | 'key' | 'secret' | Permission;
-  /** Absent: the endpoint takes no body. */
-  readonly body?: z.ZodType<Body>;
-  /** YAML is taken too. */
-  readonly takesYaml?: boolean;
-  handle(request: ApiRequest<Body>): ApiAnswer | Promise<ApiAnswer>;
+  tenantId(): string;
+  /** Aborts when the client has gone away: nobody waits for the answer. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer with another status than the route's own, or whose JSON is text already. */
+export class RawAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+
+  static of(status: number, value: unknown): RawAnswer {
+    return new RawAnswer(status, Buffer.from(`${JSON.stringify(value)}\n`));
+  }
+
+  constructor(status: number, body: Buffer) {
+    this.status = status;
+    this.body = body;
+  }
 }
 
 export type Permission = (typeof permissions)[number];
 
-/** What a key minted without the field may do. */
-export const defaultPermissions: readonly Permission[] = [
-  'scan',
-  'policies:read',
-  'policies:write',
-  'keys:read',
-  'keys:ephemeral',
-  'keys:revoke',
-  'activity:read',
-  'usage:read',
-];
+/** One endpoint, whole: where it is, who may ask, what it takes, what it does. The OpenAPI document is made of nothing else. */
+export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `:name` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  /**
+   * `public`: nobody is asked. `key`: any valid key. `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which
+   * records whom it refuses. Else the permissions of which a key must have one. The admin secret has them all.
+   */
+  readonly access: 'public' | 'key' | 'secret' | 'call' | Permission | readonly Permission[];
+  /** The admin secret does not do: the caller must be a key. */
+  readonly isForKeys?: boolean;
+  /** Absent: the endpoint takes no body. */
+  readonly body?: z.ZodType<Body>;
+  /** An empty body is read as none. */
+  readonly isBodyOptional?: boolean;
+  readonly query?: z.ZodType<Query>;
+  readonly answer: z.ZodType<Answer>;
+  /** Of the answer; 200 where absent. */
+  readonly status?: number;
+  /** YAML is taken too. */
+  readonly takesYaml?: boolean;
+  handle(request: ApiRequest<Body, Query>): Answer | RawAnswer | Promise<Answer | RawAnswer>;
+}
 
-/** Keeps a route's body type inside the route, so that all routes stand in one list. */
-export const route = <Body>(it: Route<Body>): Route => it as unknown as Route;
+/** Keeps a route's own types inside the route, so that all routes stand in one list. */
+export const route = <Body, Query, Answer>(it: Route<Body, Query, Answer>): Route => it as unknown as Route;
+
+/** The key that a caller has presented, for the pipeline to ask the state about. */
+export const presentedBy = (caller: Caller): PresentedKey | undefined =>
+  'presented' in caller ? caller.presented : undefined;

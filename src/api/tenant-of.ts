@@ -1,19 +1,21 @@
 import { GatewayError } from '../errors.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { invalid } from './invalid.ts';
 import type { Caller } from './route.ts';
 
 /** The tenant that a request acts for: the key's own; for the admin secret the named one, or the only one. */
 export function tenantOf(gate: Gate, caller: Caller, named: string | null | undefined): string {
-  if (caller.kind === 'key') return caller.identity.tenantId;
+  if (caller.kind === 'refused') throw caller.refusal;
   if (caller.kind === 'anybody') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
-  const tenantIds = gate.tenants.ids();
-  const tenantId = named ?? (tenantIds.length === 1 ? tenantIds[0] : undefined);
-  if (tenantId === undefined) {
-    const message = 'name the tenant that the admin secret acts for';
-    throw new GatewayError('VALIDATION_FAILED', `tenant_id: ${message}`, {
-      errors: [{ path: 'tenant_id', message }],
-    });
+  if (caller.kind === 'key') {
+    if (named && named !== caller.identity.tenantId)
+      throw new GatewayError('FORBIDDEN', 'A key acts for its own tenant only.');
+    return caller.identity.tenantId;
   }
+  const tenantIds = gate.tenants.ids();
+  const tenantId = named || (tenantIds.length === 1 ? tenantIds[0] : undefined);
+  if (tenantId === undefined)
+    throw invalid([{ path: 'tenant_id', message: 'name the tenant that the admin secret acts for' }]);
   if (!gate.tenants.find(tenantId)) throw new GatewayError('NOT_FOUND', 'There is no such tenant.');
   return tenantId;
 }

@@ -7,6 +7,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   'state.url': (config) => config.state.url,
   workers: (config) => config.workers,
   authority: (config) => config.authority,
+  vault: (config) => config.vault,
 };
 
 /** The keys that differ and yet hold for the life of the daemon; empty where the new configuration can be taken over. */

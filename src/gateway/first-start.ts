@@ -108,8 +108,13 @@ export function firstStartRecords(
       createdAtMs: nowMs,
       expiresAtMs: null,
       revokedAtMs: null,
+      revokedBy: null,
       perMinute: null,
       requireNonce: false,
+      parentKeyId: null,
+      maxUses: null,
+      scope: null,
+      isFromConfig: false,
     },
   };
 }

@@ -8,15 +8,21 @@ import type { Config } from '../config/schema.ts';
 import { createEngine } from '../detectors/engine.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { type Log, openLog } from '../log.ts';
+import { createApprovalDesk } from '../pipeline/approval-desk.ts';
+import { createAuthThrottle } from '../pipeline/auth-throttle.ts';
+import { openVault } from '../pipeline/credentials.ts';
+import { createEvents } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
-import { openEmbeddedStore } from '../state/embedded/store.ts';
+import { createIncidentDesk } from '../pipeline/incident-desk.ts';
 import { openJournal } from '../state/journal.ts';
-import { loadOrMakeSecret } from '../state/secrets.ts';
+import { openStore } from '../state/open.ts';
 import { type Authority, openAuthority } from '../tls/authority.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
+import { withFreshTraces } from './fresh-traces.ts';
 import { createGate, type Foundations } from './generation.ts';
 import { listen } from './listeners.ts';
 import { ignoredKeys, refusedKeys } from './not-yet.ts';
+import { loadPepper } from './pepper.ts';
 import { seed } from './seed.ts';
 import { openServers } from './servers.ts';
 
@@ -35,7 +41,6 @@ export interface Gateway {
   stop(graceMs?: number): Promise<void>;
 }
 
-const pepperBytes = 32;
 const graceMsDefault = 30_000;
 const dataFolder = resolve(import.meta.dirname, '../../config');
 
@@ -63,8 +68,8 @@ export async function startGateway(configFile: string | undefined, env: Environm
       isDraining: false,
     };
     const { foundations, authority } = await openFoundations(config, { log, bound, status, closers });
-    const { store, pepper } = foundations;
-    await seed(store, config, pepper, firstStart);
+    const seeding = { ...foundations, firstStart };
+    await seed(config, seeding);
     warn(config, log);
     let gate = createGate(config, foundations);
     closers.add(() => gate.upstream.close());
@@ -87,7 +92,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
         );
       }
       const nextGate = createGate(next, foundations);
-      await seed(store, next, pepper, firstStart);
+      await seed(next, seeding);
       const before = gate;
       gate = nextGate;
       config = next;
@@ -168,9 +173,11 @@ async function openFoundations(
 ): Promise<{ foundations: Foundations; authority: Authority }> {
   const { dir } = config.state;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const store = await openEmbeddedStore({ dir });
+  const { url, timeoutMs, caFile } = config.state;
+  const store = await openStore({ url, dir, timeoutMs, caFile, log });
   closers.add(() => store.close());
-  const pepper = loadOrMakeSecret(join(dir, 'pepper'), pepperBytes);
+  const vault = openVault(config);
+  const pepper = loadPepper(config, log);
   const { cert: certFile, key: keyFile } = config.authority;
   const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
   const journal = await openJournal({
@@ -179,12 +186,21 @@ async function openFoundations(
     onError: (error) => log.error({ err: error }, 'the journal has a problem'),
   });
   closers.add(() => journal.close());
+  // What a killed process left behind counts before the first call does: no quota and no use is given twice.
+  await journal.flush();
+  const incidents = createIncidentDesk(store, log);
+  closers.add(() => incidents.close());
   const foundations: Foundations = {
-    store,
+    store: withFreshTraces(store, journal),
     journal,
     engine: createEngine(loadDetectors(join(dataFolder, 'detectors'))),
     catalogue: loadCatalogue(join(dataFolder, 'tools')),
     pepper,
+    vault,
+    throttle: createAuthThrottle(),
+    approvals: createApprovalDesk(store),
+    incidents,
+    events: createEvents(store, log),
     log,
     registeredTenants: new Set(await store.registeredTenants()),
     ownListeners: () => [...bound.proxy, ...bound.control].flatMap(toListenerAddress),

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
@@ -6,8 +7,12 @@ import type { DetectorEngine } from '../detectors/engine.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
-import { createApprovalDesk } from '../pipeline/approval-desk.ts';
+import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
+import type { AuthThrottle } from '../pipeline/auth-throttle.ts';
+import { createCredentials } from '../pipeline/credentials.ts';
+import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
+import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createRecorder } from '../pipeline/record.ts';
@@ -23,6 +28,8 @@ import { createGuard } from '../upstream/guard.ts';
 import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
+import type { Vault } from '../vault/vault.ts';
+import { routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
 export interface Foundations {
@@ -31,6 +38,11 @@ export interface Foundations {
   readonly engine: DetectorEngine;
   readonly catalogue: Catalogue;
   readonly pepper: Buffer;
+  readonly vault: Vault;
+  readonly throttle: AuthThrottle;
+  readonly approvals: ApprovalDesk;
+  readonly incidents: IncidentDesk;
+  readonly events: Events;
   readonly log: Log;
   readonly registeredTenants: Set<string>;
   ownListeners(): readonly { address: string; port: number }[];
@@ -40,7 +52,7 @@ export interface Foundations {
 
 /** Puts one generation together. Throws `ConfigError` with all mistakes of the policy files; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
-  const tenants = createTenants(config, on.registeredTenants);
+  const tenants = createTenants(config, on.registeredTenants, on.store);
   const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log), on.engine);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
@@ -60,7 +72,8 @@ export function createGate(config: Config, on: Foundations): Gate {
     weights: { ...defaultWeights, ...config.risk.weights },
     bounds: config.risk.bands,
     policies,
-    approvals: createApprovalDesk(on.store),
+    approvals: on.approvals,
+    events: on.events,
     mode: config.mode,
   });
   const upstream = createUpstream({
@@ -72,6 +85,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     ownPrefix: names.requestPrefix,
   });
+  const record = createRecorder(on);
   let running = 0;
   let isRetired = false;
   const closeWhenIdle = (): void => {
@@ -95,23 +109,27 @@ export function createGate(config: Config, on: Foundations): Gate {
       closeWhenIdle();
     },
     store: on.store,
-    tenants: {
-      ...tenants,
-      register: (tenantId) => {
-        on.registeredTenants.add(tenantId);
-        tenants.register(tenantId);
-      },
-    },
+    tenants,
     policies,
     guard,
     upstream,
-    inspect: createPipeline(stages, createRecorder(on.journal, on.store, on.log)),
+    inspect: createPipeline(stages, record),
+    record,
     names,
+    credentials: createCredentials(config, on.store, on.vault),
+    vault: on.vault,
+    throttle: on.throttle,
+    approvals: on.approvals,
+    events: on.events,
+    log: on.log,
     get controlUrl() {
       return on.controlUrl();
     },
     readKey: (text) => readKey(text, on.pepper),
     hashKey: (digest) => peppered(digest, on.pepper),
+    fingerprint: (tenantId, content) =>
+      createHmac('sha256', on.pepper).update(`content ${tenantId}\n`).update(content).digest('hex'),
+    routeKey: (route) => routeKey(route, on.pepper),
     status: on.status,
   };
 }

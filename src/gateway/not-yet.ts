@@ -15,11 +15,6 @@ interface Gap {
 }
 
 const refused: readonly Gap[] = [
-  {
-    path: 'state.url',
-    isAsked: ({ state }) => state.url.driver !== 'embedded',
-    instead: 'use embedded:<dir>',
-  },
   { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
     path: 'proxy.tls',
@@ -42,14 +37,15 @@ const refused: readonly Gap[] = [
     instead: 'keys would be sent in plain text',
   },
   {
-    path: 'control.trusted_proxies',
-    isAsked: ({ control }) => control.trustedProxies.length > 0,
-    instead: 'addresses would be those of the proxy',
-  },
-  {
     path: 'upstream.proxy',
     isAsked: ({ upstream }) => upstream.proxy !== null,
     instead: 'calls would be dialled directly',
+  },
+  {
+    path: 'credentials[].type',
+    isAsked: ({ credentials }) =>
+      credentials.some(({ type }) => type === 'oauth2_client_credentials' || type === 'aws_sigv4'),
+    instead: 'use bearer, basic, headers or query',
   },
   {
     path: 'upstream.h2',
@@ -59,11 +55,10 @@ const refused: readonly Gap[] = [
 ];
 
 const ignored: readonly Gap[] = [
-  { path: 'inbound', isAsked: ({ inbound }) => inbound.size > 0, instead: 'its routes answer 404' },
   {
-    path: 'credentials',
-    isAsked: ({ credentials }) => credentials.length > 0,
-    instead: 'nothing is injected',
+    path: 'inbound[].tool',
+    isAsked: ({ inbound }) => [...inbound.values()].some((it) => it.tool !== null),
+    instead: 'the tool is found by the host of the upstream',
   },
   {
     path: 'intercept.passthrough',

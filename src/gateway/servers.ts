@@ -3,10 +3,12 @@ import type { Duplex } from 'node:stream';
 import { apiRoutes } from '../api/index.ts';
 import { createRouter } from '../api/router.ts';
 import { type AgentConnections, createAgentConnections } from '../http/agent-connections.ts';
+import type { NodeExchange } from '../http/node-exchange.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { createConnect } from '../proxy/connect.ts';
 import { createForward } from '../proxy/forward.ts';
+import { createInbound, isInbound } from '../proxy/inbound.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
 import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
@@ -27,6 +29,12 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
     serve: (socket, tunnel) => inside.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, log);
+  const inbound = createInbound(gate, log);
+  /** Inbound routes stand on both listeners, beside what else a listener serves. */
+  const besideInbound =
+    (serve: (exchange: NodeExchange) => void) =>
+    (exchange: NodeExchange): void =>
+      isInbound(exchange.target) ? inbound(exchange) : serve(exchange);
   const servers: Server[] = [];
   const track = (server: Server): Server => {
     limitConnections(server, () => gate().config.limits.maxConnections);
@@ -39,8 +47,13 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
   };
   return {
     newProxy: () =>
-      track(createHttpServer(limits, (exchange) => forward(exchange, undefined)).on('connect', connect)),
-    newControl: () => track(createHttpServer(limits, api)),
+      track(
+        createHttpServer(
+          limits,
+          besideInbound((exchange) => forward(exchange, undefined)),
+        ).on('connect', connect),
+      ),
+    newControl: () => track(createHttpServer(limits, besideInbound(api))),
     async drain(graceMs: number): Promise<void> {
       await drain(servers, inside, sockets, graceMs);
     },

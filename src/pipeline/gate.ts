@@ -1,10 +1,16 @@
 import type { PresentedKey } from '../call.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config, InboundRoute } from '../config/schema.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
+import type { Log } from '../log.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import type { Inspect } from './pipeline.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { ApprovalDesk } from './approval-desk.ts';
+import type { AuthThrottle } from './auth-throttle.ts';
+import type { Credentials } from './credentials.ts';
+import type { Events } from './events.ts';
+import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -19,14 +25,28 @@ export interface Gate {
   readonly policies: PolicyBook;
   readonly guard: Guard;
   readonly upstream: Upstream;
+  readonly credentials: Credentials;
   readonly inspect: Inspect;
+  /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
+  readonly record: Recorder;
   readonly names: HeaderNames;
+  /** By address, for failures to authenticate: everywhere where keys and secrets are presented. It outlives reloads. */
+  readonly throttle: AuthThrottle;
+  readonly approvals: ApprovalDesk;
+  /** Seals and opens stored credentials. */
+  readonly vault: Vault;
+  readonly events: Events;
+  readonly log: Log;
   /** Where the control plane is reached, without a trailing slash. */
   readonly controlUrl: string;
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
   /** What is stored of a key's digest. */
   hashKey(digestHex: string): string;
+  /** A keyed hash (hex) of a content: equal contents of a tenant can be told, but not guessed from it. */
+  fingerprint(tenantId: string, content: string | Buffer): string;
+  /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
+  routeKey(route: InboundRoute): PresentedKey;
   status(): GateStatus;
   /** A request begins that will use this gate; answers what must be called once when it is over. */
   enter(): () => void;

@@ -26,6 +26,8 @@ const failClosed: Verdict = {
   explanation: ['No stage of the pipeline decided this call, so it is denied.'],
   matchedRules: [],
   decidedBy: undefined,
+  tags: [],
+  violations: [],
   wouldBe: undefined,
   sanitizedBody: undefined,
   approval: undefined,

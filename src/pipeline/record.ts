@@ -3,16 +3,24 @@ import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
+import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedUrl } from './redacted.ts';
 
 const findingsMax = 50;
 
+export interface RecorderOptions {
+  readonly journal: Pick<Journal, 'append'>;
+  readonly store: Pick<Store, 'noteCall'>;
+  readonly incidents: Pick<IncidentDesk, 'take'>;
+  readonly log: Log;
+}
+
 /**
  * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be recorded is not
  * let out. Refused calls are recorded too, once it is known whose key was used.
  */
-export function createRecorder(journal: Journal, store: Store, log: Log): Recorder {
+export function createRecorder({ journal, store, incidents, log }: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
     throw new GatewayError(
@@ -32,13 +40,18 @@ export function createRecorder(journal: Journal, store: Store, log: Log): Record
       traceId: call.traceId,
       tenantId: identity.tenantId,
       agentId: identity.agentId,
+      keyId: identity.keyId,
       atMs: call.receivedAtMs,
       decision: call.verdict?.decision ?? 'DENY',
+      outcome: call.outcome,
       destination: call.destination,
       line: traceLine(call, refusal),
     };
     return journal.append(recorded).then(
-      () => store.noteCall(recorded),
+      () => {
+        store.noteCall(recorded);
+        if (call.verdict && call.incidents.length > 0) incidents.take(call);
+      },
       (cause: unknown) => unrecorded(recorded, cause),
     );
   };
@@ -55,7 +68,9 @@ const json = JSON.stringify;
 export function traceLine(call: Call, refusal: GatewayError | undefined): string {
   const { operation, verdict, claimed, findings, signals } = call;
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
-  line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
+  // The name that the caller gives is kept once it was looked through.
+  const agentName = call.head.length > 0 ? call.agentName : undefined;
+  line += `,"agent_name":${json(agentName ?? call.identity?.agentName ?? null)}`;
   if (claimed.runtimeType !== undefined) line += `,"runtime_type":${json(claimed.runtimeType)}`;
   line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(call.method)}`;
   line += `,"url":${json(redactedUrl(call))},"body_bytes":${call.body.length}`;
@@ -69,6 +84,13 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
   line += list('classifications', verdict?.classifications);
   line += list('signals', signals);
+  line += list('tags', verdict?.tags);
+  line += list('violations', verdict?.violations);
+  if (verdict && call.incidents.length > 0)
+    line += list(
+      'incidents',
+      call.incidents.map((it) => it.trigger),
+    );
   if (findings.length > 0) line += list('findings', findings.slice(0, findingsMax).map(publicFinding));
   if (verdict && verdict.matchedRules.length > 0)
     line += `,"matched_rules":${json(verdict.matchedRules.map(publicRule))}`;

@@ -1,12 +1,17 @@
 import type { Call } from '../call.ts';
+import { toAuthority } from '../target.ts';
 import { redact } from '../text/redact.ts';
 
 const urlLengthMax = 2048;
 const previewBytesMax = 1024;
 
-/** The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. */
+/**
+ * The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of a call that nobody has
+ * read, its origin alone: nobody knows what its path and query hold.
+ */
 export function redactedUrl(call: Call): string {
-  const { href } = call.target;
+  const { href, scheme, host, port } = call.target;
+  if (call.head.length === 0) return `${scheme}://${toAuthority(scheme, host, port)}/`;
   const cuts = call.findings.filter((it) => it.part === 'head' && it.start < href.length).map(toCut);
   if (cuts.length === 0) return href.slice(0, urlLengthMax);
   const url = call.head.subarray(0, href.length);

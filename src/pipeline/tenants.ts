@@ -1,18 +1,41 @@
 import type { Config, TenantConfig } from '../config/schema.ts';
+import type { MaybePromise, Store, TenantTerms } from '../state/store.ts';
 
 /** The tenants that are served: those of the configuration, and those that were registered by minting for them. */
 export interface Tenants {
   find(tenantId: string): TenantConfig | undefined;
+  /** Like `find`; of a tenant that is not known here the state is asked, since another node may have registered it. */
+  learn(tenantId: string): MaybePromise<TenantConfig | undefined>;
+  /** What the plan of a tenant grants; undefined where the tenant is not served. */
+  readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   ids(): readonly string[];
   /** From now on the tenant is served, with the default plan and one environment. */
   register(tenantId: string): void;
 }
 
-export function createTenants(config: Config, registered: ReadonlySet<string>): Tenants {
+/** `registered` outlives reloads: it receives what is registered or learnt. */
+export function createTenants(
+  config: Config,
+  registered: Set<string>,
+  store: Pick<Store, 'registeredTenants'>,
+): Tenants {
   const known = new Map(config.tenants);
   const register = (tenantId: string): void => {
+    registered.add(tenantId);
     if (!known.has(tenantId)) known.set(tenantId, config.defaultTenant(tenantId));
   };
   for (const tenantId of registered) register(tenantId);
-  return { find: (tenantId) => known.get(tenantId), ids: () => [...known.keys()], register };
+
+  async function learn(tenantId: string): Promise<TenantConfig | undefined> {
+    for (const id of await store.registeredTenants()) register(id);
+    return known.get(tenantId);
+  }
+
+  return {
+    find: (tenantId) => known.get(tenantId),
+    learn: (tenantId) => known.get(tenantId) ?? learn(tenantId),
+    termsOf: (tenantId) => known.get(tenantId)?.plan,
+    ids: () => [...known.keys()],
+    register,
+  };
 }

@@ -71,9 +71,9 @@ export const callKeys: CallTable = {
   region_patterns: (patterns, allows) =>
     globsOn('region', anyGlob(patterns), allows, ({ region }) => valuesIn(region)),
   account_patterns: (patterns, allows) =>
-    globsOn('account', identifierGlob(patterns, allows), allows, ({ account }) => valuesIn(account)),
+    globsOn('account', anyGlob(patterns), allows, ({ account }) => valuesIn(account)),
   channel_patterns: (patterns, allows) =>
-    globsOn('channel', identifierGlob(patterns.map(withoutHash), allows), allows, ({ channel }) =>
+    globsOn('channel', anyGlob(patterns.map(withoutHash)), allows, ({ channel }) =>
       valuesIn(channel).map(withoutHash),
     ),
   org_patterns: (patterns, allows) => {
@@ -188,7 +188,7 @@ function anyGlob(patterns: readonly string[], ignoresCase = false): Glob {
   return (value) => globs.some((glob) => glob(value));
 }
 
-/** Identifiers are case-sensitive, but vendors such as GitHub take any case: what refuses reads them widely. */
+/** Identifiers are case-sensitive, but code hosts take any case of an organisation or repository: what refuses reads these widely. */
 const identifierGlob = (patterns: readonly string[], allows: boolean): Glob => anyGlob(patterns, !allows);
 
 const orgOf = (repo: string): readonly string[] => (hasSlash(repo) ? [repo.slice(0, repo.indexOf('/'))] : []);

@@ -9,9 +9,9 @@ import type { Gate } from '../pipeline/gate.ts';
 import { normaliseHost, parseAuthority } from '../target.ts';
 import { acceptTls } from '../tls/accept.ts';
 import type { Contexts } from '../tls/contexts.ts';
-import { proxyAuthRequired, type Tunnel } from './forward.ts';
+import { authenticateProxyUser } from './authenticate.ts';
+import type { Tunnel } from './forward.ts';
 import type { KeyConnections } from './key-connections.ts';
-import { readProxyAuthorization } from './proxy-authorization.ts';
 
 export interface ConnectOptions {
   readonly gate: () => Gate;
@@ -37,10 +37,11 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
     if (!authority || !/:\d+$/.test(request.url ?? '')) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
     }
-    const user = readProxyAuthorization(request.headers['proxy-authorization'], current.readKey);
-    const holder = user && (await current.store.identify(user.key.hash, Date.now()));
-    const tenant = holder?.ok ? current.tenants.find(holder.identity.tenantId) : undefined;
-    if (!user || !tenant) throw proxyAuthRequired();
+    const { user, tenant } = await authenticateProxyUser(
+      current,
+      request.headers['proxy-authorization'],
+      socket.remoteAddress ?? '',
+    );
     current.guard.checkHost(authority.host, authority.port);
     connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
     return {

@@ -1,15 +1,15 @@
-import { Call, type Claimed, type PresentedKey, type ReadHead, type Verdict } from '../call.ts';
+import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
-import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
+import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
-import { toUpstreamHeaders } from '../upstream/headers.ts';
+import { authenticateProxyUser, proxyAuthRequired } from './authenticate.ts';
+import { enforce } from './enforce.ts';
 import type { KeyConnections } from './key-connections.ts';
-import { readProxyAuthorization } from './proxy-authorization.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
 /** A CONNECT that was answered 200: what all requests inside it share. */
@@ -34,8 +34,6 @@ interface Addressed {
   readonly tenantId: string;
   readonly clientAddress: string;
 }
-
-const via = '1.1 postern';
 
 /**
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
@@ -71,6 +69,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           contentEncoding: head.contentEncoding,
           claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
           lastHead: tunnel?.lastHead,
+          isAwaited: () => !exchange.answer.destroyed,
         });
         judge(current, call, exchange).catch(refuse);
       };
@@ -97,7 +96,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
 async function judge(gate: Gate, call: Call, exchange: Exchange): Promise<void> {
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, exchange);
+  enforce(gate, call, verdict, exchange, (it) => gate.credentials.forCall(it));
 }
 
 const noBody = Buffer.alloc(0);
@@ -120,10 +119,11 @@ async function authenticated(
   { target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
-  const user = readProxyAuthorization(head.proxyAuthorization, gate.readKey);
-  const holder = user && (await gate.store.identify(user.key.hash, Date.now()));
-  const tenant = holder?.ok ? gate.tenants.find(holder.identity.tenantId) : undefined;
-  if (!user || !tenant) throw proxyAuthRequired();
+  const { user, tenant } = await authenticateProxyUser(
+    gate,
+    head.proxyAuthorization,
+    socket.remoteAddress ?? '',
+  );
   connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
@@ -158,75 +158,7 @@ const misdirected = (host: string): GatewayError =>
     `This connection leads to ${host}; open another one for another host.`,
   );
 
-export const proxyAuthRequired = (): GatewayError =>
-  new GatewayError(
-    'PROXY_AUTH_REQUIRED',
-    'Send an API key: Proxy-Authorization: Basic base64("agent:<key>").',
-  );
-
 /** Outside a tunnel an invalid key is a matter between client and proxy (407); inside one, 401 says the same of the origin's answer. */
 function inProxyTerms(error: GatewayError, tunnel: Tunnel | undefined): GatewayError {
   return error.code === 'INVALID_KEY' && !tunnel ? proxyAuthRequired() : error;
-}
-
-function enforce(gate: Gate, call: Call, verdict: Verdict, exchange: Exchange): void {
-  const ours = decisionHeaders(gate.names, call.traceId, verdict);
-  if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
-    answerProblem(exchange, toRefusal(gate, call, verdict), ours);
-    return;
-  }
-  const { target } = call;
-  const sanitized = verdict.sanitizedBody;
-  const isRewritten = sanitized !== undefined && sanitized !== call.body;
-  const fields = isRewritten ? withoutBodyFields(call.headers) : call.headers;
-  const body = sanitized ?? call.body;
-  gate.upstream.forward(
-    {
-      tenantId: call.identity?.tenantId ?? '',
-      target,
-      method: call.method,
-      headers: toUpstreamHeaders(fields, toAuthority(target.scheme, target.host, target.port), via),
-      body: body.length > 0 ? body : undefined,
-    },
-    {
-      response: exchange.answer,
-      extraHeaders: ours,
-      onError: (error) => answerProblem(exchange, withTrace(error, call.traceId), ours),
-    },
-  );
-}
-
-/** Fields that say something of the body as it was before it was redacted. */
-const bodyFields = new Set([
-  'content-encoding',
-  'content-md5',
-  'digest',
-  'content-digest',
-  'repr-digest',
-  'signature',
-  'signature-input',
-]);
-
-function withoutBodyFields(headers: readonly string[]): string[] {
-  return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
-}
-
-function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
-  const detail = verdict.explanation[0] ?? 'The call is denied.';
-  const extra = { reason_codes: verdict.reasonCodes, explanation: verdict.explanation };
-  const { approval } = verdict;
-  const error = approval
-    ? new GatewayError('APPROVAL_REQUIRED', detail, {
-        ...extra,
-        approval_id: approval.approvalId,
-        status_url: `${gate.controlUrl}/v1/approvals/${approval.approvalId}/status`,
-        retryAfterSeconds: 5,
-      })
-    : new GatewayError('POLICY_DENIED', detail, extra);
-  return withTrace(error, call.traceId);
-}
-
-function withTrace(error: GatewayError, traceId: string): GatewayError {
-  error.traceId = traceId;
-  return error;
 }

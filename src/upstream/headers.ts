@@ -193,6 +193,10 @@ export function toClientTrailers(
   return trailers;
 }
 
+/** The values of the fields of one name, given in lower case, as one list; '' where there are none. */
+export const fieldOf = (headers: readonly string[], name: string): string =>
+  headers.filter((_text, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name).join(', ');
+
 /** A flat head without the fields of one name, given in lower case. */
 export const withoutField = (headers: readonly string[], name: string): string[] =>
   headers.filter((_text, i) => (headers[i & ~1] as string).toLowerCase() !== name);

@@ -4,14 +4,17 @@ import type { ResponseHead } from '../http1/head.ts';
 import type { Connection, Exchange } from './connection.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
-import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
+import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
 import type { Origin, Waiting } from './origin.ts';
+import { type Scrub, type ScrubbedBody, stillCoded } from './scrub.ts';
 import type { TurnEnd, TurnEndListener } from './turn-end.ts';
 
 export interface RelayOptions {
   readonly response: Answer;
   /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
   readonly extraHeaders: readonly string[];
+  /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
+  readonly scrub?: Scrub;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
   /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
@@ -73,6 +76,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #head = noFields;
   #status = 0;
   #contentLength = -1;
+  #scrubbed: ScrubbedBody | undefined;
   #receivedBytes = 0;
   #isHeadSent = false;
   #isEnded = false;
@@ -106,6 +110,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   onHead(head: ResponseHead): void {
     const { status } = head;
+    const isBodiless = status === 204 || status === 304 || this.#outgoing?.method === 'HEAD';
     this.#outgoing = undefined;
     this.#status = status;
     this.#head = toClientHeaders(head, this.#options.extraHeaders, this.#context.ownPrefix);
@@ -113,13 +118,31 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     this.#contentLength = head.contentLength;
     // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
+    if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
     this.#context.turnEnd.wait(this);
   }
 
-  onData(chunk: Buffer): void {
+  /** The length is not known before the end. False where the answer cannot be read. */
+  #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
+    const coding = fieldOf(this.#head, 'content-encoding');
+    if (!isBodiless && !/^(?:identity)?$/i.test(coding)) {
+      this.fail(stillCoded());
+      return false;
+    }
+    // In server-sent events a line break ends an event, which must not wait for what comes behind it.
+    this.#scrubbed = scrub.body(!/^text\/event-stream/i.test(fieldOf(this.#head, 'content-type')));
+    this.#head = scrub.fields(withoutField(this.#head, 'content-length'));
+    this.#contentLength = -1;
+    return true;
+  }
+
+  onData(received: Buffer): void {
     const response = this.#response;
-    this.#receivedBytes += chunk.length;
+    this.#receivedBytes += received.length;
     this.#activeTick = this.#context.deadlines.tick;
+    const chunk = this.#scrubbed ? this.#scrubbed.push(received) : received;
+    // All of it may be the beginning of a secret. The head goes out at the end of the turn.
+    if (chunk.length === 0) return;
     if (!this.#isHeadSent) this.#sendHead();
     if (this.#receivedBytes === this.#contentLength) {
       this.#isEnded = true;
@@ -134,10 +157,11 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     if (!this.#isEnded) {
       this.#isEnded = true;
       const response = this.#response;
-      if (trailers.length > 0 && response.chunkedEncoding) {
-        response.addTrailers(toClientTrailers(trailers, this.#options.extraHeaders, this.#context.ownPrefix));
+      const fields = this.#options.scrub?.fields(trailers) ?? trailers;
+      if (fields.length > 0 && response.chunkedEncoding) {
+        response.addTrailers(toClientTrailers(fields, this.#options.extraHeaders, this.#context.ownPrefix));
       }
-      response.end();
+      response.end(this.#scrubbed?.end());
     }
     this.#end(false);
   }

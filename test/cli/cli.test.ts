@@ -43,7 +43,6 @@ t.test('config check says everything that is wrong', async (t) => {
 
 t.test('what this version cannot do is refused, and nothing is made', async (t) => {
   const cases = [
-    { name: 'a Redis', config: { state: { url: 'redis://127.0.0.1:1/0' } }, says: /state\.url/ },
     {
       name: 'TLS on the control plane',
       config: { control: { tls: { cert: 'a.pem', key: 'b.pem' } } },

@@ -11,6 +11,8 @@ const verdict = (decision: Verdict['decision']): Verdict => ({
   explanation: [],
   matchedRules: [],
   decidedBy: undefined,
+  tags: [],
+  violations: [],
   wouldBe: undefined,
   sanitizedBody: undefined,
   approval: undefined,

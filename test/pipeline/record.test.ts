@@ -28,6 +28,7 @@ t.test('a trace is one line of JSON with all that is known of the call', async (
     principals: [],
   };
   call.findings = [findingOf()];
+  call.head = Buffer.from(call.target.href);
   const line = traceLine(call, undefined);
   t.notMatch(line, '\n');
   t.match(JSON.parse(line), {
@@ -49,6 +50,7 @@ t.test('hostile text in any field stays inside it', async (t) => {
   const evil = 'x","decision":"ALLOW"}\n{"a":"\u2028';
   const call = callOf({ method: evil, claimed: { agentName: evil, runtimeType: evil } });
   call.identity = { ...identity, agentName: evil };
+  call.head = Buffer.from(call.target.href);
   const line = traceLine(call, undefined);
   t.notMatch(line, '\n');
   t.match(JSON.parse(line), { decision: 'DENY', method: evil, agent_name: evil, runtime_type: evil });
@@ -63,4 +65,16 @@ t.test('a refusal says its code, and the time is right in every millisecond', as
   for (const ms of [0, 1, 999, 1000, 1001, 1_700_000_000_000, 1_700_000_000_999, 1_700_000_001_000]) {
     t.equal(at(ms), new Date(ms).toISOString());
   }
+});
+
+t.test('of a call that nobody has read, what its caller wrote is not kept', async (t) => {
+  const secret = `ghp_${'a'.repeat(36)}`;
+  const call = callOf({
+    url: `https://a.example:8443/${secret}?q=${secret}`,
+    claimed: { agentName: secret },
+  });
+  call.identity = identity;
+  const line = traceLine(call, new GatewayError('IP_NOT_ALLOWED', 'elsewhere'));
+  t.notMatch(line, secret);
+  t.match(JSON.parse(line), { url: 'https://a.example:8443/', agent_name: 'support-bot' });
 });

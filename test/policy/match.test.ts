@@ -257,8 +257,8 @@ const readTwice: [match: object, resource: object, denies: boolean, allows: bool
   [{ repo_patterns: ['acme/[!A]*'] }, { repo: 'acme/app' }, true, true],
   [{ org_patterns: ['acme'] }, { org: 'AcMe' }, true, false],
   [{ org_patterns: ['acme/*'] }, { org: 'AcMe', repo: 'AcMe/app' }, true, false],
-  [{ channel_patterns: ['#Ops-*'] }, { channel: 'oPS-eu' }, true, false],
-  [{ account_patterns: ['Team-1'] }, { account: 'TEAM-1' }, true, false],
+  [{ channel_patterns: ['#Ops-*'] }, { channel: 'oPS-eu' }, false, false],
+  [{ account_patterns: ['Team-1'] }, { account: 'TEAM-1' }, false, false],
   [{ region_patterns: ['eu-*'] }, { region: 'EU-west-1' }, false, false],
   // Several values of which the vendor takes one.
   [{ channel_patterns: ['secret'] }, { channel: '#general,#secret' }, true, false],

@@ -17,9 +17,9 @@ export function startChild(
   t: Test,
   script: string,
   dir: string,
-  { fileBlocksMax }: { fileBlocksMax?: number } = {},
+  { fileBlocksMax, args: more = [] }: { fileBlocksMax?: number; args?: readonly string[] } = {},
 ): Child {
-  const command = [process.execPath, new URL(`children/${script}`, import.meta.url).pathname, dir];
+  const command = [process.execPath, new URL(`children/${script}`, import.meta.url).pathname, dir, ...more];
   // Without what tap loads into children: its handler for SIGXFSZ would end this one, where Node lets the write fail.
   const limited = ['-c', `unset NODE_OPTIONS; ulimit -f ${fileBlocksMax}; exec "$0" "$@"`, ...command];
   const [file = '', ...args] = fileBlocksMax === undefined ? command : ['sh', ...limited];

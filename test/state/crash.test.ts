@@ -5,6 +5,7 @@ import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { openJournal } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
+import { admitRequest, agentRecord, auditEvent, keyRecord, termsOf } from './records.ts';
 
 /** What the child said of one thing that was acknowledged: `kind round id extra`. */
 type Check = (store: Store, id: string, extra: string) => Promise<boolean>;
@@ -67,3 +68,60 @@ for (const last of ['key 1 ', 'key 5 ', 'call 40 ']) {
     );
   });
 }
+
+t.test('no use and no quota is given twice, however often the daemon is killed', async (t) => {
+  const dir = t.testdir();
+  const nowMs = Date.UTC(2031, 4, 10, 12);
+  const first = await openEmbeddedStore({ dir });
+  t.teardown(() => first.close());
+  const agent = await first.ensureAgent(agentRecord());
+  const live = keyRecord({ agentId: agent.agentId });
+  const maxUses = 150;
+  const ephemeral = keyRecord({ agentId: agent.agentId, parentKeyId: live.keyId, maxUses });
+  for (const key of [live, ephemeral]) await first.addKey(key, auditEvent());
+  await first.close();
+
+  const acknowledged: string[] = [];
+  for (const round of [0, 7, 40, 3]) {
+    // Bounded: all of them together leave some for the end.
+    const rounds = String(round + 20);
+    const child = startChild(t, 'spender.ts', dir, { args: [rounds, live.hash, ephemeral.hash] });
+    await child.line((it) => it.startsWith(`call ${round} `));
+    await child.kill();
+    t.notOk(child.lines().some((it) => it.startsWith('error')));
+    acknowledged.push(...child.lines().map((it) => it.split(' ')[2] ?? ''));
+  }
+
+  const store = await openEmbeddedStore({ dir });
+  t.teardown(() => store.close());
+  const onError = (error: unknown) => t.fail(String(error));
+  const journal = await openJournal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
+  t.teardown(() => journal.close());
+  await journal.flush();
+  const terms = termsOf({ scansPerMonth: 400 });
+  const given = { [live.keyId]: 0, [ephemeral.keyId]: 0 };
+  for (const keyId of acknowledged) given[keyId] = (given[keyId] ?? 0) + 1;
+
+  const before = await store.keyUsage('acme', [live.keyId, ephemeral.keyId], nowMs);
+  for (const [at, { keyId }] of [live, ephemeral].entries()) {
+    const calls = given[keyId] ?? 0;
+    const counted = before[at]?.uses ?? 0;
+    t.ok(counted >= calls, `what was acknowledged is counted: ${calls} of ${counted}`);
+    // One call of each key may have been let out unsaid with each of the four deaths.
+    t.ok(counted <= calls + 4, 'and nothing twice');
+  }
+  const used = (await store.usageOf('acme', nowMs)).scansUsed;
+  t.equal(used, (before[0]?.uses ?? 0) + (before[1]?.uses ?? 0), 'the quota counts the same calls');
+
+  const drain = async (keyHash: string) => {
+    let calls = 0;
+    for (;;) {
+      const admission = await store.admit(admitRequest({ keyHash, nowMs, termsOf: terms }));
+      if (!admission.ok) return { calls, code: admission.code };
+      calls += 1;
+    }
+  };
+  const usesLeft = maxUses - (before[1]?.uses ?? 0);
+  t.same(await drain(ephemeral.hash), { calls: usesLeft, code: 'INVALID_KEY' });
+  t.same(await drain(live.hash), { calls: 400 - used - usesLeft, code: 'QUOTA_EXCEEDED' });
+});

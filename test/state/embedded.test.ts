@@ -4,12 +4,14 @@ import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { destinationsMax } from '../../src/state/embedded/destinations.ts';
+import { stateMigrations } from '../../src/state/embedded/migrations.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces-chunks.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import type { Store } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
 import {
+  admitRequest,
   agentRecord,
   approvalRecord,
   auditEvent,
@@ -50,7 +52,7 @@ t.test('finds everything again after a restart', async (t) => {
   await before.addKey(key, auditEvent());
   await before.registerTenant('beta', 1);
   const policy = await before.applyPolicy(policyApply(), auditEvent());
-  const approval = await before.openApproval(approvalRecord());
+  const { approval } = await before.holdCall(approvalRecord());
   const call = recordedCall({ agentId: agent.agentId });
   await before.recordCalls(callBatch([call]));
   const chain = await before.verifyAudit('acme');
@@ -60,12 +62,7 @@ t.test('finds everything again after a restart', async (t) => {
   await t.rejects(before.recordCalls(callBatch([call])), { code: 'SHUTTING_DOWN' });
 
   const after = await open(t, dir);
-  const admission = await after.admit({
-    keyHash: key.hash,
-    nowMs: 1,
-    agentId: undefined,
-    destination: call.destination,
-  });
+  const admission = await after.admit(admitRequest({ keyHash: key.hash, destination: call.destination }));
   t.match(admission, { ok: true, isNewDestination: false, identity: { agentId: agent.agentId } });
   t.same(await after.keyById('acme', key.keyId), key);
   t.same(await after.registeredTenants(), ['beta']);
@@ -80,7 +77,7 @@ t.test('answers the hot path on the same turn of the event loop', async (t) => {
   const agent = await store.ensureAgent(agentRecord());
   const key = keyRecord({ agentId: agent.agentId });
   await store.addKey(key, auditEvent());
-  const request = { keyHash: key.hash, nowMs: 1, agentId: undefined, destination: 'x' };
+  const request = admitRequest({ keyHash: key.hash });
   const first = store.admit(request);
   const second = store.admit(request);
   t.notOk(first instanceof Promise);
@@ -156,7 +153,7 @@ t.test('a write that fails changes neither disk nor memory, and later ones work'
     store.addKey(key, auditEvent()),
     store.ensureAgent(late),
     store.applyPolicy(policyApply(), auditEvent()),
-    store.openApproval(approvalRecord()),
+    store.holdCall(approvalRecord()),
   ]);
   for (const it of results) t.match(it, { status: 'rejected', reason: { code: 'STATE_UNAVAILABLE' } });
   t.match(store.identify(key.hash, 1), { ok: false }, 'memory does not know the key');
@@ -267,7 +264,7 @@ t.test('an agent keeps its newest destinations', async (t) => {
 
   const again = await open(t, dir);
   const isNew = (destination: string) => {
-    const admission = again.admit({ keyHash: key.hash, nowMs: 1, agentId: undefined, destination });
+    const admission = again.admit(admitRequest({ keyHash: key.hash, destination }));
     return 'isNewDestination' in admission && admission.isNewDestination;
   };
   t.ok(isNew('d0'), 'the oldest is forgotten');
@@ -275,6 +272,116 @@ t.test('an agent keeps its newest destinations', async (t) => {
   const db = inspect(t, join(dir, 'traces.db'));
   const held = Number(db.prepare('SELECT count(*) AS held FROM destinations').get()?.['held']);
   t.equal(held, destinationsMax - destinationsMax / 8, 'an eighth made room');
+});
+
+t.test('says what is wrong with its disk, and when all is well again', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  t.equal(await store.trouble(), undefined);
+
+  const state = inspect(t, join(dir, 'state.db'));
+  state.exec('BEGIN IMMEDIATE');
+  await t.rejects(store.registerTenant('acme', 1), { code: 'STATE_UNAVAILABLE' });
+  t.match(await store.trouble(), /state\.db/);
+  state.exec('ROLLBACK');
+  t.equal(await store.trouble(), undefined, 'it finds out by itself');
+
+  const traces = inspect(t, join(dir, 'traces.db'));
+  traces.exec('BEGIN IMMEDIATE');
+  await t.rejects(store.recordCalls(callBatch([recordedCall()])), { code: 'STATE_UNAVAILABLE' });
+  t.match(await store.trouble(), /traces\.db/);
+  traces.exec('ROLLBACK');
+  await store.recordCalls(callBatch([recordedCall()]));
+  t.equal(await store.trouble(), undefined);
+  await t.rejects(store.addKey(keyRecord({ agentId: newId() }), auditEvent()), { code: 'NOT_FOUND' });
+  t.equal(await store.trouble(), undefined, 'what is refused is no trouble');
+});
+
+t.test('a page of traces reads a bounded number of bytes', async (t) => {
+  const store = await open(t, t.testdir());
+  const filler = 'x'.repeat(400_000);
+  const calls = Array.from({ length: 30 }, (_, at) =>
+    recordedCall({
+      traceId: newTraceId(at * 1_000),
+      line: JSON.stringify({ tool_name: at < 2 ? 'rare' : 'common', filler }),
+    }),
+  );
+  for (const call of calls) await store.recordCalls(callBatch([call]));
+
+  let cursor: string | undefined;
+  let found = 0;
+  let pages = 0;
+  do {
+    const page = await store.listTraces('acme', { toolName: 'rare' }, { limit: 10, cursor });
+    found += page.items.length;
+    pages += 1;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  t.equal(found, 2);
+  t.equal(pages, 2, '8 MB of the 12 were enough for the first');
+  const all = await store.listTraces('acme', {}, { limit: 5, cursor: undefined });
+  t.same(
+    all.items,
+    calls
+      .slice(-5)
+      .reverse()
+      .map((it) => it.line),
+    'newest first',
+  );
+});
+
+t.test('looks for traces in a bounded number of seconds', async (t) => {
+  const store = await open(t, t.testdir());
+  const calls = Array.from({ length: 2_500 }, (_, at) => recordedCall({ traceId: newTraceId(at * 1_000) }));
+  await store.recordCalls(callBatch(calls));
+  const first = await store.listTraces('acme', { toolName: 'none' }, { limit: 10, cursor: undefined });
+  t.match(first, { items: [], nextCursor: String });
+  const second = await store.listTraces('acme', {}, { limit: 1_000, cursor: first.nextCursor ?? '' });
+  t.equal(second.items.length, 500, 'the next page goes on where the first one stopped');
+  t.equal(second.nextCursor, null);
+});
+
+t.test('brings the state of an earlier version up to date', async (t) => {
+  const dir = t.testdir();
+  const old = new DatabaseSync(join(dir, 'state.db'));
+  old.exec(`${stateMigrations[0]}; PRAGMA user_version = 1`);
+  const agent = agentRecord();
+  const keys = [3, 1, 2].map((createdAtMs) => keyRecord({ agentId: agent.agentId, createdAtMs }));
+  const approval = approvalRecord();
+  const insert = (table: string, values: Record<string, string | number>): void => {
+    const names = Object.keys(values);
+    const marks = names.map(() => '?').join(', ');
+    old.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(...Object.values(values));
+  };
+  insert('agents', { agent_id: agent.agentId, tenant_id: 'acme', record: JSON.stringify(agent) });
+  for (const key of keys)
+    insert('keys', { key_id: key.keyId, hash: key.hash, tenant_id: 'acme', record: JSON.stringify(key) });
+  insert('approvals', {
+    approval_id: approval.approvalId,
+    tenant_id: 'acme',
+    call_hash: approval.callHash,
+    status: 'pending',
+    expires_at_ms: approval.expiresAtMs,
+    record: JSON.stringify(approval),
+  });
+  insert('audit', { tenant_id: 'acme', seq: 1, entry: '{"kind":"key.created","subject":"s"}', hash: 'h' });
+  old.close();
+
+  const store = await open(t, dir);
+  const page = { limit: 10, cursor: undefined };
+  const { items } = await store.listKeys('acme', page);
+  t.same(
+    items.map((it) => it.createdAtMs),
+    [3, 2, 1],
+  );
+  t.match(await store.holdCall({ ...approvalRecord(), callHash: approval.callHash }), {
+    kind: 'pending',
+    isNew: false,
+    approval: { approvalId: approval.approvalId },
+  });
+  t.match(await store.listAudit('acme', { kind: 'key.created', subject: 's' }, page), {
+    items: [{ kind: 'key.created', subject: 's', hash: 'h' }],
+  });
 });
 
 t.test('the audit log is append-only, and shows what was done to it', async (t) => {
@@ -286,6 +393,7 @@ t.test('the audit log is append-only, and shows what was done to it', async (t) 
     },
     {
       name: 'an entry that is no JSON',
+      isReadable: false,
       sql: "UPDATE audit SET entry = 'x', hash = '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881' WHERE seq = 2",
       want: { seq: 2, problem: 'altered' },
     },
@@ -310,7 +418,7 @@ t.test('the audit log is append-only, and shows what was done to it', async (t) 
       want: { seq: 1000, problem: 'missing' },
     },
   ];
-  for (const { name, sql, want } of cases) {
+  for (const { name, sql, want, isReadable = true } of cases) {
     const dir = join(t.testdir(), name.replaceAll(' ', '-'));
     const store = await open(t, dir);
     await Promise.all(Array.from({ length: 1_001 }, () => store.applyPolicy(policyApply(), auditEvent())));
@@ -321,6 +429,10 @@ t.test('the audit log is append-only, and shows what was done to it', async (t) 
     db.exec('DROP TRIGGER audit_keeps_entries; DROP TRIGGER audit_loses_nothing');
     db.exec(sql);
     t.match(await store.verifyAudit('acme'), { ok: false, ...want }, name);
+    const listed = await Promise.allSettled([
+      store.listAudit('acme', {}, { limit: 1_000, cursor: undefined }),
+    ]);
+    t.match(listed, [isReadable ? { status: 'fulfilled' } : { reason: { code: 'STATE_UNAVAILABLE' } }]);
   }
 });
 

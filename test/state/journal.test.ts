@@ -62,9 +62,14 @@ t.test('ships in order and in batches, whatever the calls hold', async (t) => {
     segmentBytesMax: 10_000,
   });
   const calls = [
-    recordedCall({ destination: 'tab\there\nand newline "quoted" ✓', tenantId: 'a\tb', decision: 'DENY' }),
+    recordedCall({
+      destination: 'tab\there\nand newline "quoted" ✓',
+      tenantId: 'a\tb',
+      decision: 'DENY',
+      outcome: 'blocked',
+    }),
     ...['', '"', '{"a":1}', 'x\t{', '\t{}\n', '\0\r\u2028', '\ud800', 'é', '[]', '\\'].map((destination) =>
-      recordedCall({ destination, agentId: destination, tenantId: destination }),
+      recordedCall({ destination, agentId: destination, keyId: destination, tenantId: destination }),
     ),
     recordedCall({ line: JSON.stringify({ long: 'é'.repeat(400_000) }) }),
     ...manyCalls(300),

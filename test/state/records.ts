@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import type {
+  AdmitRequest,
   AgentRecord,
   ApprovalRecord,
   AuditEvent,
@@ -9,6 +10,7 @@ import type {
   KeyRecord,
   PolicyApply,
   RecordedCall,
+  TenantTerms,
 } from '../../src/state/store.ts';
 
 /** Records as the gateway would make them, each with its own ids. */
@@ -40,9 +42,42 @@ export const keyRecord = (fields: Partial<KeyRecord> & { agentId: string }): Key
   expiresAtMs: null,
   revokedAtMs: null,
   perMinute: null,
+  revokedBy: null,
   requireNonce: false,
+  parentKeyId: null,
+  maxUses: null,
+  scope: null,
+  isFromConfig: false,
   ...fields,
 });
+
+const unlimited: TenantTerms = {
+  scansPerMonth: null,
+  scansPerMinute: null,
+  burst: null,
+  perKeyScansPerMinute: null,
+  overage: false,
+};
+
+/** A call from an address that no allowlist has, in a tenant without limits. */
+export const admitRequest = (fields: Partial<AdmitRequest> & { keyHash: string }): AdmitRequest => ({
+  nowMs: 2_000,
+  agentId: undefined,
+  envName: undefined,
+  clientAddress: '192.0.2.1',
+  destination: 'api.example.com',
+  toolName: 'github',
+  verb: 'READ',
+  counts: 'call',
+  termsOf: () => unlimited,
+  ...fields,
+});
+
+/** Terms without limits but those named. */
+export const termsOf = (fields: Partial<TenantTerms>): AdmitRequest['termsOf'] => {
+  const terms = { ...unlimited, ...fields };
+  return () => terms;
+};
 
 export const auditEvent = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   tenantId: 'acme',
@@ -92,6 +127,9 @@ export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRe
   decidedAtMs: null,
   decidedBy: null,
   note: null,
+  scope: null,
+  countsUntilMs: null,
+  spentAtMs: null,
   ...fields,
 });
 
@@ -101,8 +139,10 @@ export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall =
     traceId,
     tenantId: 'acme',
     agentId: newId(),
+    keyId: newId(),
     atMs: 1_000,
     decision: 'ALLOW',
+    outcome: 'call',
     destination: 'api.example.com',
     line: JSON.stringify({ trace_id: traceId, text: 'naïve ✓\n\t' }),
     ...fields,

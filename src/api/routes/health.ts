@@ -1,27 +1,43 @@
-import { route } from '../route.ts';
+import { z } from 'zod';
+import { time, toIso } from '../fields.ts';
+import { RawAnswer, route } from '../route.ts';
+
+const tag = 'health';
 
 /** `GET /healthz`: the process answers. */
 export const health = route({
   method: 'GET',
   path: '/healthz',
+  tag,
+  summary: 'Whether the process answers',
   access: 'public',
-  handle: () => ({ status: 200, body: { status: 'ok' } }),
+  answer: z.object({ status: z.literal('ok') }),
+  handle: () => ({ status: 'ok' as const }),
 });
 
-/** `GET /readyz`: the gateway can judge calls, and under which configuration. */
+const readiness = z.object({
+  status: z.enum(['ready', 'draining', 'degraded']),
+  checks: z.object({ state: z.string().describe('ok, or what is wrong') }),
+  config: z.object({ generation: z.int(), loaded_at: time, last_error: z.string().nullable() }),
+});
+
+/** `GET /readyz`: whether the gateway can judge calls, and under which configuration; 503 where it cannot. */
 export const ready = route({
   method: 'GET',
   path: '/readyz',
+  tag,
+  summary: 'Whether the gateway can judge calls',
   access: 'public',
-  handle({ gate }) {
+  answer: readiness,
+  async handle({ gate }) {
     const { generation, loadedAtMs, lastError, isDraining } = gate.status();
-    return {
-      status: isDraining ? 503 : 200,
-      body: {
-        status: isDraining ? 'draining' : 'ready',
-        checks: { state: 'ok' },
-        config: { generation, loaded_at: new Date(loadedAtMs).toISOString(), last_error: lastError },
-      },
+    const trouble = await gate.store.trouble();
+    const answer: z.infer<typeof readiness> = {
+      status: isDraining ? 'draining' : trouble === undefined ? 'ready' : 'degraded',
+      checks: { state: trouble ?? 'ok' },
+      config: { generation, loaded_at: toIso(loadedAtMs), last_error: lastError },
     };
+    if (answer.status === 'ready') return answer;
+    return RawAnswer.of(503, answer);
   },
 });

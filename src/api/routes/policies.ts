@@ -1,37 +1,56 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { PolicyDocument } from '../../policy/schema.ts';
 import { validatePolicy } from '../../policy/validate.ts';
 import type { PolicyRecord } from '../../state/store.ts';
+import { envName, missing, ofTenant, pageOf, pageQuery, time, toIso } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { route } from '../route.ts';
-import { operatorOf, tenantOf } from '../tenant-of.ts';
+import { operatorOf } from '../tenant-of.ts';
+
+const tag = 'policies';
+
+const publicPolicy = z
+  .object({
+    policy_id: z.string(),
+    name: z.string(),
+    env_name: z.string().nullable().describe('null: all environments'),
+    version: z.int(),
+    mode: z.enum(['enforce', 'monitor']),
+    rules: z.array(z.unknown()),
+  })
+  .meta({ id: 'Policy' });
+
+const showPolicy = (record: PolicyRecord): z.infer<typeof publicPolicy> => ({
+  policy_id: record.policyId,
+  name: record.name,
+  env_name: record.envName,
+  version: record.version,
+  mode: record.mode,
+  rules: [...record.rules],
+});
 
 /** What is read of the body before the policy language looks at it. */
-const applyRequest = z.looseObject({ tenant_id: z.string().nullish() });
+const applyRequest = z.looseObject(ofTenant);
 
 /** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */
 export const applyPolicy = route({
   method: 'POST',
   path: '/v1/policies/apply',
+  tag,
+  summary: 'Add the next version of a policy',
   access: 'policies:write',
   body: applyRequest,
   takesYaml: true,
-  async handle({ gate, caller, body, nowMs }) {
-    const tenantId = tenantOf(gate, caller, body.tenant_id);
-    const tenant = gate.tenants.find(tenantId);
-    const result = validatePolicy(body, {
-      environments: tenant?.environments ?? [],
-      budgets: tenant?.budgets.map((it) => it.name) ?? [],
-      channelKinds: [],
-    });
-    if (!result.ok) throw invalid(result.errors);
-    const { policy, warnings } = result;
-    if (policy.envNames && policy.envNames.length > 1) {
-      throw invalid([
-        { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
-      ]);
-    }
+  answer: publicPolicy.extend({
+    unchanged: z.boolean().describe('Nothing differs from the version before'),
+    warnings: z.array(z.string()),
+  }),
+  async handle({ gate, caller, body, tenantId: ofCaller, nowMs }) {
+    const tenantId = ofCaller();
+    const { policy, warnings } = checkPolicy(gate, tenantId, body);
     if (gate.policies.isFromFile(tenantId, policy.name)) {
       throw new GatewayError(
         'CONFLICT',
@@ -59,8 +78,70 @@ export const applyPolicy = route({
         details: { env_name: policy.envNames?.[0] ?? null, rules: policy.rules.length },
       },
     );
-    gate.policies.forget(tenantId);
-    return { status: 200, body: { ...publicPolicy(record), unchanged: record.unchanged, warnings } };
+    return { ...showPolicy(record), unchanged: record.unchanged, warnings: [...warnings] };
+  },
+});
+
+/** The policy that a request holds, or all that is wrong with it. */
+function checkPolicy(
+  gate: Gate,
+  tenantId: string,
+  body: unknown,
+): { policy: PolicyDocument; warnings: readonly string[] } {
+  const tenant = gate.tenants.find(tenantId);
+  const result = validatePolicy(body, {
+    environments: tenant?.environments ?? [],
+    budgets: tenant?.budgets.map((it) => it.name) ?? [],
+    channelKinds: [],
+  });
+  if (!result.ok) throw invalid(result.errors);
+  if (result.policy.envNames && result.policy.envNames.length > 1) {
+    throw invalid([
+      { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
+    ]);
+  }
+  return { policy: result.policy, warnings: result.warnings };
+}
+
+/** `POST /v1/policies/validate`: what apply would say of a policy; nothing is applied. */
+export const tryPolicy = route({
+  method: 'POST',
+  path: '/v1/policies/validate',
+  tag,
+  summary: 'Validate a policy without applying it',
+  access: ['policies:read', 'policies:write'],
+  body: applyRequest,
+  takesYaml: true,
+  answer: z.object({ valid: z.literal(true), warnings: z.array(z.string()) }),
+  handle({ gate, body, tenantId }) {
+    const { warnings } = checkPolicy(gate, tenantId(), body);
+    return { valid: true as const, warnings: [...warnings] };
+  },
+});
+
+/** By name, then environment; the one for all environments first. */
+const placeOf = ({ name, envName: env }: PolicyRecord): string => `${name}\n${env ?? ''}`;
+
+/** `GET /v1/policies`: the latest version of each. */
+export const listPolicies = route({
+  method: 'GET',
+  path: '/v1/policies',
+  tag,
+  summary: 'List the latest version of each policy',
+  access: 'policies:read',
+  query: z.object(pageQuery),
+  answer: pageOf(publicPolicy),
+  async handle({ gate, query, tenantId }) {
+    const after = query.cursor && Buffer.from(query.cursor, 'base64url').toString();
+    const rest = (await gate.store.policiesOf(tenantId()))
+      .filter((it) => after === undefined || placeOf(it) > after)
+      .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    const items = rest.slice(0, query.limit);
+    const last = rest.length > items.length ? items.at(-1) : undefined;
+    return {
+      items: items.map(showPolicy),
+      next_cursor: last ? Buffer.from(placeOf(last)).toString('base64url') : null,
+    };
   },
 });
 
@@ -68,32 +149,19 @@ export const applyPolicy = route({
 export const policyByName = route({
   method: 'GET',
   path: '/v1/policies/by-name/:name',
+  tag,
+  summary: 'The latest version of a policy',
   access: 'policies:read',
-  async handle({ gate, caller, params, query }) {
-    const tenantId = tenantOf(gate, caller, query.get('tenant_id'));
-    const name = params['name'] ?? '';
-    const envName = query.get('env');
-    const record =
-      (envName === null ? undefined : await gate.store.policyByName(tenantId, name, envName)) ??
-      (await gate.store.policyByName(tenantId, name, null));
-    if (!record) throw new GatewayError('NOT_FOUND', 'There is no such policy.');
+  query: z.object({ env: envName.optional() }),
+  answer: publicPolicy.extend({ description: z.string(), created_at: time, created_by: z.string() }),
+  async handle({ gate, params, query, tenantId }) {
+    const record = await gate.store.policyByName(tenantId(), params['name'] ?? '', query.env ?? null);
+    if (!record) throw missing('policy');
     return {
-      status: 200,
-      body: {
-        ...publicPolicy(record),
-        description: record.description,
-        created_at: new Date(record.nowMs).toISOString(),
-        created_by: record.createdBy,
-      },
+      ...showPolicy(record),
+      description: record.description,
+      created_at: toIso(record.nowMs),
+      created_by: record.createdBy,
     };
   },
-});
-
-const publicPolicy = (record: PolicyRecord): Record<string, unknown> => ({
-  policy_id: record.policyId,
-  name: record.name,
-  env_name: record.envName,
-  version: record.version,
-  mode: record.mode,
-  rules: record.rules,
 });

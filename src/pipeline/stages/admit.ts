@@ -1,7 +1,9 @@
-import type { Call, Identity } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
-import type { Admission, MaybePromise, Store } from '../../state/store.ts';
-import { checkAllowlist } from '../allowlist.ts';
+import type { Call } from '../../call.ts';
+import { GatewayError, toGatewayError } from '../../errors.ts';
+import { alertAt, periodOf } from '../../state/limits.ts';
+import type { Admission, AdmitRequest, MaybePromise, NotAdmitted, Store } from '../../state/store.ts';
+import { admitDegraded } from '../degraded.ts';
+import type { Events } from '../events.ts';
 import type { Stage } from '../pipeline.ts';
 import type { Tenants } from '../tenants.ts';
 
@@ -11,51 +13,59 @@ const registrationsPerDayMax = 10_000;
 export interface AdmitOptions {
   readonly store: Store;
   readonly tenants: Tenants;
+  readonly events: Events;
 }
 
-/** The key's identity in the environment that the call names: its own, or one of those that it may name. */
-function inEnvironment({ key, identity }: Admission & { ok: true }, named: string | undefined): Identity {
-  if (named === undefined || named === identity.envName) return identity;
-  if (key.envNames.includes(named)) return { ...identity, envName: named };
-  throw new GatewayError('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
-}
+const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>> = {
+  IP_NOT_ALLOWED: 'blocked',
+  RATE_LIMITED: 'limited',
+};
 
-/** May it call at all? One atomic round trip to the state; then the permission and the body limit of the key's tenant. */
-export function admit({ store, tenants }: AdmitOptions): Stage {
-  const ask = (call: Call): MaybePromise<Admission> => {
-    if (!call.key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
-    return store.admit({
-      keyHash: call.key.hash,
-      nowMs: call.receivedAtMs,
-      agentId: call.claimed.agentId,
-      destination: call.destination,
-    });
+/** May it call at all? One atomic round trip to the state; then the body limit of the key's tenant. */
+export function admit({ store, tenants, events }: AdmitOptions): Stage {
+  const ask = (request: AdmitRequest): MaybePromise<Admission> => {
+    try {
+      const admission = store.admit(request);
+      return admission instanceof Promise
+        ? admission.catch((error: unknown) => withoutState(request, error))
+        : admission;
+    } catch (error) {
+      return withoutState(request, error);
+    }
   };
 
+  /** What is known of the key from a moment ago, where its tenant wants that; else the failure stands. */
+  function withoutState(request: AdmitRequest, error: unknown): Admission {
+    const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
+    const admission = isAway ? admitDegraded(store, tenants, request) : undefined;
+    if (!admission) throw error;
+    return admission;
+  }
+
   /** A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. */
-  async function registerAgent(call: Call): Promise<void> {
-    const { key, claimed, receivedAtMs } = call;
-    const holder = key && (await store.identify(key.hash, receivedAtMs));
-    if (!holder?.ok || claimed.agentId === undefined) {
+  async function registerAgent(call: Call, request: AdmitRequest): Promise<void> {
+    const holder = await store.identify(request.keyHash, request.nowMs);
+    if (!holder.ok || request.agentId === undefined) {
       throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     }
-    if (!tenants.find(holder.identity.tenantId)?.autoRegisterAgents) {
+    const { tenantId } = holder.identity;
+    if (!tenants.find(tenantId)?.autoRegisterAgents) {
       throw new GatewayError(
         'FORBIDDEN',
         'This agent is not known, and agents are not registered by their calls here.',
       );
     }
-    countRegistration(holder.identity.tenantId, receivedAtMs);
+    countRegistration(tenantId, request.nowMs);
     await store.ensureAgent({
-      agentId: claimed.agentId,
-      tenantId: holder.identity.tenantId,
-      envName: claimed.envName ?? holder.identity.envName,
-      name: claimed.agentName ?? claimed.agentId,
-      runtimeType: claimed.runtimeType ?? null,
+      agentId: request.agentId,
+      tenantId,
+      envName: request.envName ?? holder.identity.envName,
+      name: call.claimed.agentName ?? request.agentId,
+      runtimeType: call.claimed.runtimeType ?? null,
       status: 'active',
-      createdAtMs: receivedAtMs,
+      createdAtMs: request.nowMs,
     });
-    accept(call, await ask(call));
+    accept(call, await ask(request));
   }
 
   /** Registered since the day began, by tenant. */
@@ -74,41 +84,103 @@ export function admit({ store, tenants }: AdmitOptions): Stage {
   }
 
   function accept(call: Call, admission: Admission): void {
+    call.identity = admission.identity;
     if (!admission.ok) {
-      if (admission.code === 'UNKNOWN_AGENT') throw new GatewayError('NOT_FOUND', 'The agent is not known.');
-      throw new GatewayError(admission.code, admission.detail);
+      call.outcome = outcomeOf[admission.code] ?? 'refused';
+      throw toRefusal(admission);
     }
     const tenant = tenants.find(admission.identity.tenantId);
     if (!tenant)
       throw new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
-    call.identity = inEnvironment(admission, call.claimed.envName);
+    call.isDegraded = 'isDegraded' in admission;
+    // What was let through without the state was not counted by it either.
+    call.outcome = call.isDegraded ? 'refused' : 'call';
     call.agentStatus = admission.agentStatus;
-    checkAllowlist(admission.key, call.clientAddress);
     call.isNewDestination = admission.isNewDestination;
-    if (!admission.identity.permissions.has('scan') && !admission.identity.permissions.has('admin')) {
-      throw new GatewayError('FORBIDDEN', 'The key lacks the permission "scan".');
-    }
-    if (call.body.length > tenant.maxBodyBytes) {
-      throw new GatewayError('PAYLOAD_TOO_LARGE', `The body may have ${tenant.maxBodyBytes} bytes.`, {
+    call.scopeViolations = admission.scopeViolations;
+    if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
+    const bytesMax = call.bodyBytesMax ?? tenant.maxBodyBytes;
+    if (call.body.length > bytesMax) {
+      throw new GatewayError('PAYLOAD_TOO_LARGE', `The body may have ${bytesMax} bytes.`, {
         actual_bytes: call.body.length,
-        limit_bytes: tenant.maxBodyBytes,
+        limit_bytes: bytesMax,
       });
     }
   }
 
-  function settle(call: Call, admission: Admission): void | Promise<void> {
-    return !admission.ok && admission.code === 'UNKNOWN_AGENT'
-      ? registerAgent(call)
-      : accept(call, admission);
+  /** Each count is given to one call alone, so each alert is told once, whatever node counted. */
+  function tellUsage({ identity, receivedAtMs }: Call, used: number, quota: number): void {
+    const percent = alertAt(used, quota);
+    if (percent === undefined || !identity) return;
+    const { startMs, endMs } = periodOf(receivedAtMs);
+    events.tell({
+      tenantId: identity.tenantId,
+      atMs: receivedAtMs,
+      kind: 'usage.threshold',
+      operator: 'gateway',
+      subject: identity.tenantId,
+      details: {
+        percent,
+        scans_used: used,
+        scans_quota: quota,
+        period_start: new Date(startMs).toISOString(),
+        period_end: new Date(endMs).toISOString(),
+      },
+    });
+  }
+
+  function settle(call: Call, request: AdmitRequest, admission: Admission): void | Promise<void> {
+    if (admission.ok) return accept(call, admission);
+    const tenantId = admission.identity?.tenantId;
+    if (tenantId !== undefined && !tenants.find(tenantId)) return askAnew(call, request, tenantId, admission);
+    if (admission.code !== 'UNKNOWN_AGENT') return accept(call, admission);
+    // Whatever becomes of it, it is known whose call it was.
+    call.identity = admission.identity;
+    return registerAgent(call, request);
+  }
+
+  /** Another node may have registered the tenant. */
+  async function askAnew(
+    call: Call,
+    request: AdmitRequest,
+    tenantId: string,
+    refused: NotAdmitted,
+  ): Promise<void> {
+    const isKnown = (await tenants.learn(tenantId)) !== undefined;
+    return isKnown ? settle(call, request, await ask(request)) : accept(call, refused);
   }
 
   return {
     name: 'admit',
     run(call) {
-      const admission = ask(call);
+      const request = toRequest(call, tenants.termsOf);
+      const admission = ask(request);
       return admission instanceof Promise
-        ? admission.then((it) => settle(call, it))
-        : settle(call, admission);
+        ? admission.then((it) => settle(call, request, it))
+        : settle(call, request, admission);
     },
   };
+}
+
+function toRequest(call: Call, termsOf: AdmitRequest['termsOf']): AdmitRequest {
+  const { key, operation, claimed } = call;
+  if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
+  if (!operation) throw new Error('a call is admitted once it is understood');
+  return {
+    keyHash: key.hash,
+    nowMs: call.receivedAtMs,
+    agentId: claimed.agentId,
+    envName: claimed.envName,
+    clientAddress: call.clientAddress,
+    destination: call.destination,
+    toolName: operation.toolName,
+    verb: operation.verb,
+    counts: 'call',
+    termsOf,
+  };
+}
+
+export function toRefusal({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {
+  if (code === 'UNKNOWN_AGENT') return new GatewayError('NOT_FOUND', detail);
+  return new GatewayError(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }

@@ -1,13 +1,12 @@
 import type { Call, Finding } from '../../call.ts';
 import type { DetectorEngine, Match } from '../../detectors/engine.ts';
-import { GatewayError } from '../../errors.ts';
 import { createLocator } from '../../text/locate.ts';
 import { bodyFormat } from '../../text/redact.ts';
 import { decodeViews } from '../../text/views.ts';
 import { plainBody } from '../body.ts';
 import { headLocator, headText } from '../head-text.ts';
 import type { Stage } from '../pipeline.ts';
-import type { PolicyBook, TenantRules } from '../policy-book.ts';
+import { type PolicyBook, rulesForCall, type TenantRules } from '../policy-book.ts';
 
 export interface ReadOptions {
   readonly policies: PolicyBook;
@@ -137,8 +136,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
   return {
     name: 'read',
     run(call) {
-      if (!call.identity) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      const page = policies.rulesFor(call.identity.tenantId);
+      const page = rulesForCall(policies, call);
       return page instanceof Promise ? page.then((it) => readCall(call, it)) : readCall(call, page);
     },
   };

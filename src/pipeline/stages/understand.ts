@@ -4,11 +4,15 @@ import { bodyValue, plainBody } from '../body.ts';
 import { structuredBytesMax } from '../body-structure.ts';
 import type { Stage } from '../pipeline.ts';
 
-/** What does it do? The catalogue names tool, operation, verb, resource and principals. No I/O; never decides. */
+/**
+ * What does it do? The catalogue names tool, operation, verb, resource and principals, unless the entrance knows them already, as for
+ * messages between agents. No I/O; never decides.
+ */
 export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage {
   return {
     name: 'understand',
     run(call) {
+      if (call.operation) return;
       const operation = catalogue.understand({
         method: call.method,
         target: call.target,

@@ -1,7 +1,9 @@
-import type { AgentRecord } from '../store.ts';
+import type { AgentChange, AgentRecord, AuditEvent, Page, Paged } from '../store.ts';
+import type { Audit } from './audit.ts';
 import { createCache } from './cache.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, toRecord } from './sqlite.ts';
+import { createListing } from './listing.ts';
+import { type Database, recordOf, toRecord } from './sqlite.ts';
 
 /** Agents, and the tenants that were registered by minting for them. */
 export interface Agents {
@@ -10,19 +12,32 @@ export interface Agents {
   /** As the database has it, what the running transaction has written included; memory learns nothing of it. */
   load(agentId: string): AgentRecord | undefined;
   ensure(agent: AgentRecord): Promise<AgentRecord>;
+  list(tenantId: string, page: Page): Paged<AgentRecord>;
+  update(
+    tenantId: string,
+    agentId: string,
+    change: AgentChange,
+    audit: AuditEvent,
+  ): Promise<AgentRecord | undefined>;
   registerTenant(tenantId: string, nowMs: number): Promise<void>;
   registeredTenants(): readonly string[];
 }
 
 const cachedMax = 32_768;
 
-export function createAgents(db: Database, commits: GroupCommit): Agents {
+export function createAgents(db: Database, commits: GroupCommit, audit: Audit): Agents {
   const byId = db.prepare('SELECT record FROM agents WHERE agent_id = ?');
   const insert = db.prepare('INSERT INTO agents (agent_id, tenant_id, record) VALUES (?, ?, ?)');
+  const update = db.prepare('UPDATE agents SET record = ? WHERE agent_id = ?');
   const insertTenant = db.prepare(
     'INSERT INTO tenants (tenant_id, registered_at_ms) VALUES (?, ?) ON CONFLICT DO NOTHING',
   );
   const tenants = db.prepare('SELECT tenant_id FROM tenants ORDER BY registered_at_ms, tenant_id');
+  const list = createListing(db, {
+    table: 'agents',
+    order: ['created_at_ms', 'agent_id'],
+    toItem: recordOf<AgentRecord>,
+  });
   const cache = createCache<AgentRecord>(cachedMax);
 
   const load = (agentId: string) => toRecord<AgentRecord>(byId.get(agentId));
@@ -45,6 +60,18 @@ export function createAgents(db: Database, commits: GroupCommit): Agents {
         return standing ?? agent;
       };
       return find(agent.agentId) ?? commits.write(add, (standing) => cache.set(standing.agentId, standing));
+    },
+    list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
+    update(tenantId, agentId, change, event) {
+      const work = () => {
+        const standing = load(agentId);
+        if (standing?.tenantId !== tenantId) return undefined;
+        const changed: AgentRecord = { ...standing, ...change };
+        update.run(JSON.stringify(changed), agentId);
+        audit.append(event);
+        return changed;
+      };
+      return commits.write(work, (changed) => changed && cache.set(agentId, changed));
     },
     async registerTenant(tenantId, nowMs) {
       await commits.write(() => insertTenant.run(tenantId, nowMs));

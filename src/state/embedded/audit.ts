@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AuditCheck, AuditEvent } from '../store.ts';
-import type { Database } from './sqlite.ts';
+import type { AuditCheck, AuditEntry, AuditEvent, AuditFilter, Page, Paged } from '../store.ts';
+import { type Condition, createListing } from './listing.ts';
+import { type Database, parseStored, type Row } from './sqlite.ts';
 
 /**
  * The audit log: append-only, one hash chain a tenant. An entry is the JSON of
@@ -14,6 +15,10 @@ import type { Database } from './sqlite.ts';
 export interface Audit {
   /** Adds an entry to the transaction that is running: what is recorded and its record become durable together. */
   append(event: AuditEvent): void;
+  /** Newest first. */
+  list(tenantId: string, filter: AuditFilter, page: Page): Paged<AuditEntry>;
+  /** Oldest first, in chunks, as the table has them. */
+  export(tenantId: string): AsyncGenerator<{ readonly entry: string; readonly hash: string }>;
   /** Recomputes the whole chain of a tenant, yielding to the event loop between chunks. */
   verify(tenantId: string): Promise<AuditCheck>;
 }
@@ -27,6 +32,7 @@ export function createAudit(db: Database): Audit {
   const after = db.prepare(
     'SELECT seq, entry, hash FROM audit WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?',
   );
+  const list = createListing(db, { table: 'audit', order: ['seq', 'tenant_id'], toItem: toEntry });
 
   return {
     append({ tenantId, atMs, kind, operator, subject, details }) {
@@ -44,6 +50,22 @@ export function createAudit(db: Database): Audit {
         previous,
       });
       insert.run(tenantId, seq, entry, hash('sha256', entry));
+    },
+
+    list(tenantId, { kind, subject }, page) {
+      const conditions: Condition[] = [['tenant_id = ?', tenantId]];
+      if (kind !== undefined) conditions.push(['kind = ?', kind]);
+      if (subject !== undefined) conditions.push(['subject = ?', subject]);
+      return list(conditions, page);
+    },
+
+    async *export(tenantId) {
+      for (let seq = 0; ; await nextTurn()) {
+        const rows = after.all(tenantId, seq, chunkRows);
+        if (rows.length === 0) return;
+        for (const row of rows) yield { entry: String(row['entry']), hash: String(row['hash']) };
+        seq = Number(rows.at(-1)?.['seq']);
+      }
     },
 
     async verify(tenantId) {
@@ -64,6 +86,22 @@ export function createAudit(db: Database): Audit {
         await nextTurn();
       }
     },
+  };
+}
+
+/** An entry as it was written; what somebody made of it since, `verify` says. */
+function toEntry(row: Row): AuditEntry {
+  const fields = parseStored<Record<string, unknown>>(row['entry']);
+  return {
+    tenantId: String(fields['tenant_id']),
+    seq: Number(fields['seq']),
+    atMs: Number(fields['at_ms']),
+    kind: String(fields['kind']),
+    operator: String(fields['operator']),
+    subject: String(fields['subject']),
+    details: fields['details'] as AuditEntry['details'],
+    previous: String(fields['previous']),
+    hash: String(row['hash']),
   };
 }
 

@@ -9,6 +9,8 @@ export interface GroupCommit {
    * transaction fails.
    */
   write<T>(work: () => T, apply?: (result: T) => void): Promise<T>;
+  /** Whether the last transaction failed as a whole. */
+  isFailing(): boolean;
   /** Commits what waits, then refuses further writes. */
   close(): void;
 }
@@ -27,6 +29,7 @@ export function createGroupCommit(db: Database): GroupCommit {
   const waiting: Write[] = [];
   let scheduled: NodeJS.Immediate | undefined;
   let closed = false;
+  let isFailing = false;
 
   function schedule(): void {
     scheduled ??= setImmediate(() => {
@@ -41,7 +44,9 @@ export function createGroupCommit(db: Database): GroupCommit {
     let settles: (() => void)[];
     try {
       settles = db.transact(() => runAll(group));
+      isFailing = false;
     } catch (error) {
+      isFailing = true;
       for (const write of group) write.reject(error);
       return;
     }
@@ -82,6 +87,7 @@ export function createGroupCommit(db: Database): GroupCommit {
         schedule();
       });
     },
+    isFailing: () => isFailing,
     close() {
       closed = true;
       clearImmediate(scheduled);

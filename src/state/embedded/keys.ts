@@ -1,28 +1,37 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Identity } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
-import type { AgentRecord, AuditEvent, Identification, KeyRecord } from '../store.ts';
+import { type Holder, identifyHolder, invalidKey } from '../admission.ts';
+import type { AuditEvent, Identification, KeyChange, KeyRecord, Page, Paged } from '../store.ts';
 import type { Agents } from './agents.ts';
 import type { Audit } from './audit.ts';
 import { createCache } from './cache.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, toRecord } from './sqlite.ts';
+import { createListing } from './listing.ts';
+import { type Database, recordOf, toRecord } from './sqlite.ts';
 
 export interface Keys {
   add(key: KeyRecord, audit: AuditEvent): Promise<void>;
   byId(tenantId: string, keyId: string): KeyRecord | undefined;
+  list(tenantId: string, page: Page): Paged<KeyRecord>;
+  update(
+    tenantId: string,
+    keyId: string,
+    change: KeyChange,
+    audit: AuditEvent,
+  ): Promise<KeyRecord | undefined>;
   revoke(tenantId: string, keyId: string, audit: AuditEvent): Promise<KeyRecord | undefined>;
   /** At once; the hot path of every call. */
+  find(keyHash: string): KnownKey | undefined;
   identify(keyHash: string, nowMs: number): Identification;
+  recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
 }
 
 /** A key as the hot path wants it: what does not change from call to call is made once. */
-interface KnownKey {
-  readonly key: KeyRecord;
+export interface KnownKey {
+  holder: Holder;
   readonly hash: Buffer;
-  /** The agent that `identity` was made of. */
-  agent: AgentRecord;
-  identity: Identity;
+  /** When it was last found valid. */
+  validAtMs: number;
 }
 
 const cachedMax = 32_768;
@@ -35,23 +44,32 @@ export function createKeys(db: Database, commits: GroupCommit, agents: Agents, a
     'INSERT INTO keys (key_id, hash, tenant_id, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const update = db.prepare('UPDATE keys SET record = ? WHERE key_id = ?');
+  const list = createListing(db, {
+    table: 'keys',
+    order: ['created_at_ms', 'key_id'],
+    toItem: recordOf<KeyRecord>,
+  });
   const cache = createCache<KnownKey>(cachedMax);
+  /** Keys with which ephemeral ones were made, by their ids. */
+  const parents = createCache<KeyRecord>(cachedMax);
   const presented = Buffer.alloc(hashBytes);
 
-  function know(key: KeyRecord): KnownKey {
-    const agent = agents.find(key.agentId);
-    if (!agent) throw new GatewayError('STATE_UNAVAILABLE', `The agent of the key ${key.keyId} is missing.`);
-    return { key, hash: Buffer.from(key.hash, 'hex'), agent, identity: toIdentity(key, agent) };
+  const load = (tenantId: string, keyId: string) => toRecord<KeyRecord>(byId.get(tenantId, keyId));
+
+  function parentOf({ tenantId, parentKeyId }: KeyRecord): KeyRecord | undefined {
+    if (parentKeyId === null) return undefined;
+    const cached = parents.get(parentKeyId);
+    if (cached) return cached;
+    const parent = load(tenantId, parentKeyId);
+    if (parent) parents.set(parentKeyId, parent);
+    return parent;
   }
 
-  function find(keyHash: string): KnownKey | undefined {
-    const cached = cache.get(keyHash);
-    if (cached) return cached;
-    const key = toRecord<KeyRecord>(byHash.get(keyHash));
-    if (!key) return undefined;
-    const known = know(key);
-    cache.set(keyHash, known);
-    return known;
+  /** The records as they stand: the agent or the parent may have changed since the last call. */
+  function holderOf(key: KeyRecord, before: Holder | undefined): Holder {
+    const [agent, parent] = [agents.find(key.agentId), parentOf(key)];
+    if (!agent) throw new GatewayError('STATE_UNAVAILABLE', `The agent of the key ${key.keyId} is missing.`);
+    return before && before.agent === agent && before.parent === parent ? before : { key, parent, agent };
   }
 
   /** The look-up is by a hash that only the holder of the pepper can make; the comparison tells nothing by its time. */
@@ -59,62 +77,95 @@ export function createKeys(db: Database, commits: GroupCommit, agents: Agents, a
     return presented.write(keyHash, 'hex') === hashBytes && timingSafeEqual(presented, known.hash);
   }
 
+  function know(keyHash: string): KnownKey | undefined {
+    const key = toRecord<KeyRecord>(byHash.get(keyHash));
+    if (!key) return undefined;
+    const known = {
+      holder: holderOf(key, undefined),
+      hash: Buffer.from(key.hash, 'hex'),
+      validAtMs: Number.NEGATIVE_INFINITY,
+    };
+    cache.set(keyHash, known);
+    return known;
+  }
+
+  function find(keyHash: string): KnownKey | undefined {
+    const known = cache.get(keyHash) ?? know(keyHash);
+    if (!known || !isSame(keyHash, known)) return undefined;
+    known.holder = holderOf(known.holder.key, known.holder);
+    return known;
+  }
+
+  function forget(key: KeyRecord): void {
+    cache.delete(key.hash);
+    parents.delete(key.keyId);
+  }
+
+  function checkParent({ tenantId, parentKeyId, createdAtMs }: KeyRecord): void {
+    if (parentKeyId === null) return;
+    const parent = load(tenantId, parentKeyId);
+    const hasExpired = parent?.expiresAtMs != null && createdAtMs >= parent.expiresAtMs;
+    if (!parent || parent.revokedAtMs !== null || hasExpired)
+      throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active in this tenant.');
+  }
+
+  /** Changes a key that stands, or leaves it as it is where `toChanged` answers the same record. */
+  function change(
+    tenantId: string,
+    keyId: string,
+    event: AuditEvent,
+    toChanged: (key: KeyRecord) => KeyRecord,
+  ): Promise<KeyRecord | undefined> {
+    const work = () => {
+      const standing = load(tenantId, keyId);
+      const changed = standing && toChanged(standing);
+      if (!changed || changed === standing) return standing;
+      update.run(JSON.stringify(changed), keyId);
+      audit.append(event);
+      return changed;
+    };
+    return commits.write(work, (key) => key && forget(key));
+  }
+
   return {
-    byId: (tenantId, keyId) => toRecord<KeyRecord>(byId.get(tenantId, keyId)),
+    byId: load,
+    list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
 
     async add(key, event) {
       await commits.write(() => {
-        if (agents.load(key.agentId)?.tenantId !== key.tenantId) {
+        if (agents.load(key.agentId)?.tenantId !== key.tenantId)
           throw new GatewayError('NOT_FOUND', 'The agent of the key is not known in this tenant.');
-        }
-        if (insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) === 0) {
+        checkParent(key);
+        if (insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) === 0)
           throw new GatewayError('CONFLICT', 'There is such a key already.');
-        }
         audit.append(event);
       });
     },
 
-    revoke(tenantId, keyId, event) {
-      const work = () => {
-        const standing = toRecord<KeyRecord>(byId.get(tenantId, keyId));
-        if (!standing || standing.revokedAtMs !== null) return standing;
-        const revoked: KeyRecord = { ...standing, revokedAtMs: event.atMs };
-        update.run(JSON.stringify(revoked), keyId);
-        audit.append(event);
-        return revoked;
-      };
-      return commits.write(work, (key) => key && cache.delete(key.hash));
-    },
+    update: (tenantId, keyId, fields, event) =>
+      change(tenantId, keyId, event, (key) => ({ ...key, ...fields })),
+
+    revoke: (tenantId, keyId, event) =>
+      change(tenantId, keyId, event, (key) =>
+        key.revokedAtMs === null ? { ...key, revokedAtMs: event.atMs, revokedBy: event.operator } : key,
+      ),
+
+    find,
 
     identify(keyHash, nowMs) {
       const known = find(keyHash);
-      if (!known || !isSame(keyHash, known)) return notKnown;
-      const { key } = known;
-      if (key.revokedAtMs !== null) return revoked;
-      if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return expired;
-      const agent = agents.find(key.agentId) ?? known.agent;
-      if (agent !== known.agent) {
-        known.agent = agent;
-        known.identity = toIdentity(key, agent);
-      }
-      return { ok: true, key, identity: known.identity, agentStatus: agent.status };
+      if (!known) return notKnown;
+      const found = identifyHolder(known.holder, nowMs);
+      if (found.ok) known.validAtMs = nowMs;
+      return found;
+    },
+
+    recall(keyHash, nowMs, withinMs) {
+      const known = cache.get(keyHash);
+      if (!known || !isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
+      return identifyHolder(known.holder, nowMs);
     },
   };
 }
 
-const refusal = (detail: string) => ({ ok: false, code: 'INVALID_KEY', detail }) as const;
-const notKnown = refusal('The key is not known.');
-const revoked = refusal('The key is revoked.');
-const expired = refusal('The key has expired.');
-
-function toIdentity(key: KeyRecord, agent: AgentRecord): Identity {
-  return {
-    keyId: key.keyId,
-    keyPrefix: key.prefix,
-    tenantId: key.tenantId,
-    envName: key.envName,
-    agentId: agent.agentId,
-    agentName: agent.name,
-    permissions: new Set(key.permissions),
-  };
-}
+export const notKnown = invalidKey('The key is not known.');

@@ -56,6 +56,66 @@ export const stateMigrations: readonly string[] = [
   CREATE TRIGGER audit_keeps_entries BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
   CREATE TRIGGER audit_loses_nothing BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
   `,
+  `
+  -- Lists go by the time of creation, which the record holds.
+  ALTER TABLE keys ADD COLUMN created_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.createdAtMs')) VIRTUAL;
+  DROP INDEX keys_by_tenant;
+  CREATE INDEX keys_by_time ON keys (tenant_id, created_at_ms, key_id);
+
+  ALTER TABLE agents ADD COLUMN created_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.createdAtMs')) VIRTUAL;
+  DROP INDEX agents_by_tenant;
+  CREATE INDEX agents_by_time ON agents (tenant_id, created_at_ms, agent_id);
+
+  -- A pending approval counts until it expires, a decided one as long as the decision does.
+  ALTER TABLE approvals ADD COLUMN created_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.createdAtMs')) VIRTUAL;
+  ALTER TABLE approvals ADD COLUMN counts_until_ms INTEGER GENERATED ALWAYS AS (
+    coalesce(json_extract(record, '$.countsUntilMs'), json_extract(record, '$.expiresAtMs'))
+  ) VIRTUAL;
+  DROP INDEX approvals_pending;
+  CREATE INDEX approvals_standing ON approvals (tenant_id, call_hash, counts_until_ms);
+  CREATE INDEX approvals_by_time ON approvals (tenant_id, created_at_ms, approval_id);
+
+  CREATE TABLE incidents (
+    incident_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    record TEXT NOT NULL,
+    agent_id TEXT GENERATED ALWAYS AS (json_extract(record, '$.agentId')) VIRTUAL,
+    cause TEXT GENERATED ALWAYS AS (json_extract(record, '$.trigger')) VIRTUAL,
+    severity TEXT GENERATED ALWAYS AS (json_extract(record, '$.severity')) VIRTUAL,
+    status TEXT GENERATED ALWAYS AS (json_extract(record, '$.status')) VIRTUAL,
+    opened_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.openedAtMs')) VIRTUAL
+  ) STRICT;
+  CREATE INDEX incidents_by_time ON incidents (tenant_id, opened_at_ms, incident_id);
+  CREATE INDEX incidents_standing ON incidents (tenant_id, agent_id, cause) WHERE status <> 'closed';
+
+  CREATE TABLE credentials (
+    tenant_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+  ) STRICT;
+
+  CREATE TABLE response_scans (
+    tenant_id TEXT NOT NULL,
+    trace_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    scan TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, trace_id, number)
+  ) STRICT;
+
+  ALTER TABLE audit ADD COLUMN kind TEXT GENERATED ALWAYS AS (
+    CASE WHEN json_valid(entry) THEN json_extract(entry, '$.kind') END
+  ) VIRTUAL;
+  ALTER TABLE audit ADD COLUMN subject TEXT GENERATED ALWAYS AS (
+    CASE WHEN json_valid(entry) THEN json_extract(entry, '$.subject') END
+  ) VIRTUAL;
+  CREATE INDEX audit_by_kind ON audit (tenant_id, kind, seq);
+  CREATE INDEX audit_by_subject ON audit (tenant_id, subject, seq);
+
+  -- What is written to find out whether the disk takes anything again.
+  CREATE TABLE probe (written INTEGER NOT NULL) STRICT;
+  INSERT INTO probe VALUES (0);
+  `,
 ];
 
 /**
@@ -79,6 +139,24 @@ export const tracesMigrations: readonly string[] = [
     destination TEXT NOT NULL,
     first_seen_at_ms INTEGER NOT NULL,
     PRIMARY KEY (agent_id, destination)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Counts of a subject: an id of a tenant, key or agent. period is a month, an hour, or 0 for all time.
+  CREATE TABLE counters (
+    subject TEXT NOT NULL,
+    counter TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (subject, counter, period)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE seen (
+    subject TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    first_ms INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    PRIMARY KEY (subject, kind)
   ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -149,5 +149,10 @@ function migrate(database: Database, raw: DatabaseSync, file: string, migrations
 }
 
 /** The object that a row keeps as JSON in its column `record`. */
+export const recordOf = <T>(row: Row): T => parseStored<T>(row['record']);
+
+/** JSON that was written here; what is none any more cannot be read. */
+export const parseStored = <T>(text: unknown): T => guarded(() => JSON.parse(String(text)) as T);
+
 export const toRecord = <T>(row: Row | undefined): T | undefined =>
-  row === undefined ? undefined : (JSON.parse(String(row['record'])) as T);
+  row === undefined ? undefined : recordOf<T>(row);

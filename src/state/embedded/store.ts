@@ -1,14 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Admission, AdmitRequest, Store } from '../store.ts';
+import type { KeyUsage, Store } from '../store.ts';
+import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
+import { createCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
 import { stateMigrations } from './migrations.ts';
+import { createNonces } from './nonces.ts';
+import { createNumbers } from './numbers.ts';
 import { createPolicies } from './policies.ts';
+import { createResponseScans } from './response-scans.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { openTraces } from './traces.ts';
 
@@ -16,7 +22,8 @@ import { openTraces } from './traces.ts';
  * The state of one process, in one directory: `state.db` for what is acknowledged (a commit is on the disk before the promise
  * resolves), `traces.db` for what is recorded in batches. Two files, because the second one is large, may lose its last batches
  * in a power cut, and must not make the first one wait. The hot path is answered from memory, on the same turn of the event
- * loop; memory follows the disk, and runs ahead of it only by destinations whose calls are in the journal already.
+ * loop; memory follows the disk, and runs ahead of it only by what comes of calls: numbers (`numbers.ts`), and destinations
+ * whose calls are in the journal already.
  */
 
 type Closer = () => void | Promise<void>;
@@ -24,6 +31,9 @@ type Closer = () => void | Promise<void>;
 /**
  * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE when another process
  * has the directory, when a database is newer than this code, or when it cannot be read.
+ *
+ * The store knows nothing of lines that an earlier process has left in the journal: who opens it ships them (`Journal.flush`) before the
+ * first `admit`, or the numbers of their keys and tenants are read without them.
  */
 export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store> {
   const closers: Closer[] = [];
@@ -48,69 +58,89 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const commits = createGroupCommit(state);
   closers.push(commits.close);
 
+  const probe = state.prepare('UPDATE probe SET written = written + 1');
   const audit = createAudit(state);
-  const agents = createAgents(state, commits);
+  const agents = createAgents(state, commits, audit);
   const keys = createKeys(state, commits, agents, audit);
   const policies = createPolicies(state, commits, audit);
-  const approvals = createApprovals(state, commits);
-  const { destinations } = traces;
-
-  function admit({ keyHash, nowMs, agentId, destination }: AdmitRequest): Admission {
-    const holder = keys.identify(keyHash, nowMs);
-    if (!holder.ok) return holder;
-    const { key } = holder;
-    if (agentId === undefined || agentId === key.agentId) {
-      const isNewDestination = !destinations.isKnown(key.agentId, destination);
-      return { ok: true, key, identity: holder.identity, agentStatus: holder.agentStatus, isNewDestination };
-    }
-    const agent = agents.find(agentId);
-    if (!agent) return unknownAgent;
-    if (agent.tenantId !== key.tenantId) return otherTenant;
-    if (agent.envName !== key.envName && !key.envNames.includes(agent.envName)) return otherEnvironment;
-    const { envName, name: agentName } = agent;
-    // A suspended agent does not become another one by naming it.
-    const agentStatus = holder.agentStatus === 'suspended' ? 'suspended' : agent.status;
-    const identity = { ...holder.identity, envName, agentId, agentName };
-    return {
-      ok: true,
-      key,
-      identity,
-      agentStatus,
-      isNewDestination: !destinations.isKnown(agentId, destination),
-    };
-  }
+  const approvals = createApprovals(state, commits, audit);
+  const incidents = createIncidents(state, commits, audit);
+  const credentials = createCredentials(state, commits, audit);
+  const responseScans = createResponseScans(state, commits);
+  const nonces = createNonces();
+  const { destinations, counters } = traces;
+  const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
 
   return {
     addKey: keys.add,
     keyById: async (tenantId, keyId) => keys.byId(tenantId, keyId),
+    listKeys: async (tenantId, page) => keys.list(tenantId, page),
+    updateKey: keys.update,
     revokeKey: keys.revoke,
+    keyUsage: async (tenantId, keyIds, nowMs) =>
+      keyIds.map((keyId) => (keys.byId(tenantId, keyId) ? numbers.keyUsage(keyId, nowMs) : unused)),
+
     ensureAgent: agents.ensure,
     agentById: async (agentId) => agents.find(agentId),
+    listAgents: async (tenantId, page) => agents.list(tenantId, page),
+    updateAgent: agents.update,
+    agentUsage: async (tenantId, agentIds, nowMs) =>
+      agentIds.map((id) => counters.ofAgent(agents.find(id)?.tenantId === tenantId ? id : nobody, nowMs)),
     registerTenant: agents.registerTenant,
     registeredTenants: async () => agents.registeredTenants(),
+
     identify: keys.identify,
-    admit,
+    admit: createAdmit({ keys, agents, numbers, destinations }),
+    recall: keys.recall,
+    claimNonce: nonces.claim,
+    usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
+
     applyPolicy: policies.apply,
     policiesOf: policies.of,
     policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
-    openApproval: approvals.open,
+
+    holdCall: approvals.hold,
+    decideApproval: approvals.decide,
     approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
+    listApprovals: async (tenantId, status, nowMs, page) => approvals.list(tenantId, status, nowMs, page),
+
+    openIncident: incidents.open,
+    incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
+    listIncidents: async (tenantId, filter, page) => incidents.list(tenantId, filter, page),
+    changeIncident: incidents.change,
+
+    putCredential: credentials.put,
+    credentialOf: credentials.find,
+    listCredentials: async (tenantId) => credentials.list(tenantId),
+    removeCredential: credentials.remove,
+
     noteCall: destinations.note,
     recordCalls: traces.record,
     traceById: async (tenantId, traceId) => traces.byId(tenantId, traceId),
+    listTraces: traces.list,
+    async addResponseScan(tenantId, traceId, scan) {
+      if (traces.byId(tenantId, traceId) === undefined) return false;
+      await responseScans.add(tenantId, traceId, scan);
+      return true;
+    },
+    responseScansOf: async (tenantId, traceId) => responseScans.of(tenantId, traceId),
+
+    appendAudit: (event) => commits.write(() => audit.append(event)),
+    listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
+    exportAudit: audit.export,
     verifyAudit: audit.verify,
+
+    async trouble() {
+      if (traces.isFailing())
+        return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
+      // Where nobody else writes any more, this finds out whether the disk is well again.
+      if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
+      return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
+    },
     close,
   };
 }
 
-const unknownAgent = { ok: false, code: 'UNKNOWN_AGENT', detail: 'The agent is not known.' } as const;
-const otherTenant = {
-  ok: false,
-  code: 'CROSS_TENANT',
-  detail: 'The agent belongs to another tenant than the key.',
-} as const;
-const otherEnvironment = {
-  ok: false,
-  code: 'CROSS_ENVIRONMENT',
-  detail: 'The agent belongs to an environment that the key may not name.',
-} as const;
+const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
+/** No agent has this id. */
+const nobody = '';

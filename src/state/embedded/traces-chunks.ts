@@ -1,5 +1,7 @@
 import { type Origin, parseOrigin, traceIdLength } from '../journal/line.ts';
+import { hourOf } from '../limits.ts';
 import { createCache } from './cache.ts';
+import type { Tally } from './counters.ts';
 import { wasLetOut } from './destinations.ts';
 
 /*
@@ -23,6 +25,8 @@ export interface SortedBatch {
   readonly chunks: Chunk[];
   /** Origins whose destinations were touched and are not noted as stored, with the time of the first touch. */
   readonly touched: Map<KnownOrigin, number>;
+  /** All calls of the batch. */
+  readonly tallies: readonly Tally[];
   /** Lines that are not whole. */
   readonly unreadable: number;
 }
@@ -30,6 +34,8 @@ export interface SortedBatch {
 export interface KnownOrigin extends Origin {
   /** Its destination needs no writing. Set by whoever has written it. */
   isStored: boolean;
+  /** That of the calls in the batch that is being sorted, and of their hour. */
+  tally: Tally | undefined;
 }
 
 export const windowMs = 1_000;
@@ -45,6 +51,8 @@ const tab = 0x09;
 const brace = 0x7d;
 const idTime = /^([0-9a-f]{8})-([0-9a-f]{4})-7$/;
 const idTimeLength = 15;
+/** Tabs count as white space where it is read as a number. */
+const timeField = /^\t\d{1,15}\t$/;
 
 /** Sorts batches into chunks, and remembers origins from one to the next. */
 export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBatch; forget(): void } {
@@ -55,7 +63,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     if (known) return known;
     const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
     if (!parsed) return undefined;
-    const origin = { ...parsed, isStored: !wasLetOut(parsed) };
+    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined };
     if (text.length <= originLengthMax) origins.set(text, origin);
     return origin;
   }
@@ -67,10 +75,13 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     const open = new Map<string, Chunk>();
     const chunks: Chunk[] = [];
     const touched = new Map<KnownOrigin, number>();
+    const tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
     let unreadable = 0;
     let chunk: Chunk | undefined;
     let idStart = '';
     let ms = Number.NaN;
+    let timeText = '';
+    let atMs = Number.NaN;
 
     for (let start = 0, end = 0; start < text.length; start = end) {
       end = text.indexOf(newline, start) + 1 || text.length;
@@ -80,19 +91,41 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
         const [, high = '', low = ''] = idTime.exec(idStart) ?? [];
         ms = Number.parseInt(high + low, 16);
       }
-      const origin = Number.isNaN(ms) ? undefined : readOrigin(content, text, start, end);
+      if (!text.startsWith(timeText, start + traceIdLength) || timeText === '') {
+        timeText = text.slice(start + traceIdLength, text.indexOf('\t', start + traceIdLength + 1) + 1);
+        atMs = timeField.test(timeText) ? Number(timeText) : Number.NaN;
+      }
+      const isTimed = !Number.isNaN(ms) && !Number.isNaN(atMs);
+      const origin = isTimed ? readOrigin(content, text, start, end) : undefined;
       if (!origin) {
         unreadable += 1;
         idStart = '';
+        timeText = '';
         continue;
       }
       if (!origin.isStored && !touched.has(origin)) touched.set(origin, ms);
+      count(origin, atMs);
       if (!chunk || chunk.tenantId !== origin.tenantId || !fits(chunk, ms, end - start)) {
         chunk = chunkFor(origin.tenantId, ms, end - start);
       }
       extend(chunk, ms, start, end);
     }
-    return { chunks, touched, unreadable };
+    for (const { origin } of tallies) origin.tally = undefined;
+    return { chunks, touched, tallies, unreadable };
+
+    function count(origin: KnownOrigin, atMs: number): void {
+      const hour = hourOf(atMs);
+      const { tally } = origin;
+      if (tally?.hour !== hour) {
+        const added = { origin, hour, count: 1, firstMs: atMs, lastMs: atMs };
+        origin.tally = added;
+        tallies.push(added);
+        return;
+      }
+      tally.count += 1;
+      if (atMs < tally.firstMs) tally.firstMs = atMs;
+      if (atMs > tally.lastMs) tally.lastMs = atMs;
+    }
 
     function chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
       const key = `${Math.floor(atMs / windowMs)} ${tenantId}`;
@@ -151,7 +184,7 @@ export function collectIds(lines: Buffer, ids: Set<string>): void {
 }
 
 /** Those lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
-export function withoutRepeats(lines: Buffer, ids: Set<string>): { lines: Buffer; count: number } {
+export function withoutRepeats(lines: Buffer, ids: Set<string>): Buffer {
   const kept: Buffer[] = [];
   for (let at = 0, next = 0; at < lines.length; at = next) {
     next = nextLine(lines, at);
@@ -160,16 +193,31 @@ export function withoutRepeats(lines: Buffer, ids: Set<string>): { lines: Buffer
     ids.add(id);
     kept.push(lines.subarray(at, next));
   }
-  return { lines: kept.length === 0 ? lines.subarray(0, 0) : Buffer.concat(kept), count: kept.length };
+  return Buffer.concat(kept);
 }
+
+/** A line of a chunk; its trace is decoded only when it is asked for. */
+export interface TraceLine {
+  readonly traceId: string;
+  read(): string;
+}
+
+export function* traceLines(lines: Buffer): Generator<TraceLine> {
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = nextLine(lines, at);
+    const [start, end] = [at, next - 1];
+    yield { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', start, end)) };
+  }
+}
+
+const traceOf = (line: string): string => line.slice(line.indexOf('\t{') + 1);
 
 /** The trace with that id as JSON text. Only an id at the beginning of a line counts: traces quote what callers wrote. */
 export function findTrace(lines: Buffer, traceId: string): string | undefined {
   const wanted = Buffer.from(`${traceId}\t`);
   for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {
     if (at > 0 && lines[at - 1] !== lineEnd) continue;
-    const line = lines.toString('utf8', at, nextLine(lines, at) - 1);
-    return line.slice(line.indexOf('\t{') + 1);
+    return traceOf(lines.toString('utf8', at, nextLine(lines, at) - 1));
   }
   return undefined;
 }

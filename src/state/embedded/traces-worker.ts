@@ -1,9 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CallBatch } from '../store.ts';
+import { createCounterWriter } from './counters.ts';
 import { createDestinationWriter } from './destinations.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase } from './sqlite.ts';
-import { type Chunk, collectIds, createSorter, linesOf, withoutRepeats } from './traces-chunks.ts';
+import {
+  type Chunk,
+  collectIds,
+  createSorter,
+  linesOf,
+  type SortedBatch,
+  withoutRepeats,
+} from './traces-chunks.ts';
 import { createChunkReader } from './traces-reader.ts';
 
 /*
@@ -27,35 +35,54 @@ const insert = db.prepare(
 );
 const stored = createChunkReader(db);
 const sorter = createSorter();
+const writeCounters = createCounterWriter(db);
 const writeDestinations = createDestinationWriter(db);
 
 function record({ lines, mayRepeat }: CallBatch): BatchResult {
   try {
-    const { chunks, touched, unreadable } = sorter.sort(lines);
-    const haveForgotten = db.transact(() => {
-      for (const chunk of chunks) store(chunk, linesOf(chunk, lines), mayRepeat);
-      return writeDestinations(touched);
-    });
-    for (const origin of touched.keys()) origin.isStored = true;
-    if (haveForgotten) sorter.forget();
-    return { unreadable };
+    const sorted = sorter.sort(lines);
+    if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines));
+    else store(sorted, lines);
+    return { unreadable: sorted.unreadable };
   } catch (error) {
     const { cause } = error as Error;
     return { failure: String(cause ?? error) };
   }
 }
 
-function store(chunk: Chunk, lines: Buffer, mayRepeat: boolean): void {
-  const { tenantId, firstMs, lastMs } = chunk;
-  const fresh = mayRepeat ? withoutRepeats(lines, idsAround(chunk)) : { lines, count: chunk.count };
-  if (fresh.count > 0) insert.run(tenantId, firstMs, lastMs, fresh.count, fresh.lines);
+/** What is left of a batch is sorted anew: a call that is stored already is not counted again either. */
+function storeNew(lines: Uint8Array<ArrayBuffer>): void {
+  store(sorter.sort(lines), lines);
+}
+
+/** Traces, destinations and counts: all of the batch or nothing. */
+function store({ chunks, touched, tallies }: SortedBatch, lines: Uint8Array<ArrayBuffer>): void {
+  const haveForgotten = db.transact(() => {
+    for (const chunk of chunks) {
+      const { tenantId, firstMs, lastMs, count } = chunk;
+      insert.run(tenantId, firstMs, lastMs, count, linesOf(chunk, lines));
+    }
+    writeCounters(tallies);
+    return writeDestinations(touched);
+  });
+  for (const origin of touched.keys()) origin.isStored = true;
+  if (haveForgotten) sorter.forget();
+}
+
+/** This thread alone writes, so what is not stored now will not be when the transaction begins. */
+function withoutStored(chunks: readonly Chunk[], lines: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const ids = new Set<string>();
+  return Buffer.concat(
+    chunks.map((chunk) => {
+      collectIdsAround(chunk, ids);
+      return withoutRepeats(linesOf(chunk, lines), ids);
+    }),
+  );
 }
 
 /** Ids of all traces that are stored already and may be among those of the chunk. */
-function idsAround({ tenantId, firstMs, lastMs }: Chunk): Set<string> {
-  const ids = new Set<string>();
+function collectIdsAround({ tenantId, firstMs, lastMs }: Chunk, ids: Set<string>): void {
   for (const lines of stored.between(tenantId, firstMs, lastMs)) collectIds(lines, ids);
-  return ids;
 }
 
 parentPort?.on('message', (message: TracesMessage) => {

@@ -2,20 +2,26 @@ import { extname } from 'node:path';
 import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
 import { timeOfTraceId } from '../journal/line.ts';
-import type { CallBatch } from '../store.ts';
+import type { CallBatch, Page, Paged, TraceFilter } from '../store.ts';
+import { type CounterReader, createCounterReader } from './counters.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase, openRaw, toStateError } from './sqlite.ts';
 import { findTrace } from './traces-chunks.ts';
+import { listTraces } from './traces-list.ts';
 import { createChunkReader } from './traces-reader.ts';
 import type { BatchResult, TracesMessage } from './traces-worker.ts';
 
-/** Traces and known destinations: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
+/** Traces, known destinations and counts: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
 export interface Traces {
   readonly destinations: Destinations;
+  readonly counters: CounterReader;
   /** `Store.recordCalls`: one transaction for the batch. */
   record(batch: CallBatch): Promise<number>;
   byId(tenantId: string, traceId: string): string | undefined;
+  list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
+  /** Whether the last batch was not taken. */
+  isFailing(): boolean;
   close(): Promise<void>;
 }
 
@@ -30,10 +36,12 @@ export function openTraces(file: string): Traces {
   /** Those that wait for an answer; answers come in the order of the batches. */
   const waiting: PromiseWithResolvers<number>[] = [];
   let writer: Worker | undefined;
+  let isFailing = false;
   let isClosed = false;
 
   function settleNext(result: BatchResult): void {
     const batch = waiting.shift();
+    isFailing = 'failure' in result;
     if ('failure' in result) batch?.reject(toStateError(new Error(result.failure)));
     else batch?.resolve(result.unreadable);
   }
@@ -45,6 +53,7 @@ export function openTraces(file: string): Traces {
     const giveUp = (reason: unknown) => {
       if (writer !== worker) return;
       writer = undefined;
+      if (!isClosed) isFailing = true;
       for (const batch of waiting.splice(0)) batch.reject(toStateError(reason));
     };
     worker.on('message', settleNext);
@@ -55,6 +64,8 @@ export function openTraces(file: string): Traces {
 
   return {
     destinations,
+    counters: createCounterReader(db),
+    isFailing: () => isFailing,
 
     async record(batch) {
       if (isClosed) throw new GatewayError('SHUTTING_DOWN', 'The state is closed.');
@@ -76,6 +87,8 @@ export function openTraces(file: string): Traces {
       }
       return undefined;
     },
+
+    list: (tenantId, filter, page) => listTraces(chunks, tenantId, filter, page),
 
     async close() {
       isClosed = true;

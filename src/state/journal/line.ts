@@ -1,10 +1,10 @@
-import type { Decision } from '../../call.ts';
+import { type Decision, decisions } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { RecordedCall } from '../store.ts';
 
 /*
- * A line of the journal: the trace's id, the time, tenant, agent, decision and destination, then the trace as JSON, with a tab
- * between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
+ * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome and destination, then the trace as JSON, with a
+ * tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
  * JSON where they could be mistaken for something else: nothing that a caller writes can end a field or a line. Before the
  * trace nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
@@ -22,32 +22,47 @@ const unquote = (text: string): string => (text.startsWith('"') ? JSON.parse(tex
 /** The head of nearly all calls, as one pattern: testing its fields one by one costs three times as much. */
 const plainHead =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out.
-  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\t\d+(?:\t(?:[^\0-\x1f"{][^\0-\x1f]*)?){4}\t$/;
+  /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\t\d+(?:\t(?:[^\0-\x1f"{][^\0-\x1f]*)?){6}\t$/;
 
 /** All of a line before the trace. Throws INTERNAL where the id or the trace is not what the gateway makes. */
 export function toHead(call: RecordedCall): string {
-  const { traceId, atMs, tenantId, agentId, decision, destination, line } = call;
+  const { traceId, atMs, tenantId, agentId, keyId, decision, outcome, destination, line } = call;
   if (!line.startsWith('{') || line.includes('\n'))
     throw new GatewayError('INTERNAL', 'A trace is an object on one line.');
-  const head = `${traceId}\t${atMs}\t${tenantId}\t${agentId}\t${decision}\t${destination}\t`;
+  const head = `${traceId}\t${atMs}\t${tenantId}\t${agentId}\t${keyId}\t${decision}\t${outcome}\t${destination}\t`;
   if (plainHead.test(head) && head.isWellFormed()) return head;
   if (!traceIdShape.test(traceId)) throw new GatewayError('INTERNAL', 'A trace has a UUID of version 7.');
-  return `${traceId}\t${atMs}\t${quote(tenantId)}\t${quote(agentId)}\t${decision}\t${quote(destination)}\t`;
+  const [tenant, agent, key, touched] = [tenantId, agentId, keyId, destination].map(quote);
+  return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t`;
 }
 
 /** The whole line, with its newline. */
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
 /** What calls have in common that touch the same from the same place: the head behind the time. */
-export type Origin = Pick<RecordedCall, 'tenantId' | 'agentId' | 'decision' | 'destination'>;
+export type Origin = Pick<
+  RecordedCall,
+  'tenantId' | 'agentId' | 'keyId' | 'decision' | 'outcome' | 'destination'
+>;
+
+const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
+  'call',
+  'blocked',
+  'limited',
+  'refused',
+]);
+const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.has(text);
+const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
 /** The origin of a head's text, from the tenant to the destination; undefined where it is none. */
 export function parseOrigin(text: string): Origin | undefined {
   const fields = text.split('\t');
-  if (fields.length !== 4) return undefined;
+  if (fields.length !== 6) return undefined;
   try {
-    const [tenantId = '', agentId = '', decision = '', destination = ''] = fields.map(unquote);
-    return { tenantId, agentId, decision: decision as Decision, destination };
+    const [tenantId = '', agentId = '', keyId = '', decision = '', outcome = '', destination = ''] =
+      fields.map(unquote);
+    if (!isDecision(decision) || !isOutcome(outcome)) return undefined;
+    return { tenantId, agentId, keyId, decision, outcome, destination };
   } catch {
     return undefined;
   }

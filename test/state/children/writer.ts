@@ -38,7 +38,7 @@ async function writePolicy(round: number): Promise<void> {
 }
 
 async function writeApproval(round: number): Promise<void> {
-  const approval = await store.openApproval(approvalRecord());
+  const { approval } = await store.holdCall(approvalRecord());
   say('approval', round, approval.approvalId);
 }
 

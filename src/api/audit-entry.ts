@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import type { AuditEntry } from '../state/store.ts';
+import { time, toIso } from './fields.ts';
+
+export const publicAuditEntry = z
+  .object({
+    seq: z.int(),
+    at: time,
+    kind: z.string(),
+    operator: z.string(),
+    subject: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    previous: z.string(),
+    hash: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+/** An entry of the audit log as answers show it. */
+export const showAuditEntry = (it: AuditEntry): z.infer<typeof publicAuditEntry> => ({
+  seq: it.seq,
+  at: toIso(it.atMs),
+  kind: it.kind,
+  operator: it.operator,
+  subject: it.subject,
+  details: it.details,
+  previous: it.previous,
+  hash: it.hash,
+});

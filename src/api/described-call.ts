@@ -1,0 +1,57 @@
+import { GatewayError } from '../errors.ts';
+import { jsonValueSpan } from '../text/locate.ts';
+import { invalid } from './invalid.ts';
+
+/* A call as requests describe it. */
+
+/** RFC 9110, 5.6.2. */
+const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+const headersMax = 1000;
+
+export interface DescribedBody {
+  readonly bytes: Buffer;
+  /** It was described as a string, or there is none. */
+  readonly isText: boolean;
+}
+
+/** The body's bytes as the proxy would have seen them: text as UTF-8, any other value as the JSON that was received. */
+export function describedBody(value: unknown, raw: Buffer, field = 'body'): DescribedBody {
+  if (value === undefined || value === null) return { bytes: Buffer.alloc(0), isText: true };
+  if (typeof value === 'string') return { bytes: Buffer.from(value, 'utf8'), isText: true };
+  const span = jsonValueSpan(raw, field);
+  if (!span)
+    throw new GatewayError('VALIDATION_FAILED', 'The body of the call cannot be told from the request.');
+  return { bytes: raw.subarray(span.start, span.end), isText: false };
+}
+
+/**
+ * Flat [name, value, …] in which, as on the wire, one character is one byte. Read from the object itself, since a name may be one
+ * that objects treat specially.
+ */
+export function flatHeaders(described: unknown): string[] {
+  if (described === undefined || described === null) return [];
+  if (typeof described !== 'object' || Array.isArray(described))
+    throw invalid([{ path: 'headers', message: 'must be an object' }]);
+  const flat: string[] = [];
+  for (const [name, value] of Object.entries(described)) {
+    if (!fieldName.test(name))
+      throw invalid([{ path: 'headers', message: 'has a name that is no header name' }]);
+    for (const one of Array.isArray(value) ? value : [value]) {
+      const text = ['string', 'number', 'boolean'].includes(typeof one) ? String(one) : undefined;
+      if (text === undefined || /[\r\n\0]/.test(text)) {
+        throw invalid([
+          { path: `headers.${name}`, message: 'must be text without line ends, or a list of such' },
+        ]);
+      }
+      flat.push(name, Buffer.from(text, 'utf8').toString('latin1'));
+    }
+  }
+  if (flat.length > headersMax * 2)
+    throw invalid([{ path: 'headers', message: `may have ${headersMax} fields` }]);
+  return flat;
+}
+
+export function headerOf(flat: readonly string[], name: string): string | undefined {
+  const at = flat.findIndex((it, i) => i % 2 === 0 && it.toLowerCase() === name);
+  return at < 0 ? undefined : flat[at + 1];
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { problems } from '../errors.ts';
+import type { Route } from './route.ts';
+
+/*
+ * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an id stand once, under
+ * `components`; what requests and answers differ in (defaults, what is parsed) follows from the side that they stand on.
+ */
+
+type Json = Record<string, unknown>;
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(problems) },
+    reason: { type: 'string', description: 'On 403 and 429: the same as code' },
+    trace_id: { type: 'string', format: 'uuid' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    actual_bytes: { type: 'integer' },
+    limit_bytes: { type: 'integer' },
+  },
+};
+
+/** Schemas with an id, by it. */
+type Named = Record<string, Json>;
+
+export function toOpenApi(routes: readonly Route[]): Json {
+  const paths: Record<string, Json> = {};
+  const named: Named = { Problem: problemSchema };
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, named) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Postern', version: '1', description: 'The control plane of the egress gateway.' },
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key, iv_live_… or iv_eph_…' },
+        adminSecret: { type: 'http', scheme: 'bearer', description: 'The admin secret of the deployment' },
+      },
+      schemas: named,
+    },
+  };
+}
+
+function toOperation(route: Route, named: Named): Json {
+  const { tag, summary, access, status = 200, body, answer } = route;
+  const isPublic = access === 'public';
+  return {
+    operationId: `${route.method.toLowerCase()}${route.path.replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    tags: [tag],
+    summary,
+    security: isPublic ? [] : [{ key: [] }, ...(route.isForKeys ? [] : [{ adminSecret: [] }])],
+    ...(isPublic ? {} : { 'x-permission': permissionOf(access) }),
+    parameters: parametersOf(route, named),
+    ...(body
+      ? {
+          requestBody: {
+            required: !route.isBodyOptional,
+            content: contentOf(
+              toSchema(body, 'input', named),
+              route.takesYaml ? ['application/json', 'application/yaml'] : ['application/json'],
+            ),
+          },
+        }
+      : {}),
+    responses: {
+      [status]: {
+        description: 'Done',
+        content: contentOf(toSchema(answer, 'output', named), ['application/json']),
+      },
+      default: {
+        description: 'A problem (RFC 9457)',
+        content: contentOf({ $ref: '#/components/schemas/Problem' }, ['application/problem+json']),
+      },
+    },
+  };
+}
+
+const contentOf = (schema: Json, types: readonly string[]): Json =>
+  Object.fromEntries(types.map((type) => [type, { schema }]));
+
+/** What a key needs; any of them is enough. The admin secret needs none. */
+function permissionOf(access: Route['access']): readonly string[] {
+  if (typeof access !== 'string') return access;
+  if (access === 'key') return [];
+  return [access === 'secret' ? 'admin' : access === 'call' ? 'scan' : access];
+}
+
+function parametersOf({ path, query, access, isForKeys }: Route, named: Named): Json[] {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const schema = query ? toSchema(query, 'input', named) : {};
+  const properties = (schema['properties'] ?? {}) as Record<string, Json>;
+  const tenant = access === 'public' || isForKeys ? {} : { tenant_id: tenantParameter };
+  const inQuery = Object.entries({ ...properties, ...tenant }).map(([name, it]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: it,
+  }));
+  return [...inPath, ...inQuery];
+}
+
+const tenantParameter = {
+  type: 'string',
+  description: 'With the admin secret: the tenant to act for; may be left out where there is only one',
+};
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output', named: Named): Json {
+  const options = { io, unrepresentable: 'any', reused: 'inline' } as const;
+  const text = JSON.stringify(z.toJSONSchema(schema, options)).replaceAll(
+    '"#/$defs/',
+    '"#/components/schemas/',
+  );
+  const { $schema: _, $defs = {}, id, ...rest } = JSON.parse(text) as Json & { $defs?: Named; id?: string };
+  for (const [name, { id: __, ...definition }] of Object.entries($defs)) named[name] = definition;
+  if (id === undefined) return rest;
+  named[id] = rest;
+  return { $ref: `#/components/schemas/${id}` };
+}

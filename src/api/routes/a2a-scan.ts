@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { Call } from '../../call.ts';
+import { GatewayError } from '../../errors.ts';
+import { newTraceId } from '../../ids.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import { isAddressAllowed } from '../../state/admission.ts';
+import { parseTarget } from '../../target.ts';
+import { uuid } from '../fields.ts';
+import { recordRefusal } from '../refused-call.ts';
+import { type KeyCaller, presentedBy, route } from '../route.ts';
+import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
+
+const messageRequest = z.object({
+  from_agent_id: uuid,
+  to_agent_id: uuid,
+  method: z.string().regex(/^[A-Za-z0-9_.:/-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ . : / -'),
+  intent: z.string().max(65_536).nullish(),
+  payload: z.record(z.string(), z.unknown()).nullish(),
+});
+
+type Message = z.output<typeof messageRequest>;
+
+/** `POST /v1/a2a/scan`: judges a message from one agent to another. Both must be of the caller's tenant and environment. */
+export const a2aScan = route({
+  method: 'POST',
+  path: '/v1/a2a/scan',
+  tag: 'scan',
+  summary: 'Judge a message between agents',
+  access: 'call',
+  isForKeys: true,
+  body: messageRequest,
+  answer: scanAnswer
+    .extend({ from_agent_id: z.uuid(), to_agent_id: z.uuid() })
+    .meta({ id: 'MessageScanAnswer' }),
+  async handle({ gate, caller, body: message, raw, clientAddress, nowMs }) {
+    const { from_agent_id, to_agent_id, method } = message;
+    const call = new Call({
+      traceId: newTraceId(nowMs),
+      entrance: 'a2a',
+      receivedAtMs: nowMs,
+      clientAddress,
+      key: presentedBy(caller),
+      method: 'POST',
+      target: parseTarget(`a2a://${to_agent_id}/${encodeURIComponent(method)}`),
+      headers: [],
+      // Intent and payload are both content: all of the message is read.
+      body: raw,
+      contentType: 'application/json',
+      contentEncoding: '',
+      claimed: { agentId: from_agent_id, ...(message.intent ? { context: message.intent } : {}) },
+      lastHead: undefined,
+    });
+    call.operation = {
+      toolName: 'a2a',
+      name: method,
+      category: 'messaging',
+      verb: 'WRITE',
+      resource: {},
+      principals: [],
+    };
+    call.destination = `a2a:${to_agent_id}`;
+    if (caller.kind === 'key' && isAddressAllowed(caller.key, clientAddress)) {
+      const refusal = await whyApart(gate, caller, message);
+      if (refusal) throw await recordRefusal(gate, caller, call, refusal);
+    }
+    const verdict = await gate.inspect(call);
+    const answer = { ...toScanAnswer(call, verdict), from_agent_id, to_agent_id };
+    return withSanitizedBody(answer, verdict, false);
+  },
+});
+
+/** Why the two agents may not talk to each other; an agent that nobody knows may as well be of another tenant. */
+async function whyApart(
+  gate: Gate,
+  { identity }: KeyCaller,
+  message: Message,
+): Promise<GatewayError | undefined> {
+  for (const agentId of [message.from_agent_id, message.to_agent_id]) {
+    const agent = await gate.store.agentById(agentId);
+    if (agent?.tenantId !== identity.tenantId)
+      return new GatewayError('CROSS_TENANT', 'The message would cross from one tenant to another.');
+    if (agent.envName !== identity.envName)
+      return new GatewayError(
+        'CROSS_ENVIRONMENT',
+        'The message would cross from one environment to another.',
+      );
+  }
+  return undefined;
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../state/store.ts';
+import {
+  decision,
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  present,
+  time,
+  title,
+  toIso,
+  toIsoOrNull,
+  toPage,
+} from '../fields.ts';
+import { type Caller, route } from '../route.ts';
+import { operatorOf } from '../tenant-of.ts';
+
+const tag = 'agents';
+const what = 'agent';
+/** Of an agent that nothing is held against. */
+const fullTrust = 1;
+
+const publicAgent = z
+  .object({
+    agent_id: z.uuid(),
+    name: z.string(),
+    tenant_id: z.string(),
+    env_name: z.string(),
+    runtime_type: z.string().nullable(),
+    status: z.enum(['active', 'suspended']),
+    trust_score: z.number().min(0).max(1),
+    trust_reasons: z.array(z.string()),
+    created_at: time,
+    first_seen: time.nullable(),
+    last_seen: time.nullable(),
+    calls_total: z.int(),
+    decisions_24h: z.record(decision, z.int()),
+  })
+  .meta({ id: 'Agent' });
+
+type PublicAgent = z.infer<typeof publicAgent>;
+
+const nothing: AgentUsage = {
+  firstSeenAtMs: null,
+  lastSeenAtMs: null,
+  callsTotal: 0,
+  decisions24h: { ALLOW: 0, SANITIZE: 0, REQUIRE_APPROVAL: 0, DENY: 0 },
+};
+
+const toPublic = (agent: AgentRecord, usage: AgentUsage = nothing): PublicAgent => ({
+  agent_id: agent.agentId,
+  name: agent.name,
+  tenant_id: agent.tenantId,
+  env_name: agent.envName,
+  runtime_type: agent.runtimeType,
+  status: agent.status,
+  trust_score: fullTrust,
+  trust_reasons: [],
+  created_at: toIso(agent.createdAtMs),
+  first_seen: toIsoOrNull(usage.firstSeenAtMs),
+  last_seen: toIsoOrNull(usage.lastSeenAtMs),
+  calls_total: usage.callsTotal,
+  decisions_24h: usage.decisions24h,
+});
+
+async function show(gate: Gate, agent: AgentRecord, nowMs: number): Promise<PublicAgent> {
+  const [usage] = await gate.store.agentUsage(agent.tenantId, [agent.agentId], nowMs);
+  return toPublic(agent, usage);
+}
+
+async function find(gate: Gate, tenantId: string, agentId: string): Promise<AgentRecord> {
+  const agent = await gate.store.agentById(agentId);
+  if (agent?.tenantId !== tenantId) throw missing(what);
+  return agent;
+}
+
+/** `GET /v1/agents`: newest first. */
+export const listAgents = route({
+  method: 'GET',
+  path: '/v1/agents',
+  tag,
+  summary: 'List agents',
+  access: ['activity:read', 'agents:write'],
+  query: z.object(pageQuery),
+  answer: pageOf(publicAgent),
+  async handle({ gate, query, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const { items, nextCursor } = await gate.store.listAgents(tenant, toPage(query));
+    const ids = items.map((it) => it.agentId);
+    const usage = ids.length === 0 ? [] : await gate.store.agentUsage(tenant, ids, nowMs);
+    return { items: items.map((agent, i) => toPublic(agent, usage[i])), next_cursor: nextCursor };
+  },
+});
+
+/** `GET /v1/agents/{agent_id}` */
+export const showAgent = route({
+  method: 'GET',
+  path: '/v1/agents/:agent_id',
+  tag,
+  summary: 'Show an agent',
+  access: ['activity:read', 'agents:write'],
+  answer: publicAgent,
+  async handle({ gate, params, tenantId, nowMs }) {
+    return show(gate, await find(gate, tenantId(), idOf(params, 'agent_id', what)), nowMs);
+  },
+});
+
+/** `PATCH /v1/agents/{agent_id}`: what is left out stays. */
+export const changeAgent = route({
+  method: 'PATCH',
+  path: '/v1/agents/:agent_id',
+  tag,
+  summary: 'Change the name or runtime type of an agent',
+  access: 'agents:write',
+  body: z.object({
+    ...ofTenant,
+    name: title.optional(),
+    runtime_type: z.string().min(1).max(64).nullable().optional(),
+  }),
+  answer: publicAgent,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const change: AgentChange = present({ name: body.name, runtimeType: body.runtime_type });
+    const details = present({ name: body.name, runtime_type: body.runtime_type });
+    const by = { caller, kind: 'agent.updated', nowMs, details };
+    return update(gate, tenantId(), idOf(params, 'agent_id', what), change, by);
+  },
+});
+
+interface Doing {
+  readonly caller: Caller;
+  readonly kind: string;
+  readonly nowMs: number;
+  readonly details: AuditEvent['details'];
+}
+
+const toEvent = (tenantId: string, agentId: string, { caller, kind, nowMs, details }: Doing): AuditEvent => ({
+  tenantId,
+  atMs: nowMs,
+  kind,
+  operator: operatorOf(caller),
+  subject: agentId,
+  details,
+});
+
+async function update(
+  gate: Gate,
+  tenantId: string,
+  agentId: string,
+  change: AgentChange,
+  by: Doing,
+): Promise<PublicAgent> {
+  await find(gate, tenantId, agentId);
+  const agent = await gate.store.updateAgent(tenantId, agentId, change, toEvent(tenantId, agentId, by));
+  if (!agent) throw missing(what);
+  return show(gate, agent, by.nowMs);
+}
+
+/** What lifts a measure against an agent is for somebody else to do. */
+function refuseSelf(caller: Caller, agentId: string): void {
+  if (caller.kind === 'key' && caller.key.agentId === agentId)
+    throw new GatewayError('FORBIDDEN', 'A key cannot do this for the agent that it belongs to.');
+}
+
+const note = z.object({ ...ofTenant, note: z.string().max(1024).nullish() }).nullish();
+
+/** `POST /v1/agents/{agent_id}/suspend`: its calls are denied, on every node from the next one on. */
+export const suspendAgent = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/suspend',
+  tag,
+  summary: 'Suspend an agent',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const by = { caller, kind: 'agent.suspended', nowMs, details: { note: body?.note ?? null } };
+    return update(gate, tenantId(), idOf(params, 'agent_id', what), { status: 'suspended' }, by);
+  },
+});
+
+/** `POST /v1/agents/{agent_id}/reactivate` */
+export const reactivateAgent = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/reactivate',
+  tag,
+  summary: 'End the suspension of an agent',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const agentId = idOf(params, 'agent_id', what);
+    refuseSelf(caller, agentId);
+    const by = { caller, kind: 'agent.reactivated', nowMs, details: { note: body?.note ?? null } };
+    return update(gate, tenantId(), agentId, { status: 'active' }, by);
+  },
+});
+
+/** `POST /v1/agents/{agent_id}/reset-trust`: nothing is held against the agent any more. */
+export const resetTrust = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/reset-trust',
+  tag,
+  summary: 'Set the trust of an agent back to 1.0',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const agentId = idOf(params, 'agent_id', what);
+    refuseSelf(caller, agentId);
+    const agent = await find(gate, tenant, agentId);
+    const by = { caller, kind: 'agent.trust_reset', nowMs, details: { note: body?.note ?? null } };
+    await gate.store.appendAudit(toEvent(tenant, agentId, by));
+    return show(gate, agent, nowMs);
+  },
+});

@@ -1,0 +1,268 @@
+import { z } from 'zod';
+import { GatewayError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { IncidentChange, IncidentRecord } from '../../state/store.ts';
+import {
+  band,
+  freeText,
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  present,
+  time,
+  title,
+  toIso,
+  toIsoOrNull,
+  toListAnswer,
+  toPage,
+  uuid,
+} from '../fields.ts';
+import { type Caller, RawAnswer, route } from '../route.ts';
+import { operatorOf } from '../tenant-of.ts';
+
+const tag = 'incidents';
+const what = 'incident';
+
+export const closeCodes = [
+  'false_positive',
+  'agent_misbehavior',
+  'agent_compromised',
+  'policy_gap',
+  'infrastructure',
+] as const;
+
+const status = z.enum(['open', 'investigating', 'closed']);
+const noteText = freeText.trim().min(1);
+
+const publicIncident = z
+  .object({
+    incident_id: z.uuid(),
+    tenant_id: z.string(),
+    env_name: z.string(),
+    agent_id: z.uuid(),
+    trigger: z.string(),
+    title: z.string(),
+    severity: band,
+    status,
+    trace_ids: z.array(z.string()),
+    trace_count: z.int(),
+    opened_at: time,
+    changed_at: time,
+    closed_at: time.nullable(),
+    close_code: z.string().nullable(),
+    closed_by: z.string().nullable(),
+    notes: z.array(z.object({ at: time, author: z.string(), text: z.string() })),
+  })
+  .meta({ id: 'Incident' });
+
+const show = (it: IncidentRecord): z.infer<typeof publicIncident> => ({
+  incident_id: it.incidentId,
+  tenant_id: it.tenantId,
+  env_name: it.envName,
+  agent_id: it.agentId,
+  trigger: it.trigger,
+  title: it.title,
+  severity: it.severity,
+  status: it.status,
+  trace_ids: [...it.traceIds],
+  trace_count: it.traceCount,
+  opened_at: toIso(it.openedAtMs),
+  changed_at: toIso(it.changedAtMs),
+  closed_at: toIsoOrNull(it.closedAtMs),
+  close_code: it.closeCode,
+  closed_by: it.closedBy,
+  notes: it.notes.map(({ atMs, author, text }) => ({ at: toIso(atMs), author, text })),
+});
+
+async function find(gate: Gate, tenantId: string, incidentId: string): Promise<IncidentRecord> {
+  const incident = await gate.store.incidentById(tenantId, incidentId);
+  if (!incident) throw missing(what);
+  return incident;
+}
+
+/** `GET /v1/incidents`: newest first. */
+export const listIncidents = route({
+  method: 'GET',
+  path: '/v1/incidents',
+  tag,
+  summary: 'List incidents',
+  access: ['activity:read', 'incidents:write'],
+  query: z.object({
+    ...pageQuery,
+    status: status.optional(),
+    agent_id: uuid.optional(),
+    severity: band.optional(),
+  }),
+  answer: pageOf(publicIncident),
+  async handle({ gate, query, tenantId }) {
+    const filter = present({ status: query.status, agentId: query.agent_id, severity: query.severity });
+    return toListAnswer(await gate.store.listIncidents(tenantId(), filter, toPage(query)), show);
+  },
+});
+
+/** `GET /v1/incidents/{incident_id}` */
+export const showIncident = route({
+  method: 'GET',
+  path: '/v1/incidents/:incident_id',
+  tag,
+  summary: 'Show an incident',
+  access: ['activity:read', 'incidents:write'],
+  answer: publicIncident,
+  async handle({ gate, params, tenantId }) {
+    return show(await find(gate, tenantId(), idOf(params, 'incident_id', what)));
+  },
+});
+
+/**
+ * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed, the trace joins
+ * that one, which is answered with 200.
+ */
+export const createIncident = route({
+  method: 'POST',
+  path: '/v1/incidents',
+  tag,
+  summary: 'Open an incident',
+  access: 'incidents:write',
+  body: z.object({
+    ...ofTenant,
+    agent_id: uuid,
+    title,
+    severity: band.default('MEDIUM'),
+    trace_id: uuid.nullish(),
+    note: noteText.nullish(),
+  }),
+  answer: publicIncident,
+  status: 201,
+  async handle({ gate, caller, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const agent = await gate.store.agentById(body.agent_id);
+    if (agent?.tenantId !== tenant) throw missing('agent');
+    if (body.trace_id && !(await gate.store.traceById(tenant, body.trace_id))) throw missing('trace');
+    const operator = operatorOf(caller);
+    const incidentId = newId();
+    const traceIds = body.trace_id ? [body.trace_id] : [];
+    const { isNew, incident } = await gate.store.openIncident(
+      {
+        incidentId,
+        tenantId: tenant,
+        envName: agent.envName,
+        agentId: agent.agentId,
+        trigger: 'manual',
+        title: body.title,
+        severity: body.severity,
+        status: 'open',
+        traceIds,
+        traceCount: traceIds.length,
+        openedAtMs: nowMs,
+        changedAtMs: nowMs,
+        closedAtMs: null,
+        closeCode: null,
+        closedBy: null,
+        notes: body.note ? [{ atMs: nowMs, author: operator, text: body.note }] : [],
+      },
+      {
+        tenantId: tenant,
+        atMs: nowMs,
+        kind: 'incident.opened',
+        operator,
+        subject: incidentId,
+        details: { agent_id: agent.agentId, trigger: 'manual', severity: body.severity },
+      },
+    );
+    const shown = show(incident);
+    return isNew ? shown : RawAnswer.of(200, shown);
+  },
+});
+
+/** The way of an incident: it is looked into before it is closed. */
+const next: Readonly<Record<IncidentRecord['status'], IncidentRecord['status'] | undefined>> = {
+  open: 'investigating',
+  investigating: 'closed',
+  closed: undefined,
+};
+
+const transitionRequest = z
+  .object({
+    ...ofTenant,
+    status: z.enum(['investigating', 'closed']),
+    code: z.enum(closeCodes).nullish(),
+    note: noteText.nullish(),
+  })
+  .refine((it) => it.status !== 'closed' || it.code, {
+    path: ['code'],
+    error: `is needed to close an incident: ${closeCodes.join(', ')}`,
+  })
+  .refine((it) => it.status === 'closed' || !it.code, {
+    path: ['code'],
+    error: 'belongs to closing an incident',
+  });
+
+/** `POST /v1/incidents/{incident_id}/transition`: open, investigating, closed with a code. */
+export const transitionIncident = route({
+  method: 'POST',
+  path: '/v1/incidents/:incident_id/transition',
+  tag,
+  summary: 'Move an incident on',
+  access: 'incidents:write',
+  body: transitionRequest,
+  answer: publicIncident,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
+    if (next[standing] !== body.status)
+      throw new GatewayError('CONFLICT', `An incident that is ${standing} cannot become ${body.status}.`);
+    const details = present({ status: body.status, code: body.code ?? undefined });
+    const change: IncidentChange = {
+      status: body.status,
+      ...(body.code ? { closeCode: body.code } : {}),
+      ...(body.note ? { note: { atMs: nowMs, author: operatorOf(caller), text: body.note } } : {}),
+    };
+    return applyChange(gate, { tenantId: tenant, incidentId, standing, change, caller, nowMs, details });
+  },
+});
+
+/** `POST /v1/incidents/{incident_id}/notes` */
+export const noteIncident = route({
+  method: 'POST',
+  path: '/v1/incidents/:incident_id/notes',
+  tag,
+  summary: 'Add a note to an incident',
+  access: 'incidents:write',
+  body: z.object({ ...ofTenant, text: noteText }),
+  answer: publicIncident,
+  status: 201,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
+    const change = { note: { atMs: nowMs, author: operatorOf(caller), text: body.text } };
+    const details = { note: true };
+    return applyChange(gate, { tenantId: tenant, incidentId, standing, change, caller, nowMs, details });
+  },
+});
+
+interface Step {
+  readonly tenantId: string;
+  readonly incidentId: string;
+  readonly standing: IncidentRecord['status'];
+  readonly change: IncidentChange;
+  readonly caller: Caller;
+  readonly nowMs: number;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+async function applyChange(gate: Gate, step: Step): Promise<z.infer<typeof publicIncident>> {
+  const { tenantId, incidentId, standing, change, caller, nowMs, details } = step;
+  const changed = await gate.store.changeIncident(tenantId, incidentId, standing, change, {
+    tenantId,
+    atMs: nowMs,
+    kind: 'incident.changed',
+    operator: operatorOf(caller),
+    subject: incidentId,
+    details,
+  });
+  if (!changed) throw missing(what);
+  return show(changed);
+}

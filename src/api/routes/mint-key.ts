@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { permissions } from '../../config/agents.ts';
+import type { TenantConfig } from '../../config/schema.ts';
+import type { GatewayError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import { keyDigest, keyPrefix, newKeyText } from '../../key-text.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { AgentRecord, KeyRecord } from '../../state/store.ts';
+import { envName, instant, missing, ofTenant, uuid } from '../fields.ts';
+import { invalid } from '../invalid.ts';
+import { ipAllowlist, keyDescription, keyName, publicKey, showOneKey } from '../key-fields.ts';
+import { defaultPermissions } from '../permissions.ts';
+import { type Caller, route } from '../route.ts';
+import { operatorOf, tenantOf } from '../tenant-of.ts';
+
+const mintRequest = z.object({
+  ...ofTenant,
+  name: keyName,
+  default_agent_id: uuid,
+  description: keyDescription.nullish(),
+  ip_allowlist: ipAllowlist.nullish(),
+  env_name: envName.nullish(),
+  env_names: z.array(envName).max(64).nullish(),
+  permissions: z.array(z.enum(permissions)).max(permissions.length).nullish(),
+  expires_at: instant.nullish(),
+  per_minute: z.int().min(1).max(100_000_000).nullish(),
+  require_nonce: z.boolean().nullish(),
+});
+
+type MintRequest = z.output<typeof mintRequest>;
+
+/** `POST /v1/keys`: mints a live key. The answer is the only place where its text ever stands. */
+export const mintKey = route({
+  method: 'POST',
+  path: '/v1/keys',
+  tag: 'keys',
+  summary: 'Mint a live key',
+  access: 'secret',
+  body: mintRequest,
+  answer: publicKey.extend({ key: z.string() }),
+  status: 201,
+  async handle({ gate, caller, body, nowMs }) {
+    if (body.expires_at && body.expires_at <= nowMs)
+      throw invalid([{ path: 'expires_at', message: 'must lie in the future' }]);
+    const tenant = await tenantFor(gate, caller, body, nowMs);
+    checkEnvironments(tenant, body);
+    const agent = await agentFor(gate, tenant, body, nowMs);
+    const text = newKeyText('live');
+    const key: KeyRecord = {
+      keyId: newId(),
+      hash: gate.hashKey(keyDigest(text)),
+      prefix: keyPrefix(text),
+      type: 'live',
+      tenantId: tenant.id,
+      envName: agent.envName,
+      envNames: body.env_names ?? [],
+      agentId: agent.agentId,
+      name: body.name,
+      description: body.description ?? null,
+      permissions: body.permissions ?? defaultPermissions,
+      ipAllowlist: body.ip_allowlist ?? null,
+      createdAtMs: nowMs,
+      expiresAtMs: body.expires_at ?? null,
+      revokedAtMs: null,
+      revokedBy: null,
+      perMinute: body.per_minute ?? null,
+      requireNonce: body.require_nonce ?? false,
+      parentKeyId: null,
+      maxUses: null,
+      scope: null,
+      isFromConfig: false,
+    };
+    await gate.store.addKey(key, {
+      tenantId: tenant.id,
+      atMs: nowMs,
+      kind: 'key.created',
+      operator: operatorOf(caller),
+      subject: key.keyId,
+      details: { prefix: key.prefix, name: key.name, agent_id: key.agentId },
+    });
+    return { key: text, ...(await showOneKey(gate, key, nowMs)) };
+  },
+});
+
+async function tenantFor(
+  gate: Gate,
+  caller: Caller,
+  { tenant_id: named }: MintRequest,
+  nowMs: number,
+): Promise<TenantConfig> {
+  if (caller.kind === 'admin' && named && !gate.tenants.find(named) && gate.config.autoRegisterTenants) {
+    await gate.store.registerTenant(named, nowMs);
+    gate.tenants.register(named);
+  }
+  const tenant = gate.tenants.find(tenantOf(gate, caller, named));
+  if (!tenant) throw missing('tenant');
+  return tenant;
+}
+
+function checkEnvironments({ environments }: TenantConfig, body: MintRequest): void {
+  const isKnown = (name: string): boolean => environments.includes(name);
+  if (body.env_name && !isKnown(body.env_name)) throw unknownEnvironment('env_name', body.env_name);
+  for (const [i, name] of (body.env_names ?? []).entries())
+    if (!isKnown(name)) throw unknownEnvironment(`env_names.${i}`, name);
+}
+
+const unknownEnvironment = (path: string, name: string): GatewayError =>
+  invalid([{ path, message: `the tenant has no environment "${name}"` }]);
+
+/** The named agent, made now where it is new. One of another tenant does not exist; one of another environment is a mistake. */
+async function agentFor(
+  gate: Gate,
+  { id: tenantId, environments }: TenantConfig,
+  body: MintRequest,
+  nowMs: number,
+): Promise<AgentRecord> {
+  const agent = await gate.store.ensureAgent({
+    agentId: body.default_agent_id,
+    tenantId,
+    envName: body.env_name ?? environments[0],
+    name: body.name,
+    runtimeType: null,
+    status: 'active',
+    createdAtMs: nowMs,
+  });
+  if (agent.tenantId !== tenantId) throw missing('agent');
+  if (body.env_name && agent.envName !== body.env_name)
+    throw invalid([{ path: 'env_name', message: `the agent belongs to the environment ${agent.envName}` }]);
+  return agent;
+}

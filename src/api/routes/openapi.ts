@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { toOpenApi } from '../open-api.ts';
+import { RawAnswer, type Route, route } from '../route.ts';
+
+/** `GET /v1/openapi.json`: this interface, described by the schemas that it checks with. Made when it is first asked for. */
+export function openApiRoute(routes: () => readonly Route[]): Route {
+  let text: Buffer | undefined;
+  return route({
+    method: 'GET',
+    path: '/v1/openapi.json',
+    tag: 'health',
+    summary: 'This document',
+    access: 'public',
+    answer: z.looseObject({ openapi: z.string() }),
+    handle() {
+      text ??= Buffer.from(`${JSON.stringify(toOpenApi(routes()))}\n`);
+      return new RawAnswer(200, text);
+    },
+  });
+}

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { type Call, dataClasses, type Verdict } from '../call.ts';
+import { publicFinding, publicRule } from '../pipeline/record.ts';
+import { band, decision } from './fields.ts';
+import { RawAnswer } from './route.ts';
+
+const findingsMax = 100;
+
+/** What the pipeline says of a call. */
+export const scanAnswer = z
+  .object({
+    decision,
+    risk_score: z.number().min(0).max(1),
+    risk_band: band,
+    reason_codes: z.array(z.string()),
+    trace_id: z.uuid(),
+    tool_name: z.string(),
+    operation: z.string(),
+    classifications: z.array(z.enum(dataClasses)),
+    signals: z.array(
+      z.object({ engine: z.string(), name: z.string(), score: z.number(), details: z.string() }),
+    ),
+    sanitized_body: z
+      .unknown()
+      .optional()
+      .describe('On SANITIZE: what to send instead; of the type of the body'),
+    approval_id: z.uuid().optional(),
+    policy_id: z.string().optional(),
+    policy_name: z.string().optional(),
+    would_be: decision.optional().describe('In monitor mode: the decision that would have stood'),
+    violations: z.array(z.string()).optional().describe('How the call leaves the scope of its key'),
+    findings: z.array(
+      z.object({ class: z.string(), kind: z.string(), location: z.string(), confidence: z.string() }),
+    ),
+    matched_rules: z.array(z.record(z.string(), z.unknown())),
+    tags: z.array(z.string()).optional(),
+    explanation: z.array(z.string()),
+  })
+  .meta({ id: 'ScanAnswer' });
+
+export type ScanAnswer = z.infer<typeof scanAnswer>;
+
+/** Everything but the sanitised body. */
+export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
+  const { decidedBy, approval, wouldBe, violations, tags } = verdict;
+  return {
+    decision: verdict.decision,
+    risk_score: call.riskScore,
+    risk_band: call.riskBand,
+    reason_codes: [...verdict.reasonCodes],
+    trace_id: call.traceId,
+    tool_name: call.operation?.toolName ?? 'custom_proxy',
+    operation: call.operation?.name ?? call.method,
+    classifications: [...verdict.classifications],
+    signals: call.signals.map(({ engine, name, score, details }) => ({ engine, name, score, details })),
+    ...(approval ? { approval_id: approval.approvalId } : {}),
+    ...(decidedBy ? { policy_id: decidedBy.policyId, policy_name: decidedBy.policyName } : {}),
+    ...(wouldBe ? { would_be: wouldBe } : {}),
+    ...(violations.length > 0 ? { violations: [...violations] } : {}),
+    findings: call.findings.slice(0, findingsMax).map(publicFinding),
+    matched_rules: verdict.matchedRules.map(publicRule),
+    ...(tags.length > 0 ? { tags: [...tags] } : {}),
+    explanation: [...verdict.explanation],
+  };
+}
+
+/** The answer with the sanitised body, where there is one: a text as text, any other value as the JSON that it is. */
+export function withSanitizedBody<T extends ScanAnswer>(
+  answer: T,
+  { sanitizedBody }: Verdict,
+  isText: boolean,
+): T | RawAnswer {
+  if (!sanitizedBody) return answer;
+  if (isText) return { ...answer, sanitized_body: sanitizedBody.toString('utf8') };
+  // It may be nested deeper than a serialiser can follow.
+  const head = JSON.stringify(answer).slice(0, -1);
+  const body = [Buffer.from(`${head},"sanitized_body":`), sanitizedBody, Buffer.from('}\n')];
+  return new RawAnswer(200, Buffer.concat(body));
+}

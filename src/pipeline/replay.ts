@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError } from '../errors.ts';
+import type { KeyRecord } from '../state/store.ts';
+import type { Gate } from './gate.ts';
+
+const seconds = /^\d{1,12}$/;
+const printable = /^[\x21-\x7e]{8,128}$/;
+
+type ReplayGate = Pick<Gate, 'names' | 'store' | 'tenants'>;
+
+/**
+ * Whether a request is fresh, where it says so or its key demands it: REPLAYED when its timestamp lies outside the window or its nonce
+ * was seen in it, on whatever node; VALIDATION_FAILED where one of the two is missing or malformed. A request that is refused later on
+ * has used its nonce all the same.
+ */
+export async function checkReplay(
+  { names, store, tenants }: ReplayGate,
+  key: KeyRecord,
+  headers: IncomingHttpHeaders,
+  nowMs: number,
+): Promise<void> {
+  const timestamp = headers[`${names.requestPrefix}timestamp`];
+  const nonce = headers[`${names.requestPrefix}nonce`];
+  if (timestamp === undefined && nonce === undefined && !key.requireNonce) return;
+  if (typeof timestamp !== 'string' || typeof nonce !== 'string')
+    throw new GatewayError(
+      'VALIDATION_FAILED',
+      key.requireNonce
+        ? 'The key demands a timestamp and a nonce with every request.'
+        : 'A timestamp and a nonce are sent together, or neither.',
+    );
+  if (!seconds.test(timestamp))
+    throw new GatewayError('VALIDATION_FAILED', 'The timestamp must be in seconds since 1970.');
+  if (!printable.test(nonce))
+    throw new GatewayError('VALIDATION_FAILED', 'The nonce must be 8 to 128 printable characters.');
+  const windowMs = tenants.find(key.tenantId)?.replayWindowMs ?? 0;
+  const atMs = Number(timestamp) * 1000;
+  if (Math.abs(nowMs - atMs) > windowMs)
+    throw new GatewayError('REPLAYED', 'The timestamp lies outside the window; send the request anew.');
+  // A timestamp from the future is good for longer than the window: its nonce must not be forgotten before.
+  const endsAtMs = Math.max(nowMs, atMs) + windowMs + 1000;
+  if (!(await store.claimNonce(key.tenantId, key.keyId, nonce, nowMs, endsAtMs)))
+    throw new GatewayError('REPLAYED', 'The nonce was seen before; send the request anew.');
+}

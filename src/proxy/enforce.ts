@@ -1,0 +1,117 @@
+import type { Call, Verdict } from '../call.ts';
+import { GatewayError, problems, toGatewayError } from '../errors.ts';
+import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { answerProblem } from '../http/problem.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { Injection } from '../pipeline/injection.ts';
+import type { MaybePromise } from '../state/store.ts';
+import { toAuthority } from '../target.ts';
+import { toUpstreamHeaders } from '../upstream/headers.ts';
+
+const via = '1.1 postern';
+
+/** The credential that belongs to a call that may go; undefined where it goes with what the agent has sent. */
+export type FindCredential = (call: Call) => MaybePromise<Injection | undefined>;
+
+/** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
+export function enforce(
+  gate: Gate,
+  call: Call,
+  verdict: Verdict,
+  exchange: Exchange,
+  findCredential: FindCredential,
+): void {
+  const ours = decisionHeaders(gate.names, call.traceId, verdict);
+  const refuse = (error: GatewayError): void => {
+    // What was to go and cannot, for a reason of ours, was not let out.
+    const isOurs = problems[error.code].status === 503;
+    const headers = isOurs ? refusalHeaders(gate.names, call.traceId, error.code) : ours;
+    answerProblem(exchange, withTrace(error, call.traceId), headers);
+  };
+  if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
+    refuse(toRefusal(gate, verdict));
+    return;
+  }
+  const sendWith = (injection: Injection | undefined): void =>
+    send(gate, call, verdict, exchange, { injection, ours, refuse });
+  try {
+    const found = findCredential(call);
+    if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
+    else sendWith(found);
+  } catch (error) {
+    refuse(toGatewayError(error));
+  }
+}
+
+interface Sending {
+  readonly injection: Injection | undefined;
+  readonly ours: readonly string[];
+  refuse(error: GatewayError): void;
+}
+
+function send(
+  gate: Gate,
+  call: Call,
+  verdict: Verdict,
+  exchange: Exchange,
+  { injection, ours, refuse }: Sending,
+): void {
+  const sanitized = verdict.sanitizedBody;
+  const isRewritten = sanitized !== undefined && sanitized !== call.body;
+  const judged = {
+    target: call.target,
+    headers: isRewritten ? withoutBodyFields(call.headers) : call.headers,
+  };
+  const { target, headers } = injection ? injection.apply(judged) : judged;
+  const body = sanitized ?? call.body;
+  gate.upstream.forward(
+    {
+      tenantId: call.identity?.tenantId ?? '',
+      target,
+      method: call.method,
+      headers: toUpstreamHeaders(headers, toAuthority(target.scheme, target.host, target.port), via),
+      body: body.length > 0 ? body : undefined,
+    },
+    {
+      response: exchange.answer,
+      extraHeaders: ours,
+      onError: refuse,
+      ...(injection ? { scrub: injection.scrub } : {}),
+    },
+  );
+}
+
+/** Fields that say something of the body as it was before it was redacted. */
+const bodyFields = new Set([
+  'content-encoding',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'signature',
+  'signature-input',
+]);
+
+function withoutBodyFields(headers: readonly string[]): string[] {
+  return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
+}
+
+function toRefusal(gate: Gate, verdict: Verdict): GatewayError {
+  const detail = verdict.explanation[0] ?? 'The call is denied.';
+  const extra = { reason_codes: verdict.reasonCodes, explanation: verdict.explanation };
+  const { approval } = verdict;
+  return approval
+    ? new GatewayError('APPROVAL_REQUIRED', detail, {
+        ...extra,
+        approval_id: approval.approvalId,
+        status_url: `${gate.controlUrl}/v1/approvals/${approval.approvalId}/status`,
+        retryAfterSeconds: 5,
+      })
+    : new GatewayError('POLICY_DENIED', detail, extra);
+}
+
+function withTrace(error: GatewayError, traceId: string): GatewayError {
+  error.traceId = traceId;
+  return error;
+}

@@ -1,0 +1,73 @@
+import { GatewayError } from '../errors.ts';
+import { type Target, targetWithin } from '../target.ts';
+
+/*
+ * Where a request to a route leads: the base of the route's upstream, then the rest of the path, then the query. The rest comes from
+ * outside and must not lead anywhere else, whoever reads it.
+ */
+
+/** What `/inbound/{prefix}/rest?query` names. */
+export interface InboundPath {
+  readonly prefix: string;
+  /** Begins with `/`, or is empty where the request ends with the prefix. */
+  readonly rest: string;
+  /** With its `?`; '' where there is none. */
+  readonly query: string;
+}
+
+const start = '/inbound/';
+const decodingsMax = 4;
+
+/** Undefined where the target is none of an inbound route. */
+export function parseInboundPath(target: string): InboundPath | undefined {
+  const mark = target.indexOf('?');
+  const path = mark < 0 ? target : target.slice(0, mark);
+  const [, prefix, rest = ''] = /^\/inbound\/([a-z0-9-]{1,32})(\/[^#]*)?$/.exec(path) ?? [];
+  return prefix === undefined ? undefined : { prefix, rest, query: mark < 0 ? '' : target.slice(mark) };
+}
+
+/** Whether a request target is one of the inbound routes, whether or not there is such a route. */
+export const isInboundTarget = (target: string): boolean => target.startsWith(start);
+
+/** Refuses what any server might read as a way out of the base: dot segments, in whatever coding, and empty segments. */
+export function checkRest(rest: string): void {
+  let path = rest;
+  for (let i = 0; ; i++) {
+    const segments = path.replaceAll('\\', '/').split('/').slice(1);
+    // Servers drop what stands behind `;` before they look for dots (RFC 3986, 3.3).
+    const climbs = segments.some((it) => /^\.{1,2}$/.test(it.split(';', 1)[0] ?? ''));
+    const isEmpty = segments.slice(0, -1).includes('');
+    if (climbs || isEmpty || /[\0-\x20\x7f]/.test(path)) throw refused();
+    const decoded = path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (decoded === path) return;
+    // A path that is encoded more often than anybody needs is hiding something.
+    if (i === decodingsMax) throw refused();
+    path = decoded;
+  }
+}
+
+/** `upstream` is a URL without query. The target lies below it, or this throws. */
+export function targetBelow(upstream: string, { rest, query }: Pick<InboundPath, 'rest' | 'query'>): Target {
+  checkRest(rest);
+  const { protocol, hostname, port, pathname } = new URL(upstream);
+  const scheme = protocol === 'http:' ? 'http' : 'https';
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const base = pathname.replace(/\/$/, '');
+  const target = targetWithin(
+    scheme,
+    host,
+    port === '' ? (scheme === 'http' ? 80 : 443) : Number(port),
+    `${base}${rest || (base === '' ? '/' : '')}${query}`,
+  );
+  const path = target.path.split('?', 1)[0] ?? '';
+  if (target.host !== host || !(path === base || path.startsWith(`${base}/`))) throw refused();
+  return target;
+}
+
+const refused = (): GatewayError =>
+  new GatewayError(
+    'VALIDATION_FAILED',
+    'The path behind the prefix must be plain: no "." or ".." segments, no empty ones, no white space.',
+  );

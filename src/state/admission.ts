@@ -1,0 +1,164 @@
+import { BlockList, isIP } from 'node:net';
+import type { Identity } from '../call.ts';
+import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from './store.ts';
+
+/*
+ * What the records say of a call, before any number is looked at. Pure, and the same for every driver: a driver fetches the records,
+ * asks here, and then takes from quota, buckets and uses in one atomic step, in which it also makes sure that these records still stand.
+ */
+
+/** The records behind a key. */
+export interface Holder {
+  readonly key: KeyRecord;
+  /** Of an ephemeral key. */
+  readonly parent: KeyRecord | undefined;
+  /** The key's own. */
+  readonly agent: AgentRecord;
+}
+
+/** Why the key itself is not valid at this time, or undefined. */
+export function whyInvalid({ key, parent }: Holder, nowMs: number): string | undefined {
+  if (key.revokedAtMs !== null) return 'The key is revoked.';
+  if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return 'The key has expired.';
+  if (key.parentKeyId === null) return undefined;
+  if (!parent || parent.revokedAtMs !== null) return 'The key that this one was made with is revoked.';
+  if (parent.expiresAtMs !== null && nowMs >= parent.expiresAtMs)
+    return 'The key that this one was made with has expired.';
+  return undefined;
+}
+
+export const invalidKey = (detail: string) => ({ ok: false, code: 'INVALID_KEY', detail }) as const;
+
+/** Who the key is, in its own environment and with its own agent. Counts and checks nothing but the key. */
+export function identifyHolder(holder: Holder, nowMs: number): Identification {
+  const why = whyInvalid(holder, nowMs);
+  if (why !== undefined) return invalidKey(why);
+  return {
+    ok: true,
+    key: holder.key,
+    identity: identityOf(holder.key, holder.agent),
+    agentStatus: holder.agent.status,
+  };
+}
+
+const identities = new WeakMap<KeyRecord, { agent: AgentRecord; identity: Identity }>();
+
+/** Made once for a key and its agent: the hot path asks for it with every call. */
+function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
+  const known = identities.get(key);
+  if (known?.agent === agent) return known.identity;
+  const identity: Identity = {
+    keyId: key.keyId,
+    keyPrefix: key.prefix,
+    tenantId: key.tenantId,
+    envName: key.envName,
+    agentId: agent.agentId,
+    agentName: agent.name,
+    permissions: new Set(key.permissions),
+  };
+  identities.set(key, { agent, identity });
+  return identity;
+}
+
+/** The call may go on to the numbers. */
+export interface Examined {
+  readonly ok: true;
+  readonly identity: Identity;
+  readonly agentStatus: AgentRecord['status'];
+  readonly scopeViolations: readonly string[];
+}
+
+/**
+ * Everything that is no number. `named` is the record of the agent that the call names, where that is not the key's own: undefined where
+ * nobody knows it. The first thing that is wrong is what is answered: key, tenant, address, agent, environment, permission.
+ */
+export function examine(
+  holder: Holder,
+  named: AgentRecord | undefined,
+  request: AdmitRequest,
+): Examined | NotAdmitted {
+  const { key, parent, agent: own } = holder;
+  const why = whyInvalid(holder, request.nowMs);
+  if (why !== undefined) return { ...invalidKey(why), identity: identityOf(key, own) };
+  const identity = identityOf(key, own);
+  const refuse = (code: NotAdmitted['code'], detail: string): NotAdmitted => ({
+    ok: false,
+    code,
+    detail,
+    identity,
+  });
+  if (!request.termsOf(key.tenantId))
+    return refuse('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
+  if (
+    !isAddressAllowed(key, request.clientAddress) ||
+    (parent && !isAddressAllowed(parent, request.clientAddress))
+  )
+    return refuse(
+      'IP_NOT_ALLOWED',
+      'The address that the call comes from is not on the allowlist of the key.',
+    );
+  const isOwn = request.agentId === undefined || request.agentId === own.agentId;
+  const agent = isOwn ? own : named;
+  if (!agent) return refuse('UNKNOWN_AGENT', 'The agent is not known.');
+  if (agent.tenantId !== key.tenantId)
+    return refuse('CROSS_TENANT', 'The agent belongs to another tenant than the key.');
+  const mayName = (envName: string): boolean => envName === key.envName || key.envNames.includes(envName);
+  if (!mayName(agent.envName) && !isOwn)
+    return refuse('CROSS_ENVIRONMENT', 'The agent belongs to an environment that the key may not name.');
+  const envName = request.envName ?? (isOwn ? key.envName : agent.envName);
+  if (!mayName(envName)) return refuse('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
+  if (!identity.permissions.has('scan') && !identity.permissions.has('admin'))
+    return refuse('FORBIDDEN', 'The key lacks the permission "scan".');
+  return {
+    ok: true,
+    identity:
+      isOwn && envName === key.envName
+        ? identity
+        : { ...identity, envName, agentId: agent.agentId, agentName: agent.name },
+    // A suspended agent does not become another one by naming it.
+    agentStatus: own.status === 'suspended' ? 'suspended' : agent.status,
+    scopeViolations: violations(key, request),
+  };
+}
+
+const noViolations: readonly string[] = [];
+
+function violations({ scope }: KeyRecord, { toolName, verb }: AdmitRequest): readonly string[] {
+  if (scope === null) return noViolations;
+  const found: string[] = [];
+  if (scope.tools !== null && !scope.tools.includes(toolName))
+    found.push(`The key may not be used with the tool ${toolName}.`);
+  if (scope.verbs !== null && !scope.verbs.includes(verb))
+    found.push(`The key may not be used for calls of the class ${verb}.`);
+  return found;
+}
+
+const compiled = new WeakMap<KeyRecord, BlockList>();
+
+/**
+ * Whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped IPv6 addresses count as
+ * the IPv4 address that they are.
+ */
+export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
+  if (key.ipAllowlist === null) return true;
+  let list = compiled.get(key);
+  if (!list) {
+    list = compile(key.ipAllowlist);
+    compiled.set(key, list);
+  }
+  const family = isIP(clientAddress);
+  // It is written for "from anywhere", and means the other family too.
+  if (key.ipAllowlist.includes('0.0.0.0/0')) return family !== 0;
+  return family !== 0 && list.check(clientAddress, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+function compile(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}

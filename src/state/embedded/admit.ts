@@ -1,0 +1,49 @@
+import { examine } from '../admission.ts';
+import type { Admission, AdmitRequest } from '../store.ts';
+import type { Agents } from './agents.ts';
+import type { Destinations } from './destinations.ts';
+import { type Keys, notKnown } from './keys.ts';
+import type { Numbers } from './numbers.ts';
+
+export interface AdmitParts {
+  readonly keys: Pick<Keys, 'find'>;
+  readonly agents: Pick<Agents, 'find'>;
+  readonly numbers: Numbers;
+  readonly destinations: Destinations;
+}
+
+const nobodyKnown: Admission = { ...notKnown, identity: undefined };
+
+/** `Store.admit`, on one turn of the event loop and therefore atomic. */
+export function createAdmit({ keys, agents, numbers, destinations }: AdmitParts) {
+  return function admit(request: AdmitRequest): Admission {
+    const { keyHash, nowMs, agentId } = request;
+    const known = keys.find(keyHash);
+    if (!known) return nobodyKnown;
+    const { holder } = known;
+    const { key } = holder;
+    const named = agentId === undefined || agentId === key.agentId ? undefined : agents.find(agentId);
+    const examined = examine(holder, named, request);
+    if (!examined.ok) {
+      if (examined.code === 'IP_NOT_ALLOWED') numbers.block(key.keyId, nowMs);
+      return examined;
+    }
+    const { identity, agentStatus, scopeViolations } = examined;
+    const terms = request.termsOf(key.tenantId);
+    if (!terms) return { ...notKnown, identity };
+    // Whatever may fail comes before anything is taken.
+    const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
+    const taken = numbers.take(key, terms, request);
+    if (!taken.ok) return { ...taken, identity };
+    known.validAtMs = nowMs;
+    return {
+      ok: true,
+      key,
+      identity,
+      agentStatus,
+      isNewDestination,
+      scopeViolations,
+      scansUsed: taken.scansUsed,
+    };
+  };
+}

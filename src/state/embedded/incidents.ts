@@ -1,0 +1,117 @@
+import { GatewayError } from '../../errors.ts';
+import type { AuditEvent, IncidentChange, IncidentFilter, IncidentRecord, Page, Paged } from '../store.ts';
+import type { Audit } from './audit.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { type Condition, createListing } from './listing.ts';
+import { type Database, recordOf, toRecord } from './sqlite.ts';
+
+export interface Incidents {
+  /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
+  open(
+    incident: IncidentRecord,
+    audit: AuditEvent,
+  ): Promise<{ readonly isNew: boolean; readonly incident: IncidentRecord }>;
+  byId(tenantId: string, incidentId: string): IncidentRecord | undefined;
+  list(tenantId: string, filter: IncidentFilter, page: Page): Paged<IncidentRecord>;
+  change(
+    tenantId: string,
+    incidentId: string,
+    expectedStatus: IncidentRecord['status'],
+    change: IncidentChange,
+    audit: AuditEvent,
+  ): Promise<IncidentRecord | undefined>;
+}
+
+const tracesMax = 100;
+const notesMax = 100;
+
+export function createIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {
+  const standing = db.prepare(`
+    SELECT record FROM incidents WHERE tenant_id = ? AND agent_id = ? AND cause = ? AND status <> 'closed' LIMIT 1
+  `);
+  const insert = db.prepare(
+    'INSERT INTO incidents (incident_id, tenant_id, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const update = db.prepare('UPDATE incidents SET record = ? WHERE incident_id = ?');
+  const byId = db.prepare('SELECT record FROM incidents WHERE tenant_id = ? AND incident_id = ?');
+  const list = createListing(db, {
+    table: 'incidents',
+    order: ['opened_at_ms', 'incident_id'],
+    toItem: recordOf<IncidentRecord>,
+  });
+
+  const load = (tenantId: string, incidentId: string) =>
+    toRecord<IncidentRecord>(byId.get(tenantId, incidentId));
+
+  function save(changed: IncidentRecord): IncidentRecord {
+    update.run(JSON.stringify(changed), changed.incidentId);
+    return changed;
+  }
+
+  return {
+    open: (incident, event) =>
+      commits.write(() => {
+        const { incidentId, tenantId, agentId, trigger } = incident;
+        const before = toRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
+        if (before) return { isNew: false, incident: save(withTraces(before, incident)) };
+        if (insert.run(incidentId, tenantId, JSON.stringify(incident)) === 0)
+          throw new GatewayError('CONFLICT', 'There is such an incident already.');
+        audit.append(event);
+        return { isNew: true, incident };
+      }),
+
+    byId: load,
+
+    list: (tenantId, filter, page) => list([['tenant_id = ?', tenantId], ...conditionsOf(filter)], page),
+
+    change: (tenantId, incidentId, expectedStatus, change, event) =>
+      commits.write(() => {
+        const before = load(tenantId, incidentId);
+        if (!before) return undefined;
+        if (before.status !== expectedStatus)
+          throw new GatewayError('CONFLICT', `The incident is ${before.status} meanwhile.`);
+        const changed = save(withChange(before, change, event));
+        audit.append(event);
+        return changed;
+      }),
+  };
+}
+
+function withTraces(
+  before: IncidentRecord,
+  { traceIds, traceCount, openedAtMs }: IncidentRecord,
+): IncidentRecord {
+  return {
+    ...before,
+    traceIds: [...before.traceIds, ...traceIds].slice(-tracesMax),
+    traceCount: before.traceCount + traceCount,
+    changedAtMs: Math.max(before.changedAtMs, openedAtMs),
+  };
+}
+
+/** When and by whom is what the audit entry says. */
+function withChange(
+  before: IncidentRecord,
+  change: IncidentChange,
+  { atMs, operator }: AuditEvent,
+): IncidentRecord {
+  const { note, ...fields } = change;
+  const isClosing = change.status === 'closed' && before.status !== 'closed';
+  const isReopening = change.status !== undefined && change.status !== 'closed' && before.status === 'closed';
+  return {
+    ...before,
+    ...(isReopening ? { closedAtMs: null, closedBy: null, closeCode: null } : {}),
+    ...fields,
+    ...(isClosing ? { closedAtMs: atMs, closedBy: operator } : {}),
+    changedAtMs: atMs,
+    notes: note ? [...before.notes, note].slice(-notesMax) : before.notes,
+  };
+}
+
+function conditionsOf({ status, agentId, severity }: IncidentFilter): Condition[] {
+  const conditions: Condition[] = [];
+  if (status !== undefined) conditions.push(['status = ?', status]);
+  if (agentId !== undefined) conditions.push(['agent_id = ?', agentId]);
+  if (severity !== undefined) conditions.push(['severity = ?', severity]);
+  return conditions;
+}

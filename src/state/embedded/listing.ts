@@ -1,0 +1,76 @@
+import { GatewayError } from '../../errors.ts';
+import type { Page, Paged } from '../store.ts';
+import type { Database, Row, Statement, Value } from './sqlite.ts';
+
+/** SQL over the columns of the table, with one `?`, and its value. */
+export type Condition = readonly [sql: string, value: Value];
+
+export interface ListingOptions<T> {
+  readonly table: string;
+  /** Columns that together name a row and order the list: the first one is a number. */
+  readonly order: readonly [number: string, id: string];
+  readonly toItem: (row: Row) => T;
+}
+
+/**
+ * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is added meanwhile moves nothing.
+ * The texts of conditions come from the code, never from a request: each combination of them is prepared once.
+ */
+export function createListing<T>(db: Database, { table, order, toItem }: ListingOptions<T>) {
+  const statements = new Map<string, Statement>();
+  const [number, id] = order;
+
+  function statementFor(where: string): Statement {
+    const known = statements.get(where);
+    if (known) return known;
+    const made = db.prepare(`
+      SELECT *, ${number} AS place_number, ${id} AS place_id FROM ${table}
+      WHERE ${where} AND (${number}, ${id}) < (?, ?) ORDER BY ${number} DESC, ${id} DESC LIMIT ?
+    `);
+    statements.set(where, made);
+    return made;
+  }
+
+  return (conditions: readonly Condition[], { limit, cursor }: Page): Paged<T> => {
+    const [fromNumber, fromId] = cursor === undefined ? beforeAll : parseCursor(cursor);
+    const where = conditions.map(([sql]) => sql).join(' AND ');
+    const values = conditions.map(([, value]) => value);
+    const rows = statementFor(where).all(...values, fromNumber, fromId, limit + 1);
+    const shown = rows.slice(0, limit);
+    const last = rows.length > limit ? shown.at(-1) : undefined;
+    return {
+      items: shown.map(toItem),
+      nextCursor: last ? toCursor([Number(last['place_number']), String(last['place_id'])]) : null,
+    };
+  };
+}
+
+type Place = readonly [number: number, id: string];
+
+const beforeAll: Place = [Number.MAX_SAFE_INTEGER, ''];
+const cursorLengthMax = 512;
+
+const toCursor = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+
+function parseCursor(text: string): Place {
+  const place = parseJson(text);
+  if (!Array.isArray(place) || place.length !== 2) throw notACursor();
+  const [number, id] = place as unknown[];
+  if (!Number.isSafeInteger(number) || typeof id !== 'string') throw notACursor();
+  return [number as number, id];
+}
+
+function parseJson(text: string): unknown {
+  if (text.length > cursorLengthMax || !/^[\w-]+$/.test(text)) throw notACursor();
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    throw notACursor();
+  }
+}
+
+/** Whoever sends a cursor that no list has given is told so. */
+export function notACursor(): GatewayError {
+  const message = 'The cursor is none that a list has given; leave it out to begin at the newest.';
+  return new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
+}

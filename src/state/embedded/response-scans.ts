@@ -1,0 +1,34 @@
+import { GatewayError } from '../../errors.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { Database } from './sqlite.ts';
+
+/** What was found in answers, by the trace of the call. */
+export interface ResponseScans {
+  add(tenantId: string, traceId: string, scan: string): Promise<void>;
+  of(tenantId: string, traceId: string): readonly string[];
+}
+
+const perTraceMax = 16;
+
+export function createResponseScans(db: Database, commits: GroupCommit): ResponseScans {
+  const count = db.prepare(
+    'SELECT count(*) AS held FROM response_scans WHERE tenant_id = ? AND trace_id = ?',
+  );
+  const insert = db.prepare(
+    'INSERT INTO response_scans (tenant_id, trace_id, number, scan) VALUES (?, ?, ?, ?)',
+  );
+  const byTrace = db.prepare(
+    'SELECT scan FROM response_scans WHERE tenant_id = ? AND trace_id = ? ORDER BY number',
+  );
+
+  return {
+    add: (tenantId, traceId, scan) =>
+      commits.write(() => {
+        const held = Number(count.get(tenantId, traceId)?.['held']);
+        if (held >= perTraceMax)
+          throw new GatewayError('CONFLICT', `A trace keeps ${perTraceMax} scans of its response.`);
+        insert.run(tenantId, traceId, held, scan);
+      }),
+    of: (tenantId, traceId) => byTrace.all(tenantId, traceId).map((row) => String(row['scan'])),
+  };
+}

@@ -1,0 +1,29 @@
+/** Counts by slots of time (hours, or tens of seconds), of which the newest `slots` are remembered. */
+export interface SlidingCount {
+  /** A slot that is too old to be remembered is not counted. */
+  add(slot: number, count: number): void;
+  /** Of the slots that end with this one. */
+  sum(slot: number): number;
+}
+
+export function createSlidingCount(slots: number): SlidingCount {
+  /** That of a slot stands at `slot % slots`. */
+  const counts = new Array<number>(slots).fill(0);
+  let newest = 0;
+
+  return {
+    add(slot, count) {
+      if (slot <= newest - slots) return;
+      for (let passed = Math.max(newest + 1, slot - slots + 1); passed <= slot; passed += 1)
+        counts[passed % slots] = 0;
+      newest = Math.max(newest, slot);
+      counts[slot % slots] = (counts[slot % slots] ?? 0) + count;
+    },
+    sum(slot) {
+      let total = 0;
+      const first = Math.max(slot, newest) - slots + 1;
+      for (let at = first; at <= Math.min(slot, newest); at += 1) total += counts[at % slots] ?? 0;
+      return total;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { GatewayError } from '../errors.ts';
+import { openEmbeddedStore } from './embedded/store.ts';
+import type { RedisAddress } from './redis/connection.ts';
+import type { RedisStoreOptions } from './redis/store.ts';
+import type { Store } from './store.ts';
+
+/** Where the state is: `state.url` as the configuration has parsed it. */
+export type StateAddress =
+  | { readonly driver: 'embedded'; readonly dir: string }
+  | (RedisAddress & { readonly driver: 'redis'; readonly prefix: string });
+
+export interface OpenStoreOptions {
+  readonly url: StateAddress;
+  /** Of local files: that of the embedded state. */
+  readonly dir: string;
+  /** Of a command to Redis. */
+  readonly timeoutMs: number;
+  /** PEM file with the authorities that a `rediss://` server is verified against; null: those of Node. */
+  readonly caFile: string | null;
+  readonly log: RedisStoreOptions['log'];
+}
+
+/** Opens the state where `url` says. Rejects with STATE_UNAVAILABLE where that cannot be done. */
+export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreOptions): Promise<Store> {
+  if (url.driver === 'embedded') return openEmbeddedStore({ dir });
+  const ca = url.tls && caFile !== null ? readAuthorities(caFile) : undefined;
+  // Who has an embedded state does not pay for the client of another.
+  const { openRedisStore } = await import('./redis/store.ts');
+  return openRedisStore({ ...url, timeoutMs, ca, log });
+}
+
+function readAuthorities(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new GatewayError(
+      'STATE_UNAVAILABLE',
+      `The file ${file} of state.ca_file cannot be read.`,
+      {},
+      error,
+    );
+  }
+}

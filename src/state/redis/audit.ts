@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto';
+import type { AuditCheck, AuditEntry, Store } from '../store.ts';
+import { beforeFirst, parseEntry } from './audit-entry.ts';
+import type { Commits } from './commits.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { parseCursor } from './pages.ts';
+
+/*
+ * The audit log of a tenant is a list: the entry with number n is the n-th, as its hash (64 characters) and its text. Nothing is ever
+ * taken from it.
+ */
+
+const chunkMax = 500;
+const looksMax = 10_000;
+const cursorShape = /^[1-9]\d{0,14}$/;
+
+type Audit = Pick<Store, 'appendAudit' | 'listAudit' | 'exportAudit' | 'verifyAudit'>;
+
+export function createAudit(connection: Connection, names: Names, commits: Commits): Audit {
+  async function read(tenantId: string, first: number, last: number) {
+    const rows = (await connection.call('LRANGE', names.of(tenantId).audit, first - 1, last - 1)) as string[];
+    return rows.map((row) => ({ hash: row.slice(0, 64), entry: row.slice(64) }));
+  }
+
+  async function* exported(tenantId: string) {
+    for (let seq = 1; ; seq += chunkMax) {
+      const rows = await read(tenantId, seq, seq + chunkMax - 1);
+      yield* rows;
+      if (rows.length < chunkMax) return;
+    }
+  }
+
+  return {
+    appendAudit: (event) => commits.write(event.tenantId, async (change) => change.audit(event)),
+
+    async listAudit(tenantId, { kind, subject }, { limit, cursor }) {
+      const before = parseCursor(cursor, cursorShape);
+      const count = Number(await connection.call('LLEN', names.of(tenantId).audit));
+      let seq = before === undefined ? count : Math.min(count, Number(before) - 1);
+      const end = seq - looksMax;
+      const items: AuditEntry[] = [];
+      while (seq > 0 && seq > end) {
+        const rows = await read(tenantId, Math.max(1, seq - chunkMax + 1), seq);
+        for (const row of rows.reverse()) {
+          const entry = parseEntry(row.entry, row.hash);
+          const isWanted =
+            entry &&
+            (kind === undefined || entry.kind === kind) &&
+            (subject === undefined || entry.subject === subject);
+          if (isWanted && items.length === limit) return { items, nextCursor: String(seq + 1) };
+          if (isWanted) items.push(entry);
+          seq -= 1;
+        }
+      }
+      return { items, nextCursor: seq > 0 ? String(seq + 1) : null };
+    },
+
+    exportAudit: exported,
+
+    async verifyAudit(tenantId): Promise<AuditCheck> {
+      let head = beforeFirst;
+      let seq = 0;
+      for await (const row of exported(tenantId)) {
+        const problem = problemOf(row, tenantId, seq + 1, head);
+        if (problem) return { ok: false, seq: seq + 1, problem };
+        seq += 1;
+        head = row.hash;
+      }
+      return { ok: true, entries: seq, head };
+    },
+  };
+}
+
+function problemOf(
+  row: { readonly entry: string; readonly hash: string },
+  tenantId: string,
+  seq: number,
+  previous: string,
+): 'missing' | 'altered' | undefined {
+  const entry = parseEntry(row.entry, row.hash);
+  if (hash('sha256', row.entry) !== row.hash || entry?.tenantId !== tenantId) return 'altered';
+  if (entry.seq > seq) return 'missing';
+  return entry.seq === seq && entry.previous === previous ? undefined : 'altered';
+}

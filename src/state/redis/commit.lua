@@ -1,0 +1,65 @@
+-- Writes records and their audit entry if all that the writer has read still stands; else nothing. Checks come before all writes.
+--
+-- ARGV  operations of four: name, number of the key, and two arguments.
+--   has field text    the field has this text ('' = there is none)
+--   audit count hash  the log has so many entries, and the last one has this hash
+--   put field text, drop field, log entry
+--   seed field text   where the field is not there
+--   index place       a record's place in an index by time
+--   trim most records of an index, the oldest go, with their records and what 'link:<id>' says leads to them
+--   ending ms place, prune ms 'index records'   records that have an end, and go when it is long past
+
+local checks = {}
+
+function checks.has(key, field, text)
+  return (redis.call('HGET', key, field) or '') == text
+end
+
+function checks.audit(key, entries, hash)
+  if redis.call('LLEN', key) ~= tonumber(entries) then return false end
+  local last = redis.call('LINDEX', key, -1)
+  return not last or string.sub(last, 1, 64) == hash
+end
+
+local writes = {}
+
+function writes.put(key, field, text) redis.call('HSET', key, field, text) end
+function writes.seed(key, field, text) redis.call('HSETNX', key, field, text) end
+function writes.drop(key, field) redis.call('HDEL', key, field) end
+function writes.index(key, member) redis.call('ZADD', key, 0, member) end
+function writes.log(key, entry) redis.call('RPUSH', key, entry) end
+
+-- A place in an index is 15 digits of time, a colon and the id of the record.
+local function forget(records, place)
+  local id = string.sub(place, 17)
+  local link = redis.call('HGET', records, 'link:' .. id)
+  if link and redis.call('HGET', records, link) == id then redis.call('HDEL', records, link) end
+  redis.call('HDEL', records, id, 'link:' .. id)
+end
+
+function writes.trim(key, most, records)
+  while redis.call('ZCARD', key) > tonumber(most) do
+    forget(KEYS[tonumber(records)], redis.call('ZPOPMIN', key)[1])
+  end
+end
+
+function writes.ending(key, atMs, place) redis.call('ZADD', key, atMs, place) end
+
+function writes.prune(key, beforeMs, others)
+  local index, records = string.match(others, '^(%d+) (%d+)$')
+  for _, place in ipairs(redis.call('ZRANGE', key, '-inf', beforeMs, 'BYSCORE', 'LIMIT', 0, 16)) do
+    forget(KEYS[tonumber(records)], place)
+    redis.call('ZREM', KEYS[tonumber(index)], place)
+    redis.call('ZREM', key, place)
+  end
+end
+
+for i = 1, #ARGV, 4 do
+  local check = checks[ARGV[i]]
+  if check and not check(KEYS[tonumber(ARGV[i + 1])], ARGV[i + 2], ARGV[i + 3]) then return 0 end
+end
+for i = 1, #ARGV, 4 do
+  local write = writes[ARGV[i]]
+  if write then write(KEYS[tonumber(ARGV[i + 1])], ARGV[i + 2], ARGV[i + 3]) end
+end
+return 1

@@ -1,0 +1,48 @@
+import type { SealedCredential, Store } from '../store.ts';
+import type { Commits } from './commits.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { toRecord } from './records.ts';
+import { createFollower } from './revisions.ts';
+
+export interface Credentials
+  extends Pick<Store, 'putCredential' | 'credentialOf' | 'listCredentials' | 'removeCredential'> {
+  saw(tenantId: string, revision: string): void;
+}
+
+export function createCredentials(connection: Connection, names: Names, commits: Commits): Credentials {
+  const read = async (tenantId: string): Promise<ReadonlyMap<string, SealedCredential>> => {
+    const texts = (await connection.call('HVALS', names.of(tenantId).credentials)) as string[];
+    const found = texts.flatMap((text) => toRecord<SealedCredential>(text) ?? []);
+    return new Map(found.sort((a, b) => (a.name < b.name ? -1 : 1)).map((it) => [it.name, it]));
+  };
+  const follower = createFollower('credentials', read, (it) => names.of(it).revisions, connection);
+
+  return {
+    async putCredential(credential, event) {
+      await commits.write(credential.tenantId, async (change) => {
+        change.put(change.names.credentials, credential.name, JSON.stringify(credential));
+        change.revise('credentials');
+        change.audit(event);
+      });
+      follower.forget(credential.tenantId);
+    },
+    credentialOf(tenantId, name) {
+      const all = follower.of(tenantId);
+      return all instanceof Promise ? all.then((it) => it.get(name)) : all.get(name);
+    },
+    listCredentials: async (tenantId) => [...(await read(tenantId)).values()],
+    async removeCredential(tenantId, name, event) {
+      const isThere = await commits.write(tenantId, async (change) => {
+        if ((await change.read(change.names.credentials, name)) === undefined) return false;
+        change.drop(change.names.credentials, name);
+        change.revise('credentials');
+        change.audit(event);
+        return true;
+      });
+      follower.forget(tenantId);
+      return isThere;
+    },
+    saw: follower.saw,
+  };
+}

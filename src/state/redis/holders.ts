@@ -1,0 +1,282 @@
+import { timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../../errors.ts';
+import { examine, type Holder, identifyHolder, invalidKey } from '../admission.ts';
+import { createCache } from '../embedded/cache.ts';
+import { keyRateOf, type Rate, rateOf } from '../limits.ts';
+import type {
+  Admission,
+  AdmitRequest,
+  AgentRecord,
+  Identification,
+  KeyRecord,
+  NotAdmitted,
+  Store,
+  TenantTerms,
+} from '../store.ts';
+import type { Connection } from './connection.ts';
+import { parseOwner } from './keys.ts';
+import { destinationName, type Names, type TenantNames } from './names.ts';
+import { toRecord } from './records.ts';
+import { scripts } from './scripts.ts';
+
+/*
+ * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at. It judges by what it
+ * remembers, and one script then takes from the numbers if that is still the revision; else it answers the fresh records, and the node
+ * judges again. So no node is ever behind, and a call costs one round trip; the first one of a key costs two more.
+ */
+
+export interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}
+
+export interface HoldersOptions {
+  /** `caller`: the time of the request counts; `server`: that of Redis, which all nodes share. */
+  readonly clock: 'server' | 'caller';
+  readonly sawPolicies: (tenantId: string, revision: string) => void;
+  readonly sawCredentials: (tenantId: string, revision: string) => void;
+  readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
+}
+
+interface Known {
+  readonly tenantId: string;
+  readonly keyId: string;
+  /** Made once: every call asks for them. */
+  readonly own: TenantNames;
+  /** Of the records; '' where none were read yet. */
+  revision: string;
+  holder: Holder | undefined;
+  /** Agents that calls have named, of this tenant and of the same revision. */
+  readonly named: Map<string, AgentRecord>;
+  seenAtMs: number;
+}
+
+const knownMax = 32_768;
+const namedMax = 256;
+/** Records that change more often while one call is judged are not to be judged by. */
+const readsMax = 5;
+/** An ephemeral key's numbers outlive it by so much. */
+const numbersKeptMs = 2 * 86_400_000;
+
+const hashShape = /^[0-9a-f]{64}$/;
+const isSame = (a: string, b: string): boolean =>
+  hashShape.test(b) && timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'));
+
+const notKnown = { ...invalidKey('The key is not known.'), identity: undefined };
+
+export function createHolders(connection: Connection, names: Names, options: HoldersOptions): Holders {
+  const known = createCache<Known>(knownMax);
+
+  async function find(keyHash: string): Promise<Known | undefined> {
+    const standing = known.get(keyHash);
+    if (standing || !hashShape.test(keyHash)) return standing;
+    const owner = parseOwner(await connection.call('GET', names.keyHash(keyHash)));
+    return (
+      owner && {
+        ...owner,
+        own: names.of(owner.tenantId),
+        revision: '',
+        holder: undefined,
+        named: new Map(),
+        seenAtMs: 0,
+      }
+    );
+  }
+
+  /** One run of the script: undefined where there are fresh records to judge by, false where the key is gone. */
+  async function ask(
+    keyHash: string,
+    it: Known,
+    request: Asking,
+  ): Promise<readonly string[] | undefined | false> {
+    const { own } = it;
+    const { named, mode, nowMs, agentId, destination, numbers } = request;
+    const needsNamed = named !== undefined && !it.named.has(named);
+    const keys = [
+      own.revisions,
+      own.keys,
+      own.agents,
+      own.numbers,
+      own.keyNumbers(it.keyId),
+      own.destinations(agentId),
+    ];
+    const revision = needsNamed ? '' : it.revision;
+    const clock = options.clock === 'caller' ? nowMs : '';
+    const args = [revision, it.keyId, named ?? '', mode, clock, destinationName(destination), ...numbers];
+    const answer = (await connection.run(scripts.admit, keys, args)) as string[];
+    const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
+    options.sawPolicies(it.tenantId, policies);
+    options.sawCredentials(it.tenantId, credentials);
+    if (status === 'unknown') {
+      known.delete(keyHash);
+      return false;
+    }
+    if (status !== 'stale') return [String(status), ...rest];
+    return learn(keyHash, it, fresh, named, rest) ? undefined : false;
+  }
+
+  /** False where the records are not those of this hash. */
+  function learn(
+    keyHash: string,
+    it: Known,
+    revision: string,
+    named: string | undefined,
+    [keyText, parentText, agentText, namedText]: readonly string[],
+  ): boolean {
+    const key = toRecord<KeyRecord>(keyText);
+    const agent = toRecord<AgentRecord>(agentText);
+    if (!key || !agent || !isSame(keyHash, key.hash)) {
+      known.delete(keyHash);
+      return false;
+    }
+    if (revision !== it.revision || it.named.size >= namedMax) it.named.clear();
+    if (revision !== it.revision || !it.holder)
+      it.holder = { key, parent: toRecord<KeyRecord>(parentText), agent };
+    it.revision = revision;
+    const other = toRecord<AgentRecord>(namedText);
+    if (named !== undefined && other) it.named.set(named, other);
+    known.set(keyHash, it);
+    return true;
+  }
+
+  async function identify(keyHash: string, nowMs: number): Promise<Identification> {
+    const it = await find(keyHash);
+    if (!it) return invalidKey(notKnown.detail);
+    for (let reads = 0; reads < readsMax; reads += 1) {
+      const answer = await ask(keyHash, it, asking(nowMs));
+      if (answer === false) return invalidKey(notKnown.detail);
+      if (!answer || !it.holder) continue;
+      const found = identifyHolder(it.holder, nowMs);
+      if (found.ok) it.seenAtMs = nowMs;
+      return found;
+    }
+    throw changesTooOften();
+  }
+
+  async function admit(request: AdmitRequest): Promise<Admission> {
+    const { keyHash, nowMs } = request;
+    const it = await find(keyHash);
+    if (!it) return notKnown;
+    for (let reads = 0; reads < readsMax; reads += 1) {
+      const named = await namedAgent(it, request.agentId);
+      // From here to the question nothing is awaited: what is judged by and its revision belong together.
+      const { holder } = it;
+      const inTenant = named?.tenantId === it.tenantId ? named.agentId : undefined;
+      const examined = holder && examine(holder, named, request);
+      const answer = await ask(keyHash, it, toAsking(holder, request, inTenant, examined));
+      if (answer === false) return notKnown;
+      if (!answer || !examined) continue;
+      if (!examined.ok) return examined;
+      it.seenAtMs = nowMs;
+      return toAdmission(holder, examined, answer);
+    }
+    throw changesTooOften();
+  }
+
+  /** Where it is not the key's own. An agent never changes its tenant; the rest of its record is read by the script. */
+  async function namedAgent({ holder, named }: Known, agentId: string | undefined) {
+    if (agentId === undefined || !holder || agentId === holder.key.agentId) return undefined;
+    return named.get(agentId) ?? (await options.agentById(agentId));
+  }
+
+  return {
+    identify,
+    admit,
+    recall(keyHash, nowMs, withinMs) {
+      const it = known.get(keyHash);
+      if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
+      return identifyHolder(it.holder, nowMs);
+    },
+  };
+}
+
+interface Asking {
+  readonly named: string | undefined;
+  readonly mode: 'call' | 'rate' | 'blocked' | 'none';
+  readonly nowMs: number;
+  /** Whose destinations are looked at. */
+  readonly agentId: string;
+  readonly destination: string;
+  readonly numbers: readonly (string | number)[];
+}
+
+const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
+
+const asking = (nowMs: number): Asking => ({
+  named: undefined,
+  mode: 'none',
+  nowMs,
+  agentId: '',
+  destination: '',
+  numbers: noNumbers,
+});
+
+function toAsking(
+  holder: Holder | undefined,
+  request: AdmitRequest,
+  named: string | undefined,
+  examined: ReturnType<typeof examine> | undefined,
+): Asking {
+  const { nowMs, destination } = request;
+  if (!holder || !examined?.ok) {
+    const mode = examined && !examined.ok && examined.code === 'IP_NOT_ALLOWED' ? 'blocked' : 'none';
+    return { ...asking(nowMs), named, mode };
+  }
+  const { key } = holder;
+  const terms = request.termsOf(key.tenantId);
+  return {
+    named,
+    mode: request.counts,
+    nowMs,
+    agentId: examined.identity.agentId,
+    destination,
+    numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
+  };
+}
+
+function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly (string | number)[] {
+  const isShort = key.type === 'ephemeral' && key.expiresAtMs !== null;
+  return [
+    terms.scansPerMonth ?? '',
+    terms.overage ? 1 : 0,
+    key.maxUses ?? '',
+    ...toPair(rateOf(terms)),
+    ...toPair(keyRateOf(key, terms)),
+    isShort ? Math.max(0, key.expiresAtMs - nowMs) + numbersKeptMs : '',
+  ];
+}
+
+const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
+
+function toAdmission(
+  { key }: Holder,
+  examined: Extract<ReturnType<typeof examine>, { ok: true }>,
+  [status, first, second, third]: readonly string[],
+): Admission {
+  const { identity, agentStatus, scopeViolations } = examined;
+  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string): NotAdmitted => ({
+    ok: false,
+    code,
+    detail,
+    identity,
+    ...(seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) }),
+  });
+  if (status === 'quota')
+    return refuse('QUOTA_EXCEEDED', 'The calls that the plan grants for this month are used up.', first);
+  if (status === 'used up') return refuse('INVALID_KEY', 'The key is used up.');
+  if (status === 'limited')
+    return refuse(
+      'RATE_LIMITED',
+      `The ${first} makes more calls than its rate of ${third} a minute allows.`,
+      second,
+    );
+  return {
+    ok: true,
+    key,
+    identity,
+    agentStatus,
+    isNewDestination: first === '1',
+    scopeViolations,
+    scansUsed: Number(second),
+  };
+}
+
+const changesTooOften = () =>
+  new GatewayError('STATE_UNAVAILABLE', 'The records of the key change too often.', { retryAfterSeconds: 1 });

@@ -1,0 +1,117 @@
+import { GatewayError } from '../../errors.ts';
+import type { AgentRecord, KeyRecord, Store } from '../store.ts';
+import type { Change, Commits } from './commits.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import { readMany, toRecord } from './records.ts';
+import { scripts } from './scripts.ts';
+
+type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
+
+/** An ephemeral key is still listed so long after its end. */
+const endedKeptMs = 7 * 86_400_000;
+
+/** Where a key's hash leads. */
+export interface KeyOwner {
+  readonly tenantId: string;
+  readonly keyId: string;
+}
+
+export const parseOwner = (text: unknown): KeyOwner | undefined => toRecord<KeyOwner>(text);
+
+export function createKeys(connection: Connection, names: Names, commits: Commits): Keys {
+  const readKey = async (tenantId: string, keyId: string) =>
+    toRecord<KeyRecord>(await connection.call('HGET', names.of(tenantId).keys, keyId));
+
+  /**
+   * Makes the hash lead to the key. It stands before the record, on another node of a cluster perhaps; one whose record was never
+   * written leads nowhere, and may be taken over.
+   */
+  async function claimHash({ keyId, tenantId, hash }: KeyRecord): Promise<void> {
+    const name = names.keyHash(hash);
+    const own = JSON.stringify({ tenantId, keyId } satisfies KeyOwner);
+    const standing = (await connection.call('GET', name)) as string | null;
+    if (standing === own) return;
+    const owner = parseOwner(standing);
+    const held = owner && (await readKey(owner.tenantId, owner.keyId));
+    if (held?.hash === hash || (await connection.run(scripts.takeOver, [name], [own, standing ?? ''])) !== 1)
+      throw taken();
+  }
+
+  async function checkNew(change: Change, key: KeyRecord): Promise<void> {
+    const { keys, agents } = change.names;
+    const agent = toRecord<AgentRecord>(await change.read(agents, key.agentId));
+    if (!agent) throw new GatewayError('NOT_FOUND', 'The agent of the key is not known in this tenant.');
+    if ((await change.read(keys, key.keyId)) !== undefined) throw taken();
+    if (key.parentKeyId === null) return;
+    const parent = toRecord<KeyRecord>(await change.read(keys, key.parentKeyId));
+    const isActive =
+      parent &&
+      parent.revokedAtMs === null &&
+      (parent.expiresAtMs === null || parent.expiresAtMs > key.createdAtMs);
+    if (!isActive) throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active.');
+  }
+
+  const alter = (
+    tenantId: string,
+    keyId: string,
+    work: (key: KeyRecord, change: Change) => KeyRecord,
+  ): Promise<KeyRecord | undefined> =>
+    commits.write(tenantId, async (change) => {
+      const standing = toRecord<KeyRecord>(await change.read(change.names.keys, keyId));
+      if (!standing) return undefined;
+      const key = work(standing, change);
+      if (key === standing) return key;
+      change.put(change.names.keys, keyId, JSON.stringify(key));
+      change.revise('keys');
+      return key;
+    });
+
+  return {
+    async addKey(key, event) {
+      await commits.write(key.tenantId, async (change) => {
+        await checkNew(change, key);
+        await claimHash(key);
+        change.put(change.names.keys, key.keyId, JSON.stringify(key));
+        const place = placeOf(key.createdAtMs, key.keyId);
+        const index = change.names.indexOf('keys');
+        change.index(index, place);
+        if (key.type === 'ephemeral' && key.expiresAtMs !== null) {
+          const { keys: records, keyEnds } = change.names;
+          const beforeMs = key.createdAtMs - endedKeptMs;
+          change.endRecord({ key: keyEnds, index, records, place, endsAtMs: key.expiresAtMs, beforeMs });
+        }
+        change.seedRevision();
+        change.audit(event);
+      });
+      if (key.type === 'ephemeral' && key.expiresAtMs !== null) {
+        const leftMs = Math.max(0, key.expiresAtMs - key.createdAtMs) + endedKeptMs;
+        await connection.call('PEXPIRE', names.keyHash(key.hash), leftMs);
+      }
+    },
+    keyById: readKey,
+    async listKeys(tenantId, page) {
+      const own = names.of(tenantId);
+      const index = {
+        key: own.indexOf('keys'),
+        read: (places: readonly string[]) => readMany(connection, own.keys, places.map(idOfPlace)),
+        from: beginning(parseCursor(page.cursor)),
+      };
+      return readPage(connection, index, page, toRecord<KeyRecord>);
+    },
+    updateKey: (tenantId, keyId, fields, event) =>
+      alter(tenantId, keyId, (key, change) => {
+        change.audit(event);
+        return { ...key, ...fields };
+      }),
+    revokeKey: (tenantId, keyId, event) =>
+      alter(tenantId, keyId, (key, change) => {
+        if (key.revokedAtMs !== null) return key;
+        change.audit(event);
+        return { ...key, revokedAtMs: event.atMs, revokedBy: event.operator };
+      }),
+  };
+}
+
+const taken = () => new GatewayError('CONFLICT', 'There is such a key already.');

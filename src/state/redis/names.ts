@@ -1,0 +1,84 @@
+import { hash } from 'node:crypto';
+
+/*
+ * Names of keys in Redis. All keys of a tenant share its hash tag, so that in a cluster they lie on one node and a script may touch
+ * them together. What comes from outside stands in a name as it is only where it is harmless; else its hash stands there.
+ */
+
+const harmless = /^[A-Za-z0-9_-]{1,64}$/;
+const safe = (text: string): string => (harmless.test(text) ? text : `sha256.${hash('sha256', text)}`);
+
+export interface TenantNames {
+  readonly revisions: string;
+  readonly keys: string;
+  /** Places of ephemeral keys, by their ends. */
+  readonly keyEnds: string;
+  readonly agents: string;
+  readonly policies: string;
+  readonly approvals: string;
+  readonly incidents: string;
+  readonly credentials: string;
+  readonly audit: string;
+  readonly numbers: string;
+  readonly traces: string;
+  /** Ids in the order of time. */
+  indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents'): string;
+  keyNumbers(keyId: string): string;
+  agentNumbers(agentId: string): string;
+  destinations(agentId: string): string;
+  trace(traceId: string): string;
+  scans(traceId: string): string;
+  nonce(keyId: string, nonce: string): string;
+}
+
+export interface Names {
+  /** Tenant and key behind a key's hash. */
+  keyHash(keyHash: string): string;
+  /** The tenant of an agent. */
+  agent(agentId: string): string;
+  readonly tenants: string;
+  of(tenantId: string): TenantNames;
+}
+
+export function createNames(prefix: string): Names {
+  const of = (tenantId: string): TenantNames => {
+    const tag = `${prefix}{${safe(tenantId)}}:`;
+    return {
+      revisions: `${tag}revisions`,
+      keys: `${tag}keys`,
+      keyEnds: `${tag}keys:by-end`,
+      agents: `${tag}agents`,
+      policies: `${tag}policies`,
+      approvals: `${tag}approvals`,
+      incidents: `${tag}incidents`,
+      credentials: `${tag}credentials`,
+      audit: `${tag}audit`,
+      numbers: `${tag}numbers`,
+      traces: `${tag}traces`,
+      indexOf: (records) => `${tag}${records}:by-time`,
+      keyNumbers: (keyId) => `${tag}key:${safe(keyId)}`,
+      agentNumbers: (agentId) => `${tag}agent:${safe(agentId)}`,
+      destinations: (agentId) => `${tag}destinations:${safe(agentId)}`,
+      trace: (traceId) => `${tag}trace:${safe(traceId)}`,
+      scans: (traceId) => `${tag}scans:${safe(traceId)}`,
+      nonce: (keyId, nonce) => `${tag}nonce:${safe(keyId)}:${hash('sha256', nonce)}`,
+    };
+  };
+  return {
+    keyHash: (keyHash) => `${prefix}hash:${safe(keyHash)}`,
+    agent: (agentId) => `${prefix}agent:${safe(agentId)}`,
+    tenants: `${prefix}tenants`,
+    of,
+  };
+}
+
+/** A longer one is known by its hash: names come from requests. */
+const plainLengthMax = 128;
+
+export const destinationName = (destination: string): string =>
+  destination.length <= plainLengthMax && destination !== ''
+    ? destination
+    : `sha256:${hash('sha256', destination)}`;
+
+/** Of one agent; where there are more, an eighth goes, those first that were seen first. */
+export const destinationsMax = 4_096;

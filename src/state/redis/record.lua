@@ -1,0 +1,29 @@
+-- Takes finished calls of one tenant. A call counts if its id is new here: the same calls again change nothing.
+--
+-- KEYS  1 index of traces, then for each call its trace, the numbers of its agent, the destinations of its agent
+-- ARGV  1 ms that a trace is kept  2 id before which traces have gone  3 destinations that an agent may have
+--       then for each call: id, ms, decision, destination or '' where it was not let out, trace
+
+local keptMs, destinationsMax = ARGV[1], tonumber(ARGV[3])
+for i = 4, #ARGV, 5 do
+  local id, ms, decision, destination, line = unpack(ARGV, i, i + 4)
+  local at = 2 + (i - 4) / 5 * 3
+  if redis.call('SET', KEYS[at], line, 'PX', keptMs, 'NX') then
+    redis.call('ZADD', KEYS[1], 0, id)
+    local agent = KEYS[at + 1]
+    local seen = redis.call('HMGET', agent, 'first', 'last')
+    if not seen[1] or tonumber(ms) < tonumber(seen[1]) then redis.call('HSET', agent, 'first', ms) end
+    if not seen[2] or tonumber(ms) > tonumber(seen[2]) then redis.call('HSET', agent, 'last', ms) end
+    redis.call('HINCRBY', agent, 'total', 1)
+    grow(agent, decision, math.floor(tonumber(ms) / 3600000), 24)
+    if destination ~= '' then
+      local known = KEYS[at + 2]
+      redis.call('ZADD', known, 'NX', ms, destination)
+      if redis.call('ZCARD', known) > destinationsMax then
+        redis.call('ZREMRANGEBYRANK', known, 0, math.floor(destinationsMax / 8) - 1)
+      end
+    end
+  end
+end
+redis.call('ZREMRANGEBYLEX', KEYS[1], '-', '(' .. ARGV[2])
+return 1

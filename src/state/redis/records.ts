@@ -1,0 +1,14 @@
+import type { Connection } from './connection.ts';
+
+/** Records are JSON texts. */
+export const toRecord = <T>(text: unknown): T | undefined =>
+  typeof text === 'string' && text !== '' ? (JSON.parse(text) as T) : undefined;
+
+/** In the order of the ids; null for one that is not there. */
+export async function readMany(
+  connection: Connection,
+  key: string,
+  ids: readonly string[],
+): Promise<readonly (string | null)[]> {
+  return ids.length === 0 ? [] : ((await connection.call('HMGET', key, ...ids)) as (string | null)[]);
+}

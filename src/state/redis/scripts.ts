@@ -1,0 +1,23 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** A script of Redis, known there by its digest. */
+export interface Script {
+  readonly text: string;
+  readonly sha1: string;
+}
+
+function load(...names: readonly string[]): Script {
+  const read = (name: string) => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8');
+  const text = names.map(read).join('\n');
+  return { text, sha1: hash('sha1', text) };
+}
+
+export const scripts = {
+  admit: load('ring', 'admit'),
+  commit: load('commit'),
+  record: load('ring', 'record'),
+  scan: load('scan'),
+  nonce: load('nonce'),
+  takeOver: load('take-over'),
+} as const;

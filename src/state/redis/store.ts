@@ -1,0 +1,114 @@
+import { GatewayError } from '../../errors.ts';
+import { newId } from '../../ids.ts';
+import type { Store } from '../store.ts';
+import { createAgents } from './agents.ts';
+import { createApprovals } from './approvals.ts';
+import { createAudit } from './audit.ts';
+import { createCommits } from './commits.ts';
+import { type ConnectionOptions, openConnection } from './connection.ts';
+import { createCredentials } from './credentials.ts';
+import { createHolders } from './holders.ts';
+import { createIncidents } from './incidents.ts';
+import { createKeys } from './keys.ts';
+import { createNames } from './names.ts';
+import { createPolicies } from './policies.ts';
+import { scripts } from './scripts.ts';
+import { createTraces } from './traces.ts';
+import { agentUsageOf, keyUsageOf, tenantUsageOf, toFields } from './usage.ts';
+import { warningsOf } from './warnings.ts';
+
+/*
+ * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be atomic is one script; whatever
+ * a node remembers has a revision that the script compares. What is acknowledged is as durable as Redis is configured to be: see
+ * docs/redis.md.
+ */
+
+export interface RedisStoreOptions extends Omit<ConnectionOptions, 'onError'> {
+  readonly prefix: string;
+  readonly log: { warn(fields: object, message: string): void };
+  /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
+  readonly clock?: 'server' | 'caller';
+  /** Default 90 days. */
+  readonly tracesKeptMs?: number;
+}
+
+const tracesKeptMs = 90 * 86_400_000;
+
+/**
+ * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
+ * answer, and with VALIDATION_FAILED where the prefix would scatter the keys of a tenant over a cluster.
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
+  const { log, clock = 'server' } = options;
+  const report = reporter(log);
+  if (options.cluster && /[{}]/.test(options.prefix))
+    throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
+  const names = createNames(options.prefix);
+  const connection = await openConnection({ ...options, onError: report });
+  const commits = createCommits(connection, names, newId);
+  const agents = createAgents(connection, names, commits);
+  const policies = createPolicies(connection, names, commits);
+  const credentials = createCredentials(connection, names, commits);
+  const holders = createHolders(connection, names, {
+    clock,
+    sawPolicies: policies.saw,
+    sawCredentials: credentials.saw,
+    agentById: agents.agentById,
+  });
+  const traces = createTraces(connection, names, {
+    keptMs: options.tracesKeptMs ?? tracesKeptMs,
+    onError: report,
+  });
+  const fieldsOf = async (key: string) => toFields(await connection.call('HGETALL', key));
+  for (const warning of await warningsOf(connection)) log.warn({}, warning);
+
+  return {
+    ...createKeys(connection, names, commits),
+    ...agents,
+    ...holders,
+    ...policies,
+    ...createApprovals(connection, names, commits),
+    ...createIncidents(connection, names, commits),
+    ...credentials,
+    ...traces,
+    ...createAudit(connection, names, commits),
+
+    keyUsage: (tenantId, keyIds, nowMs) =>
+      Promise.all(
+        keyIds.map(async (it) => keyUsageOf(await fieldsOf(names.of(tenantId).keyNumbers(it)), nowMs)),
+      ),
+    agentUsage: (tenantId, agentIds, nowMs) =>
+      Promise.all(
+        agentIds.map(async (it) => agentUsageOf(await fieldsOf(names.of(tenantId).agentNumbers(it)), nowMs)),
+      ),
+    usageOf: async (tenantId, nowMs) => tenantUsageOf(await fieldsOf(names.of(tenantId).numbers), nowMs),
+
+    async claimNonce(tenantId, keyId, nonce, nowMs, endsAtMs) {
+      const key = names.of(tenantId).nonce(keyId, nonce);
+      return (await connection.run(scripts.nonce, [key], [nowMs, endsAtMs])) === 1;
+    },
+    async trouble() {
+      try {
+        await connection.ping();
+        return undefined;
+      } catch {
+        return 'Redis does not answer.';
+      }
+    },
+    close: connection.close,
+  };
+}
+
+/** One line a second at most: while Redis is away every connection attempt fails. */
+function reporter(log: RedisStoreOptions['log']): (error: unknown) => void {
+  let reportedAtMs = 0;
+  let unreported = 0;
+  return (error) => {
+    const nowMs = Date.now();
+    unreported += 1;
+    if (nowMs - reportedAtMs < 1_000) return;
+    log.warn({ err: error, errors: unreported }, 'Redis has failed');
+    reportedAtMs = nowMs;
+    unreported = 0;
+  };
+}

@@ -1,0 +1,6 @@
+-- Gives a name to an owner if nobody has it, or if it still has the owner that was found to be gone.
+-- KEYS  1 name      ARGV  1 new owner  2 old owner or ''
+
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1

@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../../errors.ts';
+import { createCache } from '../embedded/cache.ts';
+import { wasLetOut } from '../embedded/destinations.ts';
+import { parseLine, timeOfTraceId } from '../journal/line.ts';
+import { matchesTrace } from '../journal/trace-filter.ts';
+import type { RecordedCall, Store } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { destinationName, destinationsMax, type Names } from './names.ts';
+import { beginning, parseCursor, readPage } from './pages.ts';
+import { scripts } from './scripts.ts';
+
+/*
+ * Traces: one key each, which Redis forgets when its time has come, and an index of their ids, which sort by time as text.
+ */
+
+type Traces = Pick<
+  Store,
+  'noteCall' | 'recordCalls' | 'traceById' | 'listTraces' | 'addResponseScan' | 'responseScansOf'
+>;
+
+export interface TracesOptions {
+  readonly keptMs: number;
+  /** Told of a destination that could not be noted; the batch brings it again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** One script takes so many, or so much text; Redis does nothing else meanwhile. */
+const scriptCallsMax = 128;
+const scriptCharsMax = 256 * 1024;
+const scansMax = 16;
+const notedMax = 131_072;
+/** Another node ships what it has within a quarter of a second. */
+const youngMs = 2_000;
+const retries = 10;
+const retryMs = 100;
+
+const traceIdShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The smallest text that ids of this time can begin with. */
+function idAt(ms: number): string {
+  const time = Math.min(Math.max(0, Math.floor(ms)), 0xffff_ffff_ffff)
+    .toString(16)
+    .padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
+export function createTraces(connection: Connection, names: Names, options: TracesOptions): Traces {
+  const noted = createCache<true>(notedMax);
+
+  async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
+    const own = names.of(tenantId);
+    const keys = [own.traces];
+    const args: (string | number)[] = [options.keptMs, idAt(Date.now() - options.keptMs), destinationsMax];
+    for (const call of calls) {
+      keys.push(own.trace(call.traceId), own.agentNumbers(call.agentId), own.destinations(call.agentId));
+      const destination = wasLetOut(call) ? destinationName(call.destination) : '';
+      args.push(call.traceId, call.atMs, call.decision, destination, call.line);
+    }
+    await connection.run(scripts.record, keys, args);
+  }
+
+  async function readTrace(tenantId: string, traceId: string): Promise<string | undefined> {
+    return ((await connection.call('GET', names.of(tenantId).trace(traceId))) as string | null) ?? undefined;
+  }
+
+  async function readTexts(tenantId: string, ids: readonly string[]) {
+    const own = names.of(tenantId);
+    return (await connection.call('MGET', ...ids.map(own.trace))) as (string | null)[];
+  }
+
+  return {
+    noteCall(call) {
+      if (!wasLetOut(call)) return;
+      const { tenantId, agentId, atMs } = call;
+      const destination = destinationName(call.destination);
+      const pair = hash('sha256', JSON.stringify([tenantId, agentId, destination]));
+      if (noted.get(pair)) return;
+      noted.set(pair, true);
+      const key = names.of(tenantId).destinations(agentId);
+      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
+      connection.call('ZADD', key, 'NX', atMs, destination).catch((error) => {
+        noted.delete(pair);
+        options.onError(error);
+      });
+    },
+
+    async recordCalls({ lines }) {
+      const { byTenant, unreadable } = sort(lines);
+      for (const [tenantId, calls] of byTenant) {
+        for (const part of partsOf(calls)) await store(tenantId, part);
+      }
+      return unreadable;
+    },
+
+    async traceById(tenantId, traceId) {
+      const ms = timeOfTraceId(traceId);
+      if (ms === undefined) return undefined;
+      for (let retry = 0; ; retry += 1) {
+        const found = await readTrace(tenantId, traceId);
+        if (found !== undefined || retry >= retries || Math.abs(Date.now() - ms) > youngMs) return found;
+        await sleep(retryMs);
+      }
+    },
+
+    async listTraces(tenantId, filter, page) {
+      const cursor = parseCursor(page.cursor, traceIdShape);
+      const before = filter.beforeMs === undefined ? '+' : `(${idAt(filter.beforeMs)}`;
+      const from = cursor === undefined ? before : lesser(beginning(cursor), before);
+      const to = filter.fromMs === undefined ? '-' : `[${idAt(filter.fromMs)}`;
+      const read = (ids: readonly string[]) => readTexts(tenantId, ids);
+      const index = { key: names.of(tenantId).traces, read, from, to };
+      return readPage(connection, index, page, (text) => (matchesTrace(filter, text) ? text : undefined));
+    },
+
+    async addResponseScan(tenantId, traceId, scan) {
+      const own = names.of(tenantId);
+      const keys = [own.trace(traceId), own.scans(traceId)];
+      const answer = await connection.run(scripts.scan, keys, [scan, scansMax]);
+      if (answer === 'full')
+        throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
+      return answer === 'ok';
+    },
+
+    async responseScansOf(tenantId, traceId) {
+      return (await connection.call('LRANGE', names.of(tenantId).scans(traceId), 0, -1)) as string[];
+    },
+  };
+}
+
+/** Both begin with a bracket, or stand for the end of all. */
+const lesser = (a: string, b: string): string => (b === '+' || a < b ? a : b);
+
+function sort(lines: Uint8Array<ArrayBuffer>) {
+  const byTenant = new Map<string, RecordedCall[]>();
+  let unreadable = 0;
+  const text = new TextDecoder().decode(lines);
+  const pieces = text.split('\n');
+  // What stands behind the last newline is a line that has no end.
+  const rest = pieces.pop();
+  if (rest) unreadable += 1;
+  for (const piece of pieces) {
+    const call = parseLine(piece);
+    if (!call) unreadable += 1;
+    else {
+      const calls = byTenant.get(call.tenantId);
+      if (calls) calls.push(call);
+      else byTenant.set(call.tenantId, [call]);
+    }
+  }
+  return { byTenant, unreadable };
+}
+
+function* partsOf(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {
+  let part: RecordedCall[] = [];
+  let chars = 0;
+  for (const call of calls) {
+    if (part.length === scriptCallsMax || (part.length > 0 && chars + call.line.length > scriptCharsMax)) {
+      yield part;
+      part = [];
+      chars = 0;
+    }
+    part.push(call);
+    chars += call.line.length;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { agentId, startTestGateway } from '../support/gateway.ts';
+
+const bearer = (key: string): string => `Bearer ${key}`;
+const call = { method: 'POST', url: 'https://api.example.org/things', body: { n: 1 } };
+
+t.test('an approval is decided once, by somebody else, and counts for one identical call', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply([{ rule_id: 'hold', match: {}, condition: {}, action: 'REQUIRE_APPROVAL' }]);
+  const held = await gateway.api('POST', '/v1/scan', call);
+  t.match(held, { status: 200, body: { decision: 'REQUIRE_APPROVAL', approval_id: String } });
+  const { approval_id: id, trace_id: traceId } = held.body;
+  const path = `/v1/approvals/${id}`;
+  t.match(await gateway.api('GET', `${path}/status`), {
+    status: 200,
+    body: { status: 'pending', approval_id: id, expires_at: String },
+  });
+  t.match(await gateway.api('GET', '/v1/approvals?status=pending'), {
+    body: { items: [{ approval_id: id, trace_id: traceId }] },
+  });
+  t.strictSame((await gateway.api('GET', '/v1/approvals?status=denied')).body.items, []);
+  t.match(await gateway.api('GET', path), {
+    status: 200,
+    body: {
+      approval_id: id,
+      agent_id: agentId,
+      method: 'POST',
+      url: call.url,
+      risk_band: String,
+      decided_at: null,
+      scope: null,
+    },
+  });
+  const approve = { decision: 'approved', note: 'fine' };
+  const own = await gateway.mint({ name: 'own', permissions: ['approvals:decide'] });
+  const analyst = await gateway.mint({
+    name: 'analyst',
+    default_agent_id: randomUUID(),
+    permissions: ['approvals:decide'],
+  });
+  t.match(
+    await gateway.api('POST', `${path}/decision`, approve, bearer(own.key)),
+    { status: 403, body: { code: 'FORBIDDEN' } },
+    'the requester is never the approver',
+  );
+  t.match(await gateway.api('POST', `${path}/decision`, { decision: 'perhaps' }, bearer(analyst.key)), {
+    status: 400,
+    body: { errors: [{ path: 'decision' }] },
+  });
+  const waiting = gateway.api('GET', `${path}/wait?timeout=60`);
+  const decided = await gateway.api('POST', `${path}/decision`, approve, bearer(analyst.key));
+  t.match(decided, {
+    status: 200,
+    body: { status: 'approved', decided_by: analyst.key.slice(0, 12), note: 'fine', scope: 'once' },
+  });
+  t.match(
+    await waiting,
+    { status: 200, body: { status: 'approved', decided_at: String, note: 'fine' } },
+    'who waits is told',
+  );
+  t.match(await gateway.api('POST', `${path}/decision`, { decision: 'denied' }, bearer(analyst.key)), {
+    status: 409,
+    body: { code: 'CONFLICT', standing: { decision: 'approved', decided_at: decided.body.decided_at } },
+  });
+  t.match(await gateway.api('POST', '/v1/scan', call), {
+    body: { decision: 'ALLOW', reason_codes: ['RECENT_APPROVAL_GRANT'] },
+  });
+  const again = await gateway.api('POST', '/v1/scan', call);
+  t.match(again.body, { decision: 'REQUIRE_APPROVAL' }, 'the grant is spent');
+  t.not(again.body.approval_id, id);
+  const second = `/v1/approvals/${again.body.approval_id}`;
+  t.match(
+    await gateway.api('GET', `${second}/wait?timeout=1`),
+    { status: 200, body: { status: 'pending' } },
+    'a wait that ends',
+  );
+  t.match(
+    await gateway.api('POST', `${second}/decision`, { decision: 'denied' }, bearer(gateway.adminSecret)),
+    { body: { status: 'denied', decided_by: 'admin' } },
+  );
+  t.match(await gateway.api('POST', '/v1/scan', call), {
+    body: { decision: 'DENY', reason_codes: ['RECENT_APPROVAL_DENIAL'] },
+  });
+  for (const bad of ['timeout=0', 'timeout=61', 'timeout=x'])
+    t.match(await gateway.api('GET', `${path}/wait?${bad}`), { status: 400 }, bad);
+  for (const gone of [
+    `/v1/approvals/${randomUUID()}/status`,
+    `/v1/approvals/${randomUUID()}/wait?timeout=1`,
+    '/v1/approvals/x',
+  ])
+    t.match(await gateway.api('GET', gone), { status: 404 }, gone);
+});
+
+t.test('incidents are opened, looked into, closed with a code', async (t) => {
+  const gateway = await startTestGateway(t);
+  const admin = bearer(gateway.adminSecret);
+  const post = (path: string, body: unknown) => gateway.api('POST', path, body, admin);
+  const opened = await post('/v1/incidents', {
+    agent_id: agentId,
+    title: 'odd',
+    severity: 'HIGH',
+    note: 'look',
+  });
+  t.match(opened, {
+    status: 201,
+    body: {
+      agent_id: agentId,
+      title: 'odd',
+      severity: 'HIGH',
+      status: 'open',
+      trigger: 'manual',
+      trace_ids: [],
+      notes: [{ author: 'admin', text: 'look', at: String }],
+    },
+  });
+  const path = `/v1/incidents/${opened.body.incident_id}`;
+  t.match(
+    await post('/v1/incidents', { agent_id: agentId, title: 'more' }),
+    { status: 200, body: { incident_id: opened.body.incident_id } },
+    'one open incident an agent and trigger',
+  );
+  t.match(await gateway.api('GET', path), { status: 200, body: { incident_id: opened.body.incident_id } });
+  const refused: { name: string; body: unknown; status: number }[] = [
+    { name: 'closed at once', body: { status: 'closed', code: 'policy_gap' }, status: 409 },
+    { name: 'closed without a code', body: { status: 'closed' }, status: 400 },
+    { name: 'a code that is none', body: { status: 'closed', code: 'bored' }, status: 400 },
+    {
+      name: 'a code that closes nothing',
+      body: { status: 'investigating', code: 'policy_gap' },
+      status: 400,
+    },
+    { name: 'opened again', body: { status: 'open' }, status: 400 },
+  ];
+  for (const { name, body, status } of refused)
+    t.equal((await post(`${path}/transition`, body)).status, status, name);
+  t.match(await post(`${path}/transition`, { status: 'investigating' }), {
+    status: 200,
+    body: { status: 'investigating' },
+  });
+  t.match(await post(`${path}/notes`, { text: 'seen' }), {
+    status: 201,
+    body: { notes: [{ text: 'look' }, { text: 'seen' }] },
+  });
+  t.match(await post(`${path}/notes`, { text: '' }), { status: 400 });
+  t.match(await post(`${path}/transition`, { status: 'closed', code: 'false_positive', note: 'nothing' }), {
+    status: 200,
+    body: { status: 'closed', close_code: 'false_positive', closed_by: 'admin', closed_at: String },
+  });
+  t.match(await post(`${path}/transition`, { status: 'investigating' }), { status: 409 });
+  t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=HIGH'), {
+    body: { items: [{ status: 'closed' }] },
+  });
+  t.strictSame((await gateway.api('GET', `/v1/incidents?agent_id=${randomUUID()}`)).body, {
+    items: [],
+    next_cursor: null,
+  });
+  t.match(await post('/v1/incidents', { agent_id: randomUUID(), title: 'x' }), { status: 404 });
+  t.match(await gateway.api('GET', `/v1/incidents/${randomUUID()}`), { status: 404 });
+});
+
+t.test('agents are listed, renamed, suspended and reactivated, by somebody else', async (t) => {
+  const gateway = await startTestGateway(t);
+  const admin = bearer(gateway.adminSecret);
+  await gateway.api('POST', '/v1/scan', call);
+  const path = `/v1/agents/${agentId}`;
+  const shown = await gateway.api('GET', path);
+  t.match(shown, {
+    status: 200,
+    body: {
+      agent_id: agentId,
+      name: 'support-bot',
+      tenant_id: 'acme',
+      env_name: 'production',
+      status: 'active',
+      trust_score: 1,
+      trust_reasons: [],
+      created_at: String,
+      decisions_24h: Object,
+      calls_total: Number,
+    },
+  });
+  t.match(await gateway.api('GET', '/v1/agents'), {
+    body: { items: [{ agent_id: agentId }], next_cursor: null },
+  });
+  t.match(await gateway.api('PATCH', path, { name: 'renamed', runtime_type: 'crewai' }, admin), {
+    status: 200,
+    body: { name: 'renamed', runtime_type: 'crewai' },
+  });
+  t.match(await gateway.api('POST', `${path}/suspend`, undefined, admin), {
+    status: 200,
+    body: { status: 'suspended' },
+  });
+  t.match(await gateway.api('POST', '/v1/scan', call), {
+    body: { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'] },
+  });
+  const own = await gateway.mint({ name: 'own', permissions: ['agents:write'] });
+  for (const deed of ['reactivate', 'reset-trust'])
+    t.match(
+      await gateway.api('POST', `${path}/${deed}`, undefined, bearer(own.key)),
+      { status: 403 },
+      `no ${deed} by its own key`,
+    );
+  t.match(await gateway.api('POST', `${path}/reactivate`, { note: 'fine' }, admin), {
+    status: 200,
+    body: { status: 'active' },
+  });
+  t.match(await gateway.api('POST', '/v1/scan', call), { body: { decision: 'ALLOW' } });
+  t.match(await gateway.api('POST', `${path}/reset-trust`, undefined, admin), {
+    status: 200,
+    body: { trust_score: 1 },
+  });
+  for (const [method, gone] of [
+    ['GET', `/v1/agents/${randomUUID()}`],
+    ['POST', `/v1/agents/${randomUUID()}/suspend`],
+    ['GET', '/v1/agents/x'],
+  ] as const)
+    t.match(await gateway.api(method, gone, undefined, admin), { status: 404 }, gone);
+  const audit = await gateway.api('GET', `/v1/audit?subject=${agentId}`);
+  t.strictSame(
+    audit.body.items.map((it: { kind: string }) => it.kind),
+    ['agent.trust_reset', 'agent.reactivated', 'agent.suspended', 'agent.updated'],
+  );
+  const [newest, before] = audit.body.items;
+  t.not(newest.hash, before.hash);
+  t.match(await gateway.api('GET', '/v1/audit?kind=agent.suspended&limit=1'), {
+    body: { items: [{ kind: 'agent.suspended', operator: 'admin' }] },
+  });
+});
+
+t.test('usage tells what the month has come to', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      plans: { tiny: { extends: 'team', scans_per_month: 3, scans_per_minute: 60 } },
+      tenants: [{ id: 'acme', plan: 'tiny', environments: ['production', 'staging'] }],
+    },
+  });
+  for (let i = 0; i < 2; i++) t.match(await gateway.api('POST', '/v1/scan', call), { status: 200 });
+  for (const bytes of [256 * 1024 + 1, 400_000]) {
+    const large = await gateway.api('POST', '/v1/scan', { ...call, body: 'x'.repeat(bytes) });
+    t.match(
+      large,
+      { status: 413, body: { code: 'PAYLOAD_TOO_LARGE', trace_id: String } },
+      'refused, recorded',
+    );
+  }
+  t.match(await gateway.api('POST', '/v1/scan', call), { status: 200 }, 'what was too large has not counted');
+  const over = await gateway.api('POST', '/v1/scan', call);
+  t.match(over, {
+    status: 429,
+    body: { code: 'QUOTA_EXCEEDED', reason: 'QUOTA_EXCEEDED', trace_id: String },
+  });
+  t.ok(Number(over.headers.get('retry-after')) >= 1);
+  const { body } = await gateway.api('GET', '/v1/usage');
+  t.match(body, {
+    plan: 'tiny',
+    scans_used: 3,
+    scans_limit: 3,
+    rate_limit_hits_24h: 0,
+    current_rate_per_min: 3,
+  });
+  t.ok(body.forecast_period_total >= 3);
+  t.match(body.period_start, /^\d{4}-\d\d-01T00:00:00\.000Z$/);
+  t.match(body.period_end, /^\d{4}-\d\d-01T00:00:00\.000Z$/);
+  t.match(await gateway.api('GET', '/v1/keys'), { status: 200 }, 'lists take nothing from quota and rate');
+});

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { awsKeyId } from '../support/secrets.ts';
+
+const bearer = (key: string): string => `Bearer ${key}`;
+const call = { method: 'POST', url: 'https://api.example.org/things', body: { n: 1 } };
+
+/** The trace once it has come from the journal to the state. */
+async function traceOf(gateway: TestGateway, traceId: string) {
+  for (;;) {
+    const reply = await gateway.api('GET', `/v1/traces/${traceId}`);
+    if (reply.status !== 404) return reply;
+  }
+}
+
+t.test('the answer to a call is classified and tied to its trace', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { body: judged } = await gateway.api('POST', '/v1/scan', call);
+  await traceOf(gateway, judged.trace_id);
+  const secret = awsKeyId();
+  const scan = (response_body: unknown, fields: object = {}, key = gateway.key) =>
+    gateway.api(
+      'POST',
+      '/v1/scan/response',
+      { trace_id: judged.trace_id, response_status: 200, response_body, ...fields },
+      bearer(key),
+    );
+  const found = await scan({ a: secret, b: { c: `x ${secret}` }, d: 'clean' });
+  t.match(found, {
+    status: 200,
+    body: { data_classes: ['SECRETS'], fields_redacted_count: 2, content_fingerprint: /^[0-9a-f]{64}$/ },
+  });
+  t.notMatch(JSON.stringify(found.body), secret);
+  const clean = await scan({ b: 1, a: 2 });
+  t.match(clean.body, { data_classes: [], fields_redacted_count: 0 });
+  t.equal(
+    (await scan({ a: 2, b: 1 })).body.content_fingerprint,
+    clean.body.content_fingerprint,
+    'the order of members means nothing',
+  );
+  t.not((await scan({ a: 2, b: 2 })).body.content_fingerprint, clean.body.content_fingerprint);
+  t.match(await scan(`text with ${secret}`), {
+    status: 200,
+    body: { data_classes: ['SECRETS'], fields_redacted_count: 1 },
+  });
+  t.match(await scan(undefined), { status: 200, body: { data_classes: [] } }, 'an empty answer');
+  const trace = await gateway.api('GET', `/v1/traces/${judged.trace_id}`);
+  t.match(trace.body.response_scans[0], { response_status: 200, data_classes: ['SECRETS'] });
+
+  const { key: foreign } = await gateway.mint({ tenant_id: 'newcomer', default_agent_id: randomUUID() });
+  t.match(await scan('x', {}, foreign), { status: 404 }, 'the trace of another tenant');
+  t.match(await scan('x', { trace_id: randomUUID() }), { status: 404, body: { code: 'NOT_FOUND' } });
+  t.match(await scan('x', { trace_id: 'x' }), { status: 400, body: { errors: [{ path: 'trace_id' }] } });
+  t.match(await scan('x', { response_status: 99 }), {
+    status: 400,
+    body: { errors: [{ path: 'response_status' }] },
+  });
+  t.match(await scan('x'.repeat(256 * 1024 + 1)), {
+    status: 413,
+    body: { actual_bytes: 262145, limit_bytes: 262144 },
+  });
+  const used = (await gateway.api('GET', '/v1/usage')).body.scans_used;
+  t.equal(used, 1, 'it is not counted');
+});
+
+t.test('messages between agents stay in one tenant and environment', async (t) => {
+  const gateway = await startTestGateway(t);
+  const [peer, elsewhere, stranger] = [randomUUID(), randomUUID(), randomUUID()];
+  await gateway.mint({ default_agent_id: peer });
+  await gateway.mint({ default_agent_id: elsewhere, env_name: 'staging' });
+  await gateway.mint({ tenant_id: 'newcomer', default_agent_id: stranger });
+  const send = (fields: object) =>
+    gateway.api('POST', '/v1/a2a/scan', {
+      from_agent_id: agentId,
+      to_agent_id: peer,
+      method: 'delegate',
+      intent: 'sum up',
+      payload: { n: 1 },
+      ...fields,
+    });
+  t.match(await send({}), {
+    status: 200,
+    body: {
+      decision: 'ALLOW',
+      tool_name: 'a2a',
+      operation: 'delegate',
+      from_agent_id: agentId,
+      to_agent_id: peer,
+      trace_id: String,
+      risk_band: 'LOW',
+      signals: Array,
+    },
+  });
+  const secret = awsKeyId();
+  const telling = await send({ payload: { text: secret } });
+  t.match(telling.body, { classifications: ['SECRETS'], findings: [{ location: 'body:$.payload.text' }] });
+  t.notMatch(JSON.stringify(telling.body), secret);
+  const apart: { name: string; fields: object; code: string }[] = [
+    { name: 'to another tenant', fields: { to_agent_id: stranger }, code: 'CROSS_TENANT' },
+    { name: 'from another tenant', fields: { from_agent_id: stranger }, code: 'CROSS_TENANT' },
+    { name: 'to an agent that nobody knows', fields: { to_agent_id: randomUUID() }, code: 'CROSS_TENANT' },
+    { name: 'to another environment', fields: { to_agent_id: elsewhere }, code: 'CROSS_ENVIRONMENT' },
+  ];
+  for (const { name, fields, code } of apart) {
+    const reply = await send(fields);
+    t.match(reply, { status: 403, body: { code, reason: code, trace_id: String } }, name);
+    t.match(
+      (await traceOf(gateway, reply.body.trace_id)).body,
+      { decision: 'DENY', reason_codes: [code], entrance: 'a2a' },
+      `${name} leaves a trace`,
+    );
+  }
+  for (const [path, value] of [
+    ['to_agent_id', 'x'],
+    ['from_agent_id', null],
+    ['method', ''],
+    ['payload', 'x'],
+  ] as const)
+    t.match(await send({ [path]: value }), { status: 400, body: { errors: [{ path }] } }, path);
+  await gateway.apply([
+    { rule_id: 'no', match: { tool_name: 'a2a', operations: ['delegate'] }, condition: {}, action: 'DENY' },
+  ]);
+  t.match(
+    await send({}),
+    { status: 200, body: { decision: 'DENY', reason_codes: ['POLICY_DENY'] } },
+    'policies see the tool and the operation',
+  );
+});
+
+t.test('traces are found by what they say', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { body: plain } = await gateway.api('POST', '/v1/scan', {
+    ...call,
+    url: 'https://api.github.com/repos/acme/app/issues',
+  });
+  const { body: telling } = await gateway.api('POST', '/v1/scan', { ...call, body: { k: awsKeyId() } });
+  for (const { trace_id } of [plain, telling]) await traceOf(gateway, trace_id);
+  const cases: { query: string; want: string[] }[] = [
+    { query: '', want: [telling.trace_id, plain.trace_id] },
+    { query: 'decision=SANITIZE', want: [telling.trace_id] },
+    { query: 'reason=SECRETS', want: [telling.trace_id] },
+    { query: 'class=SECRETS', want: [telling.trace_id] },
+    { query: 'band=HIGH', want: [telling.trace_id] },
+    { query: 'tool_name=github', want: [plain.trace_id] },
+    { query: 'tool=github&operation=create_issue', want: [plain.trace_id] },
+    { query: 'q=ACME/APP', want: [plain.trace_id] },
+    { query: `agent_id=${agentId}&decision=ALLOW`, want: [plain.trace_id] },
+    { query: `agent=${randomUUID()}`, want: [] },
+    { query: 'from=2099-01-01T00:00:00Z', want: [] },
+    { query: 'to=2001-01-01T00:00:00%2B02:00', want: [] },
+    { query: 'tag=none', want: [] },
+  ];
+  for (const { query, want } of cases) {
+    const { body } = await gateway.api('GET', `/v1/traces?${query}`);
+    t.strictSame(
+      body.items?.map((it: { trace_id: string }) => it.trace_id),
+      want,
+      query || 'all',
+    );
+  }
+  for (const bad of ['decision=PERHAPS', 'from=yesterday', 'band=9', 'agent_id=x'])
+    t.match(await gateway.api('GET', `/v1/traces?${bad}`), { status: 400 }, bad);
+  t.match(await gateway.api('GET', `/v1/traces/${randomUUID()}`), { status: 404 });
+});

@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import type { Test } from 'tap';
+import { isoTime, type Lab, type Reply, type Tenant } from './lab.ts';
+
+const kilobyte = 1024;
+
+const statusesOf = async (tenant: Tenant, calls: number): Promise<number[]> => {
+  const statuses = [];
+  for (let n = 0; n < calls; n++) statuses.push((await tenant.scan()).status);
+  return statuses;
+};
+
+/** Resources: usage. Limits. What the service does 9. Endpoints: /v1/usage. */
+export async function limits(t: Test, lab: Lab): Promise<void> {
+  await t.test('Resources, usage: every field', async (t) => {
+    const { api, scan, admin, id } = await lab.tenant('quota-of-10');
+    for (let n = 0; n < 3; n++) await scan();
+    const { status, body } = await api('GET', '/v1/usage');
+    t.equal(status, 200);
+    t.match(body.period_start, isoTime, 'period_start');
+    t.match(body.period_end, isoTime, 'period_end');
+    const start = new Date(body.period_start);
+    t.match(body.period_start, /^\d{4}-\d\d-01T00:00:00/, 'the period is a calendar month in UTC');
+    t.equal(
+      Date.parse(body.period_end),
+      Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1),
+      'up to the next one',
+    );
+    t.equal(body.scans_used, 3, 'scans_used');
+    t.equal(body.scans_limit, 10, 'scans_limit');
+    t.equal(body.rate_limit_hits_24h, 0, 'rate_limit_hits_24h');
+    t.equal(body.current_rate_per_min, 3, 'current_rate_per_min');
+    t.ok(
+      Number.isInteger(body.forecast_period_total) && body.forecast_period_total >= 3,
+      'forecast_period_total',
+    );
+    t.match(
+      await admin('GET', '/v1/usage'),
+      { status: 200, body: { scans_used: 3 } },
+      `with the secret, for ${id}`,
+    );
+    const { key } = await (await lab.tenant('foreign')).mint({ permissions: ['scan'] });
+    const reply = await lab.call({ method: 'GET', path: '/v1/usage', authorization: `Bearer ${key}` });
+    t.match(reply, { status: 403, body: { code: 'FORBIDDEN', detail: /usage:read/ } });
+  });
+
+  await t.test('Limits, table: scans per month of each plan', async (t) => {
+    const quotas = { free: 1000, solo: 50_000, team: 200_000, pro: 1_000_000 };
+    for (const [plan, scans_limit] of Object.entries(quotas)) {
+      const tenant = await lab.tenant(`plan-${plan}`);
+      t.match(await tenant.api('GET', '/v1/usage'), { status: 200, body: { scans_limit } }, plan);
+    }
+    const enterprise = await lab.tenant('plan-enterprise');
+    const { body } = await enterprise.api('GET', '/v1/usage');
+    t.notOk(Object.values(quotas).includes(body.scans_limit), 'enterprise: none of these');
+    const registered = await lab.tenant(`registered-${randomUUID()}`);
+    t.match(
+      await registered.api('GET', '/v1/usage'),
+      { body: { scans_limit: 1000 } },
+      'who is registered has the plan free',
+    );
+  });
+
+  await t.test('Limits, table: body size per request of each plan', async (t) => {
+    const sizes = { free: 256, solo: 256, team: 256, pro: 1024 };
+    for (const [plan, kilobytes] of Object.entries(sizes)) {
+      const limit_bytes = kilobytes * kilobyte;
+      const { scan } = await lab.tenant(`plan-${plan}`);
+      t.equal((await scan({ body: 'x'.repeat(limit_bytes) })).status, 200, `${plan}: ${kilobytes} KB pass`);
+      t.match(
+        await scan({ body: 'x'.repeat(limit_bytes + 1) }),
+        {
+          status: 413,
+          body: { code: 'PAYLOAD_TOO_LARGE', status: 413, actual_bytes: limit_bytes + 1, limit_bytes },
+        },
+        `${plan}: a byte more is refused, with the actual size`,
+      );
+    }
+    const { scan, api } = await lab.tenant('large-bodies');
+    t.equal(
+      (await scan({ body: 'x'.repeat(300 * kilobyte) })).status,
+      200,
+      'Limits 9: a single limit raised on a plan',
+    );
+    const envelope = await api('POST', '/v1/scan', {
+      method: 'GET',
+      url: 'https://a.test/',
+      junk: 'x'.repeat(400 * kilobyte),
+    });
+    t.match(envelope, { status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } }, 'the envelope may add 64 KB');
+    const used = (await api('GET', '/v1/usage')).body.scans_used;
+    t.equal((await scan({ body: 'x'.repeat(301 * kilobyte) })).status, 413);
+    t.equal((await api('GET', '/v1/usage')).body.scans_used, used, 'what is refused is not counted');
+    const few = await lab.tenant('large-and-few');
+    for (let n = 0; n < 5; n++) await few.scan({ body: 'x'.repeat(257 * kilobyte) });
+    t.same(await statusesOf(few, 4), [200, 200, 200, 429], 'nor has it taken from the quota');
+  });
+
+  // The bucket of the plan Pro holds 20,000 calls, too many for here; its way is the same.
+  const rates = { free: 60, solo: 600, team: 2000 };
+  await t.test(
+    'Limits, table, 3 and 4: the rate of each plan, and a bucket of about twice that',
+    async (t) => {
+      for (const [plan, perMinute] of Object.entries(rates)) {
+        // Who is registered by the mint has the plan free.
+        const { scan } = await lab.tenant(plan === 'free' ? `registered-${randomUUID()}` : `plan-${plan}`);
+        const startMs = Date.now();
+        let passed = 0;
+        let refused: Reply | undefined;
+        while (!refused && passed < perMinute * 5) {
+          const replies = await Promise.all(Array.from({ length: 40 }, () => scan({ body: undefined })));
+          passed += replies.filter((it) => it.status === 200).length;
+          refused = replies.find((it) => it.status !== 200);
+        }
+        const refilled = Math.ceil(((Date.now() - startMs) / 60_000) * perMinute);
+        t.ok(
+          passed <= perMinute * 2 + refilled,
+          `${plan}: no more than the bucket holds, and what comes in meanwhile`,
+        );
+        // Calls that earlier sentences made of this bucket may not have come back yet.
+        t.ok(passed >= perMinute * 2 - 20, `${plan}: and no fewer`);
+        t.match(refused, {
+          status: 429,
+          body: { code: 'RATE_LIMITED', reason: 'RATE_LIMITED', status: 429 },
+        });
+        t.match(refused?.headers.get('retry-after'), /^[1-9]\d*$/, `${plan}: Retry-After in seconds`);
+      }
+    },
+  );
+
+  await t.test('Limits 4: 429 appears only when the excess outlasts the bucket', async (t) => {
+    const tenant = await lab.tenant('rate-of-3');
+    const statuses = await statusesOf(tenant, 9);
+    t.same(statuses.slice(0, 6), Array(6).fill(200), 'a rate of 3 lets 6 pass at once');
+    t.ok(statuses.includes(429), 'and not all of 9');
+    const small = await lab.tenant('rate-of-3');
+    t.ok([200, 429].includes((await small.scan()).status), "another key's calls are of the same bucket");
+    const { body } = await tenant.api('GET', '/v1/usage');
+    t.ok(body.rate_limit_hits_24h >= 1, 'rate_limit_hits_24h counts the refusals');
+  });
+
+  await t.test('Limits 5: after 100% of the quota, 429 QUOTA_EXCEEDED', async (t) => {
+    const tenant = await lab.tenant('quota-of-3');
+    t.same(await statusesOf(tenant, 5), [200, 200, 200, 429, 429]);
+    await tenant.apply([{ rule_id: 'r', action: 'OPEN_INCIDENT' }]);
+    const over = await tenant.scan();
+    t.match(
+      over,
+      { status: 429, body: { code: 'QUOTA_EXCEEDED', reason: 'QUOTA_EXCEEDED' } },
+      'reported as reason',
+    );
+    t.match(over.headers.get('retry-after'), /^[1-9]\d*$/, 'Retry-After');
+    t.notOk('decision' in over.body || 'risk_score' in over.body, 'no policy or risk run');
+    t.same((await tenant.admin('GET', '/v1/incidents')).body.items, [], 'so nothing was opened');
+    t.match(
+      await tenant.api('GET', '/v1/usage'),
+      { body: { scans_used: 3, scans_limit: 3 } },
+      'refusals are not counted',
+    );
+    const overage = await lab.tenant('overage-after-2');
+    t.same(await statusesOf(overage, 4), [200, 200, 200, 200], 'with overage, calls go on');
+    t.match(await overage.api('GET', '/v1/usage'), { body: { scans_used: 4, scans_limit: 2 } });
+  });
+
+  await t.test('Events 5: usage alerts at 80, 90 and 100% of the quota, once each', async (t) => {
+    const tenant = await lab.tenant('quota-of-10');
+    const used = (await tenant.api('GET', '/v1/usage')).body.scans_used;
+    await statusesOf(tenant, 12 - used);
+    const { body } = await tenant.admin('GET', '/v1/audit?limit=1000');
+    const alerts = body.items?.filter((it: { kind: string }) => it.kind === 'usage.threshold') ?? [];
+    const text = JSON.stringify(alerts);
+    for (const percent of [80, 90, 100]) t.match(text, new RegExp(`\\b${percent}\\b`), `${percent}%`);
+    t.equal(alerts.length, 3, 'once each');
+  });
+
+  await t.test('Limits 6: what is not counted against the rate', async (t) => {
+    const { api, admin, keyId } = await lab.tenant('burst-of-2');
+    const paths = ['/v1/keys', `/v1/keys/${keyId}`, '/v1/usage', '/v1/traces', '/v1/policies'];
+    for (const path of paths) {
+      const statuses = new Set<number>();
+      for (let n = 0; n < 6; n++) statuses.add((await api('GET', path)).status);
+      t.same([...statuses], [200], `GET ${path.replace(keyId, '…')}`);
+    }
+    t.equal((await admin('GET', '/v1/audit')).status, 200);
+  });
+
+  await t.test('Limits 2: the replay window', async (t) => {
+    const { key, mint } = await lab.tenant('replay');
+    const seconds = () => Math.floor(Date.now() / 1000);
+    const send = (headers: Readonly<Record<string, string>>, one = key) =>
+      lab.call({
+        method: 'POST',
+        path: '/v1/scan',
+        authorization: `Bearer ${one}`,
+        body: { method: 'GET', url: 'https://a.test/' },
+        headers,
+      });
+    const stamped = (nonce: string, at = seconds()) => ({
+      'X-Service-Timestamp': String(at),
+      'X-Service-Nonce': nonce,
+    });
+    const nonce = randomUUID();
+    t.equal((await send(stamped(nonce))).status, 200, 'a new nonce');
+    t.match(await send(stamped(nonce)), { status: 409, body: { code: 'REPLAYED' } }, 'the same again');
+    t.equal((await send(stamped(nonce), (await mint()).key)).status, 200, 'a nonce is unique per key');
+    t.match(
+      await send(stamped(randomUUID(), seconds() - 120)),
+      { status: 409, body: { code: 'REPLAYED' } },
+      'too old',
+    );
+    t.match(
+      await send(stamped(randomUUID(), seconds() + 120)),
+      { status: 409, body: { code: 'REPLAYED' } },
+      'too new',
+    );
+    t.equal((await send(stamped(randomUUID(), seconds() - 30))).status, 200, 'within 60 seconds');
+    const bad: readonly Readonly<Record<string, string>>[] = [
+      { 'X-Service-Timestamp': String(seconds()) },
+      { 'X-Service-Nonce': randomUUID() },
+      stamped('short'),
+      stamped('x'.repeat(129)),
+      { 'X-Service-Timestamp': 'now', 'X-Service-Nonce': randomUUID() },
+    ];
+    for (const headers of bad)
+      t.match(await send(headers), { status: 400, body: { code: 'VALIDATION_FAILED' } });
+    const strict = await mint({ require_nonce: true });
+    t.ok([400, 409].includes((await send({}, strict.key)).status), 'require_nonce demands them');
+    t.equal((await send(stamped(randomUUID()), strict.key)).status, 200);
+    const race = randomUUID();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => send(stamped(race))));
+    t.equal(replies.filter((it) => it.status === 200).length, 1, 'of twenty at once one passes');
+  });
+}

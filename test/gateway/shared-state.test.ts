@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { agentId, startTestGateway } from '../support/gateway.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+
+const scan = { agent_id: agentId, method: 'POST', url: 'https://api.test.example/x' };
+
+/** Two nodes that share a Redis and the key of the vault. */
+async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'closed') {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-vault-'));
+  t.teardown(() => rmSync(dir, { recursive: true }));
+  const keyFile = join(dir, 'vault.key');
+  writeFileSync(keyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const config = {
+    state: {
+      url: `redis://${redis.host}:${redis.port}/0`,
+      dir: './local',
+      timeout: '300ms',
+      on_failure: onFailure,
+    },
+    vault: { key_file: keyFile },
+  };
+  return [await startTestGateway(t, { config }), await startTestGateway(t, { config })] as const;
+}
+
+t.test('what is done on one node holds on the other from the next call on', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const [one, other] = await startNodes(t, redis, 'closed');
+  const asKey = (key: string) => other.api('POST', '/v1/scan', scan, `Bearer ${key}`);
+  const { key, key_id: keyId } = await one.mint();
+  t.match(await asKey(key), { status: 200, body: { decision: 'ALLOW' } });
+  await one.apply([{ rule_id: 'no', match: {}, condition: {}, action: 'DENY' }]);
+  t.match(await asKey(key), { status: 200, body: { decision: 'DENY' } }, 'a policy');
+  await one.api('DELETE', `/v1/keys/${keyId}`, undefined, `Bearer ${one.adminSecret}`);
+  t.match(await asKey(key), { status: 401, body: { code: 'INVALID_KEY' } }, 'a revocation');
+  const stranger = await one.mint({ tenant_id: 'newcomer', default_agent_id: keyId });
+  t.match(await other.api('POST', '/v1/scan', { ...scan, agent_id: keyId }, `Bearer ${stranger.key}`), {
+    status: 200,
+  });
+});
+
+const failures = [
+  { onFailure: 'closed', want: { status: 503, body: { code: 'STATE_UNAVAILABLE' } } },
+  {
+    onFailure: 'open',
+    want: { status: 200, body: { decision: 'ALLOW', reason_codes: ['GATEWAY_DEGRADED'] } },
+  },
+] as const;
+
+for (const { onFailure, want } of failures) {
+  t.test(`while the state is away a tenant that is ${onFailure} gets its answer`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const [node] = await startNodes(t, redis, onFailure);
+    t.equal((await node.api('POST', '/v1/scan', scan)).status, 200);
+    redis.pause();
+    t.match(await node.api('POST', '/v1/scan', scan), want);
+    redis.resume();
+    for (;;) {
+      const { status, body } = await node.api('POST', '/v1/scan', scan);
+      if (status === 200 && !body.reason_codes.includes('GATEWAY_DEGRADED')) break;
+    }
+    t.pass('and recovers by itself');
+  });
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { basic, openSecureTunnel, send } from '../support/clients.ts';
+import { adminSecret, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const admin = `Bearer ${adminSecret}`;
+const rules = [{ rule_id: 'ask', match: { methods: ['POST'] }, condition: {}, action: 'REQUIRE_APPROVAL' }];
+
+const scanOf = (body: unknown) => ({
+  agent_id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
+  method: 'POST',
+  url: 'https://api.test.example/pay',
+  headers: { 'content-type': 'application/json' },
+  body,
+});
+
+const decide = (gateway: TestGateway, approvalId: string, decision: string) =>
+  gateway.api('POST', `/v1/approvals/${approvalId}/decision`, { decision }, admin);
+
+/** The approvals that are pending, once there are so many. */
+async function pending(gateway: TestGateway, count: number): Promise<{ approval_id: string }[]> {
+  for (;;) {
+    const { body } = await gateway.api('GET', '/v1/approvals?status=pending', undefined, admin);
+    if (body.items.length >= count) return body.items;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+t.test('an approved call is let through once, a denied one is denied without asking again', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply(rules);
+  const scan = async (body: unknown) => (await gateway.api('POST', '/v1/scan', scanOf(body))).body;
+  const held = await scan({ amount: 1 });
+  t.equal(held.decision, 'REQUIRE_APPROVAL');
+  t.equal(
+    (await scan({ amount: 1 })).approval_id,
+    held.approval_id,
+    'while it is pending it is the same one',
+  );
+  t.equal((await decide(gateway, held.approval_id, 'approved')).status, 200);
+  t.match(await scan({ amount: 2 }), { decision: 'REQUIRE_APPROVAL' }, 'another body is another call');
+  t.match(await scan({ amount: 1 }), { decision: 'ALLOW', reason_codes: ['RECENT_APPROVAL_GRANT'] });
+  t.match(await scan({ amount: 1 }), { decision: 'REQUIRE_APPROVAL' }, 'the grant was for one call');
+
+  const other = await scan({ amount: 3 });
+  await decide(gateway, other.approval_id, 'denied');
+  t.match(await scan({ amount: 3 }), { decision: 'DENY', reason_codes: ['RECENT_APPROVAL_DENIAL'] });
+});
+
+t.test('a policy that denies wins over a grant', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply(rules);
+  const { body: held } = await gateway.api('POST', '/v1/scan', scanOf({ amount: 1 }));
+  await decide(gateway, held.approval_id, 'approved');
+  await gateway.apply([{ ...rules[0], action: 'DENY' }], 'stop');
+  const { body } = await gateway.api('POST', '/v1/scan', scanOf({ amount: 1 }));
+  t.match(body, { decision: 'DENY', policy_name: 'stop' });
+});
+
+t.test('beside a sanitising rule an approved call goes out sanitised', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply(rules);
+  const sanitise = {
+    rule_id: 'cut',
+    match: {},
+    condition: { has_data_class: ['SECRETS'] },
+    action: 'SANITIZE',
+  };
+  await gateway.apply([sanitise], 'cut');
+  const secret = `ghp_${[...'abcdefghijklmnopqrstuvwxyz0123456789'].reverse().join('')}`;
+  const body = { text: `the key is ${secret}` };
+  const { body: held } = await gateway.api('POST', '/v1/scan', scanOf(body));
+  t.equal(held.decision, 'REQUIRE_APPROVAL');
+  await decide(gateway, held.approval_id, 'approved');
+  const { body: sent } = await gateway.api('POST', '/v1/scan', scanOf(body));
+  t.match(sent, { decision: 'SANITIZE', reason_codes: ['RECENT_APPROVAL_GRANT'] });
+  t.notMatch(JSON.stringify(sent.sanitized_body), secret);
+});
+
+async function startHolding(t: Test) {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream, config: { approvals: { hold: '1m' } } });
+  await gateway.apply(rules);
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const connect = async () => {
+    const target = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority, ca };
+    const socket = await openSecureTunnel(target);
+    t.teardown(() => socket.destroy());
+    return socket;
+  };
+  const call = { method: 'POST', path: '/pay', headers: { host: authority }, body: '{"amount":1}' };
+  return { upstream, gateway, connect, call };
+}
+
+t.test(
+  'a held call goes out exactly once when it is approved; another that waits for it asks anew',
+  async (t) => {
+    const { upstream, gateway, connect, call } = await startHolding(t);
+    const sockets = [await connect(), await connect()] as const;
+    const answers = sockets.map((socket) => send(socket, call));
+    const [approval] = await pending(gateway, 1);
+    await decide(gateway, approval?.approval_id ?? '', 'approved');
+    const replies = await Promise.all(answers);
+    t.same(replies.map((it) => it.status).sort(), [200, 403]);
+    t.equal(upstream.requests.length, 1);
+  },
+);
+
+t.test('a held call whose client has left is not sent, and its grant stays', async (t) => {
+  const { upstream, gateway, connect, call } = await startHolding(t);
+  const leaving = await connect();
+  send(leaving, call).catch(() => undefined);
+  const [approval] = await pending(gateway, 1);
+  leaving.destroy();
+  const { body } = await gateway.api('POST', '/v1/scan', scanOf({ amount: 9 }));
+  await decide(gateway, body.approval_id, 'denied');
+  await decide(gateway, approval?.approval_id ?? '', 'approved');
+  t.equal((await send(await connect(), call)).status, 200);
+  t.equal(upstream.requests.length, 1);
+});

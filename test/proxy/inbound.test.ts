@@ -1,0 +1,320 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import { gzipSync } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { type ApiReply, agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream, type TestUpstream, type UpstreamHandler } from '../support/upstream.ts';
+
+const label = '[REDACTED:credential]';
+/** Of a query, a header, a token: one for each run, so that nothing real stands here. */
+const newSecret = (): string => `s${randomBytes(20).toString('hex')}`;
+
+interface Lab {
+  readonly gateway: TestGateway;
+  readonly upstream: TestUpstream;
+  readonly secret: string;
+  /** A call of a route; as the gateway's key unless `headers` say otherwise. */
+  call(path: string, options?: CallOptions): Promise<Answer>;
+}
+
+interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly at?: 'proxy' | 'control';
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+}
+
+async function startLab(
+  t: Test,
+  routes: readonly object[],
+  handler?: UpstreamHandler,
+  extra: object = {},
+): Promise<Lab> {
+  const upstream = await startUpstream(t, handler);
+  const secret = newSecret();
+  const base = {
+    tenant: 'acme',
+    upstream: `https://api.test.example:${upstream.port}/base`,
+    credential: 'bot',
+  };
+  const gateway = await startTestGateway(t, {
+    upstream,
+    config: {
+      credentials: [{ name: 'bot', tenant: 'acme', type: 'bearer', value: secret }],
+      inbound: routes.map((route) => ({ ...base, ...route })),
+      ...extra,
+    },
+  });
+  const call: Lab['call'] = async (path, { method = 'GET', headers, body, at = 'control' } = {}) => {
+    const { hostname, port } = new URL(at === 'control' ? gateway.controlUrl : gateway.proxyUrl);
+    const fields = { authorization: `Bearer ${gateway.key}`, ...headers };
+    // Node's own client sends a path as it is written.
+    const asked = http.request({ hostname, port, path, method, headers: fields, agent: false });
+    const answered = once(asked, 'response') as Promise<[http.IncomingMessage]>;
+    asked.end(body);
+    const [answer] = await answered;
+    const text = Buffer.concat(await answer.toArray()).toString();
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text };
+  };
+  return { gateway, upstream, secret, call };
+}
+
+/** Traces are written behind the answer: asks until it is there. */
+async function traceOf(gateway: TestGateway, { headers }: Answer): Promise<ApiReply> {
+  for (;;) {
+    const reply = await gateway.api('GET', `/v1/traces/${headers['x-service-trace-id']}`);
+    if (reply.status !== 404) return reply;
+  }
+}
+
+const codeOf = ({ text }: Answer): unknown => JSON.parse(text).code;
+
+t.test('sends a call to the upstream of its route, with the credential and without the key', async (t) => {
+  const { gateway, upstream, secret, call } = await startLab(t, [{ prefix: 'bot' }]);
+  for (const at of ['control', 'proxy'] as const) {
+    const answer = await call('/inbound/bot/v1/items?a=1&b=%2F', {
+      at,
+      method: 'POST',
+      body: '{"text":"hello"}',
+    });
+    t.equal(answer.status, 200);
+    t.equal(answer.headers['x-service-decision'], 'ALLOW');
+    t.match(answer.headers['x-service-trace-id'], /^[0-9a-f-]{36}$/);
+    const got = upstream.requests.at(-1);
+    t.equal(got?.url, '/base/v1/items?a=1&b=%2F');
+    t.equal(got?.headers.authorization, `Bearer ${secret}`);
+    t.equal(got?.body.toString(), '{"text":"hello"}');
+    t.notMatch(JSON.stringify(got?.rawHeaders), gateway.key, 'the key of the caller does not go on');
+    const trace = await traceOf(gateway, answer);
+    t.notMatch(JSON.stringify(trace.body ?? {}), secret, 'no trace has the credential');
+  }
+});
+
+t.test('says on every answer what was decided, and why it did not go', async (t) => {
+  const { gateway, upstream, call } = await startLab(t, [
+    {
+      prefix: 'bot',
+      allowed_methods: ['GET', 'POST', 'DELETE'],
+      allowed_paths: ['/v1/**'],
+      max_body_bytes: 1000,
+    },
+    { prefix: 'lost', credential: 'nobody-has-set-it' },
+  ]);
+  await gateway.apply([
+    { rule_id: 'no-delete', priority: 1, match: { methods: ['DELETE'] }, condition: {}, action: 'DENY' },
+    {
+      rule_id: 'hold',
+      priority: 2,
+      match: { url_patterns: ['*/v1/hold*'] },
+      condition: {},
+      action: 'REQUIRE_APPROVAL',
+    },
+  ]);
+  const cases = [
+    { path: '/inbound/nothing/v1/x', status: 404, code: 'NOT_FOUND' },
+    { path: '/inbound/bot/v2/x', status: 404, code: 'NOT_FOUND' },
+    { path: '/inbound/bot/v1/x', method: 'PUT', status: 405, code: 'METHOD_NOT_ALLOWED' },
+    {
+      path: '/inbound/bot/v1/x',
+      headers: { authorization: 'Bearer nonsense' },
+      status: 401,
+      code: 'INVALID_KEY',
+    },
+    { path: '/inbound/bot/v1/x', headers: { authorization: '' }, status: 401, code: 'INVALID_KEY' },
+    {
+      path: '/inbound/bot/v1/x',
+      method: 'POST',
+      body: 'x'.repeat(1001),
+      status: 413,
+      code: 'PAYLOAD_TOO_LARGE',
+    },
+    { path: '/inbound/bot/v1/x', method: 'DELETE', status: 403, code: 'POLICY_DENIED' },
+    { path: '/inbound/bot/v1/hold', status: 403, code: 'APPROVAL_REQUIRED', decision: 'REQUIRE_APPROVAL' },
+    { path: '/inbound/lost/x', status: 502, code: 'CREDENTIAL_UNAVAILABLE', decision: 'ALLOW' },
+  ];
+  for (const { path, status, code, decision = 'DENY', ...options } of cases) {
+    const answer = await call(path, options);
+    t.match(
+      { status: answer.status, code: codeOf(answer), decision: answer.headers['x-service-decision'] },
+      { status, code, decision },
+      `${options.method ?? 'GET'} ${path}`,
+    );
+    t.match(answer.headers['x-service-trace-id'], /^[0-9a-f-]{36}$/);
+  }
+  t.equal(upstream.connections(), 0, 'nothing of all that has reached the upstream');
+});
+
+t.test('leads nowhere but below the base of the upstream', async (t) => {
+  const { upstream, call } = await startLab(t, [
+    { prefix: 'bot', allowed_paths: ['/open/**', '/'] },
+    { prefix: 'all' },
+  ]);
+  const refused = [
+    '/inbound/all/../secret',
+    '/inbound/all/a/../../../secret',
+    '/inbound/all/%2e%2e/secret',
+    '/inbound/all/%252e%252e/secret',
+    '/inbound/all/..%2fsecret',
+    '/inbound/all/..%5csecret',
+    '/inbound/all/..;x=1/secret',
+    '/inbound/all/.%2e;/secret',
+    '/inbound/all//evil.test/x',
+    '/inbound/all/a//b',
+    '/inbound/all/%2f%2fevil.test',
+    '/inbound/all/a%00b',
+    '/inbound/bot/open/..%2fsecret',
+  ];
+  for (const path of refused) t.equal((await call(path)).status, 400, path);
+  for (const path of ['/inbound/bot/open%2f..', '/inbound/bot/shut', '/inbound/bot/open;/x%2fshut'])
+    t.ok([400, 404].includes((await call(path)).status), path);
+  t.equal(upstream.connections(), 0);
+
+  const allowed: Record<string, string> = {
+    '/inbound/all': '/base',
+    '/inbound/all/': '/base/',
+    '/inbound/all/projects/acme%2Fapp': '/base/projects/acme%2Fapp',
+    '/inbound/all/https:/evil.test/x': '/base/https:/evil.test/x',
+    '/inbound/all/@evil.test': '/base/@evil.test',
+    '/inbound/all/a.b/..c?x=../..': '/base/a.b/..c?x=../..',
+    '/inbound/bot/open/x': '/base/open/x',
+  };
+  for (const [path, url] of Object.entries(allowed)) {
+    t.equal((await call(path)).status, 200, path);
+    t.equal(upstream.requests.at(-1)?.url, url);
+  }
+});
+
+t.test('knows callers by a token, by their address, or lets everybody in, as the route says', async (t) => {
+  const token = newSecret();
+  const lab = await startLab(t, [
+    { prefix: 'header', agent: agentId, auth: { type: 'token', header: 'X-Hook', value: token } },
+    { prefix: 'query', agent: agentId, auth: { type: 'token', query: 't', value: token } },
+    { prefix: 'near', agent: agentId, auth: { type: 'ip', allow: ['127.0.0.0/8'] } },
+    { prefix: 'far', agent: agentId, auth: { type: 'ip', allow: ['10.0.0.0/8'] } },
+    { prefix: 'open', agent: agentId, auth: 'none' },
+  ]);
+  const authorization = 'Bearer of-the-platform';
+  const cases = [
+    { path: '/inbound/header/x', headers: { 'x-hook': token }, status: 200 },
+    { path: '/inbound/header/x', headers: { 'x-hook': `${token}x` }, status: 401 },
+    { path: '/inbound/header/x', headers: {}, status: 401 },
+    { path: `/inbound/query/x?a=1&t=${token}`, headers: {}, status: 200, url: '/base/x?a=1' },
+    { path: `/inbound/query/x?t=${token}&t=${token}`, headers: {}, status: 401 },
+    { path: '/inbound/query/x?t=', headers: {}, status: 401 },
+    { path: '/inbound/near/x', headers: {}, status: 200 },
+    { path: '/inbound/far/x', headers: {}, status: 401 },
+    { path: '/inbound/far/x', headers: { 'x-forwarded-for': '10.1.1.1' }, status: 401 },
+    {
+      path: '/inbound/open/x',
+      headers: { 'x-service-agent-id': '0f0f0f0f-7a54-4b0e-9a55-0a2f6f0f7c11' },
+      status: 200,
+    },
+  ];
+  for (const { path, headers, status, url = '/base/x' } of cases) {
+    const before = lab.upstream.requests.length;
+    const answer = await lab.call(path, { headers: { authorization, ...headers } });
+    t.equal(answer.status, status, `${path.slice(0, 20)} ${Object.keys(headers)}`);
+    if (status !== 200) {
+      t.equal(lab.upstream.requests.length, before);
+      continue;
+    }
+    const got = lab.upstream.requests.at(-1);
+    t.equal(got?.url, url);
+    t.equal(got?.headers.authorization, `Bearer ${lab.secret}`);
+    t.notMatch(JSON.stringify(got?.rawHeaders) + got?.url, token, 'the token does not go on');
+    const trace = await traceOf(lab.gateway, answer);
+    t.equal(trace.body.agent_id, agentId, 'the call is that of the route');
+    t.equal(trace.body.entrance, 'inbound');
+  }
+});
+
+t.test('believes the addresses that trusted proxies tell, and no others', async (t) => {
+  const routes = [{ prefix: 'far', agent: agentId, auth: { type: 'ip', allow: ['10.0.0.0/8'] } }];
+  const lab = await startLab(t, routes, undefined, { control: { trusted_proxies: ['127.0.0.1/32'] } });
+  const platform = { authorization: 'Bearer of-the-platform' };
+  const from = async (forwarded: string): Promise<number> =>
+    (await lab.call('/inbound/far/x', { headers: { ...platform, 'x-forwarded-for': forwarded } })).status;
+  t.equal(await from('10.1.1.1'), 200);
+  t.equal(
+    lab.upstream.requests.at(-1)?.headers['x-forwarded-for'],
+    undefined,
+    'it is nothing for the upstream',
+  );
+  t.equal(await from('10.1.1.1, 192.0.2.7'), 401, 'the rightmost counts');
+});
+
+t.test('takes no key of another tenant, and shows it nothing', async (t) => {
+  const lab = await startLab(t, [{ prefix: 'bot' }], undefined, {
+    tenants: [
+      { id: 'acme', plan: 'enterprise' },
+      { id: 'other', plan: 'enterprise' },
+    ],
+    agents: [
+      { id: agentId, tenant: 'acme', name: 'bot' },
+      { id: 'aaaaaaaa-7a54-4b0e-9a55-0a2f6f0f7c11', tenant: 'other', name: 'bot' },
+    ],
+  });
+  const { key } = await lab.gateway.mint({
+    tenant_id: 'other',
+    default_agent_id: 'aaaaaaaa-7a54-4b0e-9a55-0a2f6f0f7c11',
+  });
+  const answer = await lab.call('/inbound/bot/x', { headers: { authorization: `Bearer ${key}` } });
+  t.equal(answer.status, 404);
+  t.same(
+    { ...JSON.parse(answer.text), trace_id: undefined },
+    { ...JSON.parse((await lab.call('/inbound/none/x')).text), trace_id: undefined },
+    'just as where there is no route',
+  );
+  t.equal(lab.upstream.connections(), 0);
+});
+
+t.test('shows the caller no credential that an upstream echoes', async (t) => {
+  const lab = await startLab(t, [{ prefix: 'bot' }], (request, response) => {
+    const sent = request.headers.authorization ?? '';
+    const secret = sent.slice('Bearer '.length);
+    const way = request.url?.split('/').at(-1);
+    if (way === 'gzip') {
+      response.writeHead(200, { 'Content-Encoding': 'gzip' });
+      response.end(gzipSync(sent));
+    } else if (way === 'redirect') {
+      response.writeHead(302, { Location: `https://x.test/?token=${secret}`, 'Set-Cookie': `a=${sent}` });
+      response.end(sent);
+    } else if (way === 'cut') {
+      response.writeHead(500, { Trailer: 'X-Echo' });
+      for (const byte of `error: ${sent}.`) response.write(byte);
+      response.addTrailers({ 'X-Echo': secret });
+      response.end();
+    } else if (way === 'encoded') {
+      response.end(
+        [
+          Buffer.from(sent).toString('base64'),
+          Buffer.from(sent).toString('hex'),
+          encodeURIComponent(sent),
+        ].join(' '),
+      );
+    } else {
+      const body = JSON.stringify({ headers: request.headers });
+      response.writeHead(200, { 'Content-Length': Buffer.byteLength(body), ETag: `"${secret}"` });
+      response.end(body);
+    }
+  });
+  for (const way of ['json', 'redirect', 'cut', 'encoded']) {
+    const answer = await lab.call(`/inbound/bot/${way}`);
+    t.match(answer.text, label, way);
+    const all = answer.text + JSON.stringify(answer.headers);
+    for (const form of ['utf8', 'hex', 'base64'] as const)
+      t.notMatch(all, Buffer.from(lab.secret).toString(form).slice(4, 30), `${way}: ${form}`);
+  }
+  t.equal((await lab.call('/inbound/bot/cut')).text, `error: ${label}.`);
+  const answer = await lab.call('/inbound/bot/gzip', { headers: { 'accept-encoding': 'gzip' } });
+  t.equal(answer.status, 502, 'an answer that is compressed all the same is not passed on unread');
+  t.equal(codeOf(answer), 'UPSTREAM_PROTOCOL');
+  t.equal(lab.upstream.requests.at(-1)?.headers['accept-encoding'], 'identity');
+});

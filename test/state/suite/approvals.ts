@@ -1,0 +1,272 @@
+import { randomBytes } from 'node:crypto';
+import { newId, newTraceId } from '../../../src/ids.ts';
+import type { ApprovalDecision, ApprovalRecord } from '../../../src/state/store.ts';
+import { firstPage, noonMs, type SuitePart, type Tenant } from './lab.ts';
+
+const lifeMs = 600_000;
+
+export const approvalRecord = (tenantId: string, fields: Partial<ApprovalRecord> = {}): ApprovalRecord => {
+  const createdAtMs = fields.createdAtMs ?? noonMs;
+  return {
+    approvalId: newId(),
+    status: 'pending',
+    callHash: randomBytes(32).toString('hex'),
+    traceId: newTraceId(createdAtMs),
+    tenantId,
+    envName: 'prod',
+    agentId: newId(),
+    agentName: 'crawler',
+    keyId: newId(),
+    toolName: 'github',
+    operation: 'create_issue',
+    method: 'POST',
+    url: 'https://api.example.com/issues',
+    bodyPreview: 'naïve ✓ \0 \ud800',
+    reasonCodes: ['RISK_HIGH'],
+    riskScore: 0.6,
+    riskBand: 'HIGH',
+    policyId: null,
+    ruleId: null,
+    createdAtMs,
+    expiresAtMs: createdAtMs + lifeMs,
+    decidedAtMs: null,
+    decidedBy: null,
+    note: null,
+    scope: null,
+    countsUntilMs: null,
+    spentAtMs: null,
+    ...fields,
+  };
+};
+
+export const decided = (fields: Partial<ApprovalDecision> = {}): ApprovalDecision => ({
+  decision: 'approved',
+  decidedBy: 'iv_live_9xyz',
+  note: 'fine',
+  scope: 'once',
+  nowMs: noonMs + 1_000,
+  windowMs: 60_000,
+  ...fields,
+});
+
+export const approvals: SuitePart = async (t, { store, ...lab }) => {
+  /** One call of a tenant that must be held, as often as it is tried. */
+  const heldCall = async (tenant?: Tenant) => {
+    const acme = tenant ?? (await lab.tenant());
+    const callHash = randomBytes(32).toString('hex');
+    const ask = (nowMs = noonMs) =>
+      store.holdCall(approvalRecord(acme.tenantId, { callHash, createdAtMs: nowMs }));
+    const decide = (approvalId: string, fields: Partial<ApprovalDecision> = {}) =>
+      store.decideApproval(
+        acme.tenantId,
+        approvalId,
+        decided(fields),
+        acme.event({ kind: 'approval.decided' }),
+      );
+    return { ...acme, callHash, ask, decide };
+  };
+  const endMs = noonMs + 61_000;
+
+  await t.test('an identical call has the same approval while it is pending', async (t) => {
+    const { tenantId, callHash, ask } = await heldCall();
+    const other = await lab.tenant();
+    const record = approvalRecord(tenantId, { callHash });
+    t.same(await store.holdCall(record), { kind: 'pending', approval: record, isNew: true });
+    t.same(await ask(noonMs + lifeMs - 1), { kind: 'pending', approval: record, isNew: false });
+    const different = await store.holdCall(approvalRecord(tenantId));
+    t.match(different, { kind: 'pending', isNew: true }, 'a different call has its own');
+    const foreign = await store.holdCall(approvalRecord(other.tenantId, { callHash }));
+    t.match(foreign, { kind: 'pending', isNew: true, approval: { tenantId: other.tenantId } });
+
+    t.same(await store.approvalById(tenantId, record.approvalId, noonMs + lifeMs - 1), record);
+    const late = await store.approvalById(tenantId, record.approvalId, noonMs + lifeMs);
+    t.same(late, { ...record, status: 'expired' }, 'past its end it is expired');
+    t.equal(
+      await store.approvalById(other.tenantId, record.approvalId, noonMs),
+      undefined,
+      'nobody else sees it',
+    );
+    t.equal(await store.approvalById(tenantId, newId(), noonMs), undefined);
+    const next = await ask(noonMs + lifeMs);
+    t.match(next, { kind: 'pending', isNew: true }, 'and the call has a new one');
+    t.not(next.approval.approvalId, record.approvalId);
+  });
+
+  await t.test('of many identical calls at once, one opens the approval', async (t) => {
+    const { ask } = await heldCall();
+    const holds = await Promise.all(Array.from({ length: 300 }, () => ask()));
+    t.equal(holds.filter((it) => it.isNew).length, 1);
+    t.equal(new Set(holds.map((it) => it.approval.approvalId)).size, 1);
+    t.ok(holds.every((it) => it.kind === 'pending'));
+  });
+
+  await t.test('a decision is recorded with who, when and why', async (t) => {
+    const { ask, decide, tenantId } = await heldCall();
+    const { approval } = await ask();
+    const want = {
+      ...approval,
+      status: 'approved',
+      decidedAtMs: noonMs + 1_000,
+      decidedBy: 'iv_live_9xyz',
+      note: 'fine',
+      scope: 'once',
+      countsUntilMs: endMs,
+    };
+    t.same(await decide(approval.approvalId), { isDecidedNow: true, approval: want });
+    t.same(await store.approvalById(tenantId, approval.approvalId, noonMs + lifeMs * 9), want, 'for good');
+    const standing = await decide(approval.approvalId, {
+      decision: 'denied',
+      decidedBy: 'else',
+      nowMs: noonMs + 2_000,
+    });
+    t.same(standing, { isDecidedNow: false, approval: want }, 'who comes second is told what stands');
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 1 });
+
+    const other = await heldCall();
+    const { approval: second } = await other.ask();
+    t.match(await other.decide(second.approvalId, { decision: 'denied', note: null }), {
+      isDecidedNow: true,
+      approval: { status: 'denied', scope: null, note: null, spentAtMs: null },
+    });
+  });
+
+  await t.test('nobody decides what is over, foreign or not there', async (t) => {
+    const { ask, decide, tenantId } = await heldCall();
+    const other = await heldCall();
+    const { approval } = await ask();
+    t.equal(await decide(newId()), undefined);
+    t.equal(await other.decide(approval.approvalId), undefined);
+    t.match(await decide(approval.approvalId, { nowMs: noonMs + lifeMs }), {
+      isDecidedNow: false,
+      approval: { status: 'expired', decidedAtMs: null, decidedBy: null },
+    });
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 0 });
+    t.match(await store.verifyAudit(other.tenantId), { ok: true, entries: 0 });
+    t.match(await ask(), { kind: 'pending', isNew: false });
+  });
+
+  await t.test('of many deciders at once, one decides', async (t) => {
+    for (let round = 0; round < 5; round += 1) {
+      const { ask, decide, tenantId } = await heldCall();
+      const { approval } = await ask();
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, at) =>
+          decide(approval.approvalId, {
+            decision: at % 2 === 0 ? 'approved' : 'denied',
+            decidedBy: `d${at}`,
+          }),
+        ),
+      );
+      t.equal(answers.filter((it) => it?.isDecidedNow).length, 1);
+      t.equal(new Set(answers.map((it) => it?.approval.decidedBy)).size, 1, 'all are told the same');
+      t.match(await store.verifyAudit(tenantId), { ok: true, entries: 1 });
+    }
+  });
+
+  await t.test('a grant for one call lets one call through', async (t) => {
+    const { ask, decide, tenantId } = await heldCall();
+    const { approval } = await ask();
+    const { approvalId } = approval;
+    await decide(approvalId);
+    const spentAtMs = noonMs + 5_000;
+    t.match(await ask(spentAtMs), { kind: 'granted', isNew: false, approval: { approvalId, spentAtMs } });
+    t.match(await store.approvalById(tenantId, approvalId, spentAtMs), { status: 'approved', spentAtMs });
+    const next = await ask(spentAtMs);
+    t.match(next, { kind: 'pending', isNew: true }, 'the next one is held again');
+    t.not(next.approval.approvalId, approvalId);
+
+    for (let round = 0; round < 5; round += 1) {
+      const raced = await heldCall();
+      await raced.decide((await raced.ask()).approval.approvalId);
+      const holds = await Promise.all(Array.from({ length: 200 }, () => raced.ask(spentAtMs)));
+      t.equal(holds.filter((it) => it.kind === 'granted').length, 1, 'of many at once, one');
+      t.equal(holds.filter((it) => it.isNew).length, 1);
+      t.equal(
+        new Set(holds.filter((it) => it.kind === 'pending').map((it) => it.approval.approvalId)).size,
+        1,
+      );
+    }
+  });
+
+  await t.test('a grant for a window lets all calls through until its end', async (t) => {
+    const { ask, decide } = await heldCall();
+    const { approval } = await ask();
+    await decide(approval.approvalId, { scope: 'window' });
+    const holds = await Promise.all(Array.from({ length: 100 }, () => ask(endMs - 1)));
+    t.ok(holds.every((it) => it.kind === 'granted' && it.approval.approvalId === approval.approvalId));
+    t.match(holds[0], { isNew: false, approval: { scope: 'window', spentAtMs: null } });
+    t.match(await ask(endMs), { kind: 'pending', isNew: true }, 'then it is held again');
+  });
+
+  await t.test('a decision counts for identical calls until its end, or for none', async (t) => {
+    for (const scope of ['once', 'window'] as const) {
+      const late = await heldCall();
+      await late.decide((await late.ask()).approval.approvalId, { scope });
+      t.match(await late.ask(endMs), { kind: 'pending', isNew: true }, `${scope}: too late`);
+      const none = await heldCall();
+      await none.decide((await none.ask()).approval.approvalId, { scope, windowMs: 0 });
+      t.match(await none.ask(noonMs + 1_000), { kind: 'pending', isNew: true }, `${scope}: for none`);
+    }
+    const { ask, decide } = await heldCall();
+    const { approval } = await ask();
+    await decide(approval.approvalId, { decision: 'denied' });
+    const { approvalId } = approval;
+    for (const nowMs of [noonMs + 1_000, noonMs + 2_000, endMs - 1])
+      t.match(await ask(nowMs), { kind: 'denied', isNew: false, approval: { approvalId, status: 'denied' } });
+    t.match(await ask(endMs), { kind: 'pending', isNew: true }, 'after its end it may be asked for again');
+    const soft = await heldCall();
+    await soft.decide((await soft.ask()).approval.approvalId, { decision: 'denied', windowMs: 0 });
+    t.match(await soft.ask(noonMs + 1_000), { kind: 'pending', isNew: true });
+  });
+
+  await t.test('the last decision is the one that counts', async (t) => {
+    const { ask, decide } = await heldCall();
+    await decide((await ask()).approval.approvalId);
+    t.match(await ask(noonMs + 2_000), { kind: 'granted' });
+    const second = await ask(noonMs + 3_000);
+    await decide(second.approval.approvalId, { decision: 'denied', nowMs: noonMs + 4_000 });
+    t.match(await ask(noonMs + 5_000), {
+      kind: 'denied',
+      approval: { approvalId: second.approval.approvalId },
+    });
+  });
+
+  await t.test('lists approvals as they are at a time', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const held = async (atMs: number, fields: Partial<ApprovalDecision> = {}, isDecided = true) => {
+      const { ask, decide } = await heldCall(acme);
+      const { approval } = await ask(atMs);
+      if (isDecided) await decide(approval.approvalId, { nowMs: atMs + 1, ...fields });
+      return approval.approvalId;
+    };
+    const approved = await held(noonMs);
+    const denied = await held(noonMs + 1_000, { decision: 'denied' });
+    const early = await held(noonMs + 2_000, {}, false);
+    const late = await held(noonMs + 3_000, {}, false);
+    await (await heldCall(other)).ask();
+    const nowMs = noonMs + 2_000 + lifeMs;
+    const cases = [
+      { status: undefined, want: [late, early, denied, approved] },
+      { status: 'pending', want: [late] },
+      { status: 'expired', want: [early] },
+      { status: 'approved', want: [approved] },
+      { status: 'denied', want: [denied] },
+    ] as const;
+    for (const { status, want } of cases) {
+      const { items, nextCursor } = await store.listApprovals(acme.tenantId, status, nowMs, firstPage);
+      t.same(
+        items.map((it) => it.approvalId),
+        want,
+        status ?? 'all',
+      );
+      if (status) t.ok(items.every((it) => it.status === status));
+      t.equal(nextCursor, null);
+    }
+    const { items } = await store.listApprovals(acme.tenantId, 'pending', noonMs, firstPage);
+    t.same(
+      items.map((it) => it.approvalId),
+      [late, early],
+    );
+  });
+};

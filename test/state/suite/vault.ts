@@ -1,0 +1,96 @@
+import { newId } from '../../../src/ids.ts';
+import type { SealedCredential } from '../../../src/state/store.ts';
+import { noonMs, type SuitePart } from './lab.ts';
+
+/** What is kept for others: sealed credentials, nonces, and who was here a moment ago. */
+export const vault: SuitePart = async (t, { store, ...lab }) => {
+  await t.test('credentials are kept sealed, by name', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const { tenantId } = acme;
+    const key = await acme.key();
+    const sealed = (name: string, fields: Partial<SealedCredential> = {}): SealedCredential => ({
+      tenantId,
+      name,
+      type: 'bearer',
+      sealed: `sealed-${newId()}`,
+      changedAtMs: noonMs,
+      ...fields,
+    });
+    const find = async (name: string, of = tenantId) => {
+      t.match(await acme.admit(key), { ok: true });
+      return store.credentialOf(of, name);
+    };
+    const [github, slack] = [sealed('github'), sealed('slack', { type: 'basic' })];
+    t.equal(await find('github'), undefined);
+    await store.putCredential(github, acme.event({ kind: 'credential.set' }));
+    await store.putCredential(slack, acme.event({ kind: 'credential.set' }));
+    t.same(await find('github'), github);
+    t.equal(await find('git'), undefined);
+    t.equal(await find('github', other.tenantId), undefined, 'nobody else sees it');
+    t.same(await store.listCredentials(other.tenantId), []);
+    const changed = sealed('github', { changedAtMs: noonMs + 1 });
+    await store.putCredential(changed, acme.event({ kind: 'credential.set' }));
+    t.same(await find('github'), changed, 'a new one takes the place of the old');
+    const byName = (a: SealedCredential, b: SealedCredential) => (a.name < b.name ? -1 : 1);
+    t.same([...(await store.listCredentials(tenantId))].sort(byName), [changed, slack]);
+
+    t.equal(await store.removeCredential(other.tenantId, 'github', other.event()), false);
+    t.equal(await store.removeCredential(tenantId, 'nothing', acme.event()), false);
+    t.same(await find('github'), changed);
+    t.equal(await store.removeCredential(tenantId, 'github', acme.event()), true);
+    t.equal(await find('github'), undefined, 'gone from the next call on');
+    t.equal(await store.removeCredential(tenantId, 'github', acme.event()), false);
+    t.same(await store.listCredentials(tenantId), [slack]);
+    t.match(
+      await store.verifyAudit(tenantId),
+      { ok: true, entries: 1 + 4 },
+      'what removes nothing is no event',
+    );
+  });
+
+  await t.test('a nonce is claimed once until its end', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const keyId = newId();
+    const claim = async (nonce: string, atMs = noonMs, of = keyId, tenantId = acme.tenantId) =>
+      store.claimNonce(tenantId, of, nonce, atMs, noonMs + 60_000);
+    const claims = await Promise.all(Array.from({ length: 300 }, () => claim('first-nonce')));
+    t.equal(claims.filter(Boolean).length, 1, 'of many at once, one');
+    t.equal(await claim('first-nonce', noonMs + 1), false);
+    t.equal(await claim('First-nonce'), true, 'another nonce');
+    t.equal(await claim('first-nonce', noonMs, newId()), true, 'another key');
+    t.equal(await claim('first-nonce', noonMs, keyId, other.tenantId), true, 'another tenant');
+    t.equal(await claim("x' OR 1=1 --\0 ✓:{}"), true);
+    t.equal(await claim("x' OR 1=1 --\0 ✓:{}"), false);
+    t.equal(await claim('first-nonce', noonMs + 59_999), false, 'to the last millisecond');
+    t.equal(
+      await store.claimNonce(acme.tenantId, keyId, 'first-nonce', noonMs + 60_000, noonMs + 90_000),
+      true,
+    );
+    t.equal(await claim('first-nonce', noonMs + 60_001), false, 'and then claimed again');
+  });
+
+  await t.test('recalls who was here a moment ago, and nobody else', async (t) => {
+    const acme = await lab.tenant();
+    const [key, silent] = [await acme.key(), await acme.key()];
+    t.match(await acme.admit(key), { ok: true });
+    const within = 300_000;
+    t.match(store.recall(key.hash, noonMs + 1_000, within), {
+      ok: true,
+      key: { keyId: key.keyId },
+      identity: { tenantId: acme.tenantId, agentId: acme.agent.agentId },
+    });
+    t.match(store.recall(key.hash, noonMs + within - 1, within), { ok: true });
+    t.equal(store.recall(key.hash, noonMs + within + 1, within), undefined, 'not after that time');
+    t.equal(store.recall(silent.hash, noonMs, within), undefined, 'nor who was never here');
+    t.equal(store.recall('nonsense', noonMs, within), undefined);
+    await store.revokeKey(acme.tenantId, key.keyId, acme.event());
+    t.match(await acme.admit(key), { code: 'INVALID_KEY' });
+    t.not(store.recall(key.hash, noonMs + 1_000, within)?.ok, true, 'nor a key that is known to be revoked');
+  });
+
+  await t.test('has nothing to complain of', async (t) => {
+    t.equal(await store.trouble(), undefined, 'all is well');
+  });
+};
