@@ -1,91 +1,120 @@
 /*
- * One character that is written as an escape: `%2F` and `%252F` (RFC 3986, 2.1, once or more often), `\/`, `\u002f`, `\x2f` and these
- * with their backslashes doubled (JSON in JSON), `&#47;`, `&#x2f;` and `&amp;`.
+ * One character as an upstream may write it: as it is, `%2F` (RFC 3986, 2.1), `\/`, `\u002f`, `\x2f`, `&#47;`, `&#x2f;` or `&amp;`. What
+ * an escape stands for may begin the next one, so that `%252F`, `\\u002f`, `&amp;amp;` and `\u0026amp;` are read to their end.
  */
 
-export interface Escaped {
-  readonly code: number;
-  /** The first byte behind it. */
-  readonly end: number;
-}
-
-/** No escape that is read is longer. */
-const repeatsMax = 4;
+/** Escapes within each other are undone as long as the next one begins within so many bytes: `%252525252F` is read. */
+const nestedBytesMax = 16;
+/** Backslashes in a row that are read as one: text in JSON in JSON in JSON has seven. */
+const backslashesMax = 8;
 const digitsMax = 7;
-const names: Readonly<Record<string, number>> = { amp: 0x26, lt: 0x3c, gt: 0x3e, quot: 0x22, apos: 0x27 };
+
+/** No character takes more bytes: the longest escape is `\\\\\\\\u002f`. */
+export const characterBytesMax = nestedBytesMax + backslashesMax + 5;
 
 const percent = 0x25;
-const backslash = 0x5c;
 const ampersand = 0x26;
+const backslash = 0x5c;
+const semicolon = 0x3b;
 
-export const beginsEscape = (byte: number | undefined): boolean =>
-  byte === percent || byte === backslash || byte === ampersand;
+export const beginsEscape = (byte: number): boolean =>
+  byte === percent || byte === ampersand || byte === backslash;
 
-/** The character; `more` where it ends beyond the bytes; undefined where there is no escape. */
-export function readEscape(bytes: Buffer, at: number): Escaped | 'more' | undefined {
-  switch (bytes[at]) {
-    case percent:
-      return readPercent(bytes, at + 1);
-    case backslash:
-      return readBackslash(bytes, at + 1);
-    case ampersand:
-      return readEntity(bytes, at + 1);
-    default:
-      return undefined;
+/** A character and the bytes that it takes are one number, so that reading allocates nothing. Of a code only the low byte counts. */
+const pack = (code: number, byteLength: number): number => (byteLength << 8) | (code & 0xff);
+export const codeOf = (read: number): number => read & 0xff;
+export const byteLengthOf = (read: number): number => read >> 8;
+/** No character has this number: each takes a byte at least. */
+const none = 0;
+
+/** The character at a place: `codeOf` and `byteLengthOf` take the number apart. An escape that the bytes cut off is none. */
+export function readCharacter(bytes: Buffer, start: number): number {
+  let code = bytes[start] as number;
+  let at = start + 1;
+  while (beginsEscape(code) && at - start < nestedBytesMax) {
+    const inner = readEscaped(code, bytes, at);
+    if (inner === none) break;
+    code = codeOf(inner);
+    at += byteLengthOf(inner);
   }
+  return pack(code, at - start);
 }
 
-function readPercent(bytes: Buffer, start: number): Escaped | 'more' | undefined {
+/** What stands behind the first character of an escape. */
+function readEscaped(first: number, bytes: Buffer, at: number): number {
+  if (first === percent) return readHex(bytes, at, 2);
+  return first === backslash ? readBehindBackslash(bytes, at) : readEntity(bytes, at);
+}
+
+/** What a backslash makes of a byte: `n`, `r` and `t` stand for controls, any other one for itself. */
+const behindBackslash = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+behindBackslash.set([0x0a], 0x6e);
+behindBackslash.set([0x0d], 0x72);
+behindBackslash.set([0x09], 0x74);
+
+/** Text in JSON in JSON has the more backslashes in a row, all of which are about the character behind them. */
+function readBehindBackslash(bytes: Buffer, start: number): number {
   let at = start;
-  // `%2541` is `%41`, escaped once more.
-  for (
-    let i = 0;
-    i < repeatsMax && bytes[at] === 0x32 && bytes[at + 1] === 0x35 && isHexAt(bytes, at + 2);
-    i++
-  )
-    at += 2;
-  return readHex(bytes, at, 2);
+  while (bytes[at] === backslash) if (++at - start === backslashesMax) return none;
+  const kind = bytes[at] ?? 0;
+  // A control character, a line break say, is never escaped so.
+  if (kind < 0x20) return none;
+  const hex = kind === 0x75 ? readHex(bytes, at + 1, 4) : kind === 0x78 ? readHex(bytes, at + 1, 2) : none;
+  const code = hex === none ? (behindBackslash[kind] as number) : codeOf(hex);
+  return pack(code, at + 1 - start + byteLengthOf(hex));
 }
 
-function readBackslash(bytes: Buffer, start: number): Escaped | 'more' | undefined {
-  let at = start;
-  for (let i = 0; i < repeatsMax && bytes[at] === backslash; i++) at++;
-  const kind = bytes[at];
-  if (kind === undefined) return 'more';
-  if (kind === 0x75) return readHex(bytes, at + 1, 4);
-  if (kind === 0x78) return readHex(bytes, at + 1, 2);
-  return { code: kind, end: at + 1 };
-}
-
-function readEntity(bytes: Buffer, start: number): Escaped | 'more' | undefined {
-  const text = bytes.toString('latin1', start, start + digitsMax + 3);
-  const end = text.indexOf(';');
-  if (end < 0) return text.length < digitsMax + 3 && /^#?[0-9a-z]*$/i.test(text) ? 'more' : undefined;
-  const name = text.slice(0, end);
-  const [, hex, digits] = /^#(?:x([0-9a-f]{1,7})|([0-9]{1,7}))$/i.exec(name) ?? [];
-  const code = hex ? Number.parseInt(hex, 16) : digits ? Number(digits) : names[name.toLowerCase()];
-  return code === undefined ? undefined : { code, end: start + end + 1 };
-}
-
-function readHex(bytes: Buffer, start: number, digits: number): Escaped | 'more' | undefined {
+function readHex(bytes: Buffer, start: number, digits: number): number {
   let code = 0;
   for (let i = 0; i < digits; i++) {
-    const byte = bytes[start + i];
-    if (byte === undefined) return 'more';
-    const value = hexValue(byte);
-    if (value < 0) return undefined;
+    const value = digitValue(bytes[start + i]);
+    if (value < 0) return none;
     code = code * 16 + value;
   }
-  return { code, end: start + digits };
+  return pack(code, digits);
 }
 
-/** Also where the bytes end: then nobody knows yet. */
-const isHexAt = (bytes: Buffer, at: number): boolean => {
-  const byte = bytes[at];
-  return byte === undefined || hexValue(byte) >= 0;
-};
+function readEntity(bytes: Buffer, start: number): number {
+  if (bytes[start] !== 0x23) return readNamedEntity(bytes, start);
+  const isHex = ((bytes[start + 1] ?? 0) | 0x20) === 0x78;
+  const base = isHex ? 16 : 10;
+  const from = start + (isHex ? 2 : 1);
+  let code = 0;
+  for (let at = from; at <= from + digitsMax; at++) {
+    if (bytes[at] === semicolon) return at === from ? none : pack(code, at + 1 - start);
+    const value = digitValue(bytes[at]);
+    if (value < 0 || value >= base) return none;
+    code = code * base + value;
+  }
+  return none;
+}
 
-function hexValue(byte: number): number {
+const nameLengthMax = 4;
+/** A name as a number, five bits a letter, which are the same in both cases. */
+const toNameKey = (key: number, letter: number): number => (key << 5) | (letter & 31);
+const entities: ReadonlyMap<number, number> = new Map(
+  Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }).map(([name, character]) => [
+    [...Buffer.from(name)].reduce(toNameKey, 0),
+    character.charCodeAt(0),
+  ]),
+);
+
+function readNamedEntity(bytes: Buffer, start: number): number {
+  let key = 0;
+  for (let at = start; at <= start + nameLengthMax; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === semicolon) {
+      const code = entities.get(key);
+      return code === undefined ? none : pack(code, at + 1 - start);
+    }
+    const letter = byte | 0x20;
+    if (letter < 0x61 || letter > 0x7a) return none;
+    key = toNameKey(key, letter);
+  }
+  return none;
+}
+
+function digitValue(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;

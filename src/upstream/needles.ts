@@ -1,59 +1,89 @@
+import { byteLengthOf, codeOf, readCharacter } from './escapes.ts';
+
 /*
- * The forms in which an upstream may send a secret back: as it is, with characters escaped for URLs, JSON or HTML (any of them, in any
- * mixture), in hex, or inside a longer text in base64, where each secret has three looks by where its first byte falls.
+ * The forms in which an upstream may send a secret back. In each of them characters may be escaped, any of them, in any mixture; the
+ * forms differ in what else means the same, so each is looked for in its own view of the answer.
  */
 
-/** A text to look for, one byte after the other. */
-export interface Needle {
-  readonly bytes: Buffer;
-  /** Whether each byte may also be escaped. */
-  readonly escapes: boolean;
-  /** Bytes that may stand for a byte of the needle; else only the byte itself. */
-  readonly accepts: (expected: number, found: number) => boolean;
-  /** Whether a byte may stand between two of the needle without breaking it. */
-  readonly skips: (found: number) => boolean;
+/** In place of a character that does not count. */
+export const dropped = -1;
+
+/** How an answer is read, and the texts to look for in it. */
+export interface View {
+  /** What each character means: itself, another one that it stands for, or `dropped`. */
+  readonly meanings: Int16Array;
+  /** In characters by their meanings. */
+  readonly needles: readonly Buffer[];
+  /** A character of a needle is looked for within so many bytes, on average. */
+  readonly bytesPerCharacterMax: number;
 }
 
 /** What is shorter is too common to be looked for: a password of three letters stands in every other text. */
-export const secretLengthMin = 4;
+const secretLengthMin = 4;
 /** Of an encoded form, which a common text hits by chance more easily. */
 const encodedLengthMin = 6;
 
-const same = (expected: number, found: number): boolean => expected === found;
-const sameLetter = (expected: number, found: number): boolean =>
-  expected === found || (isLetter(expected) && (found | 0x20) === (expected | 0x20));
-const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+/** UTF-16 puts a zero beside each character; a backslash is about the character behind it. */
+const textBreaks: ReadonlySet<number> = new Set([0, 0x5c]);
+/** `+` is a space in forms (application/x-www-form-urlencoded). */
+const foldText = (code: number): number => (textBreaks.has(code) ? dropped : code === 0x2b ? 0x20 : code);
+
+/** As in `de:ad:be:ef` and `DE AD`. */
+const hexSeparators: ReadonlySet<number> = new Set([0, 0x20, 0x2d, 0x3a]);
+const foldHex = (code: number): number =>
+  hexSeparators.has(code) ? dropped : code >= 0x41 && code <= 0x46 ? code | 0x20 : code;
+
+/** Base64 is often broken into lines (RFC 2045, 6.8), and these indented. */
+const base64Breaks: ReadonlySet<number> = new Set([0, 0x09, 0x0a, 0x0d, 0x20]);
 /** RFC 4648, 4 and 5: the two alphabets differ in two characters. */
-const sameBase64 = (expected: number, found: number): boolean =>
-  expected === found || (expected === 0x2b && found === 0x2d) || (expected === 0x2f && found === 0x5f);
+const foldBase64 = (code: number): number =>
+  base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
-/** UTF-16 puts a zero beside each character. */
-const skipsZeros = (found: number): boolean => found === 0;
-/** Base64 is often broken into lines (RFC 2045, 6.8). */
-const skipsLineBreaks = (found: number): boolean => found === 0 || found === 0x0a || found === 0x0d;
-/** As in `de:ad:be:ef`. */
-const skipsSeparators = (found: number): boolean =>
-  found === 0 || found === 0x3a || found === 0x20 || found === 0x2d;
-
-/** All forms of the secrets. `hasLines`: false where line breaks end a message, which then must not be waited behind. */
-export function toNeedles(secrets: readonly string[], hasLines: boolean): readonly Needle[] {
-  const inBase64 = hasLines ? skipsLineBreaks : skipsZeros;
-  return [...new Set(secrets)].flatMap((secret) => {
-    const bytes = Buffer.from(secret, 'latin1');
-    if (bytes.length < secretLengthMin) return [];
-    const plain = { bytes, accepts: same, skips: skipsZeros };
-    const hex = { bytes: Buffer.from(bytes.toString('hex')), accepts: sameLetter, skips: skipsSeparators };
-    const base64 = base64Forms(bytes).map((it) => ({ bytes: it, accepts: sameBase64, skips: inBase64 }));
-    return [
-      { ...plain, escapes: false },
-      ...[plain, hex, ...base64]
-        .filter((it) => it === plain || it.bytes.length >= encodedLengthMin)
-        .map((it) => ({ ...it, escapes: true })),
-    ];
-  });
+/** Of plain text, of hex and of base64, in this order. */
+export function toViews(secrets: readonly string[]): readonly View[] {
+  const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
+  // A page's cursor, say, is the base64 of a URL.
+  const inBase64 = [...encodings, ...secrets.map((it) => Buffer.from(encodeURIComponent(it.toWellFormed())))];
+  return [
+    // Each character escaped twice over: `\\u0041`.
+    toView(foldText, [...encodings, ...encodings.map(unescaped)], secretLengthMin, 8),
+    toView(
+      foldHex,
+      encodings.map((it) => Buffer.from(it.toString('hex'))),
+      encodedLengthMin,
+      3,
+    ),
+    toView(foldBase64, inBase64.flatMap(base64Forms), encodedLengthMin, 3),
+  ];
 }
 
-/** For each of the three places of the first byte: the characters in which no bit of a neighbour stands. */
+function toView(
+  fold: (code: number) => number,
+  texts: readonly Buffer[],
+  lengthMin: number,
+  bytesPerCharacterMax: number,
+): View {
+  const folded = texts.map((text) => [...text].map(fold).filter((it) => it !== dropped));
+  const needles = new Map(folded.map((it) => [it.join(), Buffer.from(it)]));
+  return {
+    meanings: Int16Array.from({ length: 256 }, (_, code) => fold(code)),
+    needles: [...needles.values()].filter((it) => it.length >= lengthMin),
+    bytesPerCharacterMax,
+  };
+}
+
+/** As it is read where it stands as it is: with `%41` in a secret, that is an `A`. */
+function unescaped(text: Buffer): Buffer {
+  const codes: number[] = [];
+  for (let at = 0; at < text.length; ) {
+    const read = readCharacter(text, at);
+    codes.push(codeOf(read));
+    at += byteLengthOf(read);
+  }
+  return Buffer.from(codes);
+}
+
+/** For each of the three places of the first byte in a group: the characters in which no bit of a neighbour stands. */
 function base64Forms(bytes: Buffer): Buffer[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

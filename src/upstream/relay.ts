@@ -4,9 +4,10 @@ import type { ResponseHead } from '../http1/head.ts';
 import type { Connection, Exchange } from './connection.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
-import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
+import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
 import type { Origin, Waiting } from './origin.ts';
-import { type Scrub, type ScrubbedBody, stillCoded } from './scrub.ts';
+import type { Scrub, ScrubbedBody } from './scrub.ts';
+import { isLinewise, toUnscrubbable } from './scrubbable.ts';
 import type { TurnEnd, TurnEndListener } from './turn-end.ts';
 
 export interface RelayOptions {
@@ -57,6 +58,9 @@ const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'
 
 const noFields: string[] = [];
 
+/** Of a body to scrub: what comes in one turn of the event loop waits for its end, and no more is read once there is so much. */
+const collectedBytesMax = 65_536;
+
 /**
  * One exchange: takes an answer from a connection and gives it to the client. The head waits for the first chunk, so that a small
  * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
@@ -73,12 +77,17 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #outgoing: Outgoing | undefined;
   #connection: Connection | undefined;
   #onDrain: (() => void) | undefined;
+  #needsDrain = false;
   #head = noFields;
   #status = 0;
   #contentLength = -1;
   #scrubbed: ScrubbedBody | undefined;
+  /** Of a body to scrub, what waits for the end of the turn. */
+  #collected: Buffer[] = [];
+  #collectedBytes = 0;
   #receivedBytes = 0;
   #isHeadSent = false;
+  #isWaiting = false;
   #isEnded = false;
   #isSettled = false;
   /** When something moved last. */
@@ -119,29 +128,62 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
     if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
+    this.#wait();
+  }
+
+  #wait(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
     this.#context.turnEnd.wait(this);
   }
 
   /** The length is not known before the end. False where the answer cannot be read. */
   #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
-    const coding = fieldOf(this.#head, 'content-encoding');
-    if (!isBodiless && !/^(?:identity)?$/i.test(coding)) {
-      this.fail(stillCoded());
+    const failure = toUnscrubbable(this.#status, this.#head, isBodiless);
+    if (failure) {
+      this.fail(failure);
       return false;
     }
-    // In server-sent events a line break ends an event, which must not wait for what comes behind it.
-    this.#scrubbed = scrub.body(!/^text\/event-stream/i.test(fieldOf(this.#head, 'content-type')));
+    this.#scrubbed = scrub.body(isLinewise(this.#head));
     this.#head = scrub.fields(withoutField(this.#head, 'content-length'));
     this.#contentLength = -1;
     return true;
   }
 
   onData(received: Buffer): void {
-    const response = this.#response;
     this.#receivedBytes += received.length;
     this.#activeTick = this.#context.deadlines.tick;
-    const chunk = this.#scrubbed ? this.#scrubbed.push(received) : received;
-    // All of it may be the beginning of a secret. The head goes out at the end of the turn.
+    if (this.#scrubbed) this.#collect(received);
+    else this.#send(received);
+  }
+
+  /**
+   * However small the pieces are in which a body comes, what is held back of it is looked through but once a turn; and however fast it
+   * comes, others have their turn before much of it is looked through.
+   */
+  #collect(received: Buffer): void {
+    this.#collected.push(received);
+    this.#collectedBytes += received.length;
+    if (this.#collectedBytes >= collectedBytesMax) this.#connection?.pause();
+    this.#wait();
+  }
+
+  #takeCollected(scrubbed: ScrubbedBody): Buffer {
+    const collected = Buffer.concat(this.#collected);
+    this.#collected = [];
+    this.#collectedBytes = 0;
+    return scrubbed.push(collected);
+  }
+
+  #sendCollected(scrubbed: ScrubbedBody): void {
+    const isFull = this.#collectedBytes >= collectedBytesMax;
+    this.#send(this.#takeCollected(scrubbed));
+    if (isFull && !this.#needsDrain) this.#connection?.resume();
+  }
+
+  #send(chunk: Buffer): void {
+    const response = this.#response;
+    // All of it may be held back. The head goes out at the end of the turn.
     if (chunk.length === 0) return;
     if (!this.#isHeadSent) this.#sendHead();
     if (this.#receivedBytes === this.#contentLength) {
@@ -153,6 +195,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   onEnd(trailers: readonly string[]): void {
     this.#connection = undefined;
+    const last = this.#scrubbed && Buffer.concat([this.#takeCollected(this.#scrubbed), this.#scrubbed.end()]);
     if (!this.#isHeadSent) this.#sendHead();
     if (!this.#isEnded) {
       this.#isEnded = true;
@@ -161,7 +204,8 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
       if (fields.length > 0 && response.chunkedEncoding) {
         response.addTrailers(toClientTrailers(fields, this.#options.extraHeaders, this.#context.ownPrefix));
       }
-      response.end(this.#scrubbed?.end());
+      response.end(last);
+      if (last && last.length > 0) this.#options.onData?.(last);
     }
     this.#end(false);
   }
@@ -183,10 +227,13 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     }
   }
 
-  /** Lets go of a head that no body followed in the same turn. */
+  /** Lets go of a head that no body followed in the same turn, and of what was collected. */
   onTurnEnd(): void {
-    if (this.#isHeadSent || this.#isSettled) return;
+    this.#isWaiting = false;
+    if (this.#isSettled) return;
     try {
+      if (this.#scrubbed && this.#collectedBytes > 0) this.#sendCollected(this.#scrubbed);
+      if (this.#isHeadSent) return;
       this.#sendHead();
       this.#response.flushHeaders();
     } catch (error) {
@@ -221,9 +268,11 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   }
 
   #waitForDrain(): void {
+    this.#needsDrain = true;
     this.#connection?.pause();
     if (this.#onDrain) return;
     this.#onDrain = () => {
+      this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;
       this.#connection?.resume();
     };

@@ -1,145 +1,107 @@
-import { GatewayError } from '../errors.ts';
-import { beginsEscape, readEscape } from './escapes.ts';
-import { type Needle, toNeedles } from './needles.ts';
+import { Haystack, type Place } from './haystack.ts';
 
 /*
- * Takes injected credentials out of what an upstream answers, before the agent sees it. Only the beginning of what may become a secret
- * is held back until the next chunk shows what it is: at most as long as the longest form of a secret.
+ * Takes injected credentials out of what an upstream answers, before the agent sees it. How much of a body is held back until more of it
+ * is there depends on places alone, never on what stands at them: the agent may have had its guesses stored in that body, and would
+ * learn from what is sent at once how much of them is right.
  */
 
 const label = '[REDACTED:credential]';
 const labelBytes = Buffer.from(label);
 const noBytes = Buffer.alloc(0);
+const lineFeed = 0x0a;
 
-/** Bytes that may stand between two of a needle: more are no line break any more. */
-const skippedMax = 4;
-
-/** Where a needle that begins at a place ends; `none`, or `more` where the bytes end first. */
-const none = -1;
-const more = -2;
-
-/** Looks for the secrets of one call. */
+/** Looks for the secrets of one credential. */
 export interface Scrub {
   /** The fields of a head or of trailers, flat: values are redacted, a field with a secret in its name is left out. */
   fields(flat: readonly string[]): string[];
-  /** A body as it streams. `hasLines`: see `toNeedles`. */
-  body(hasLines: boolean): ScrubbedBody;
+  /**
+   * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so nothing is looked for that goes
+   * over the end of a line. Else the last bytes wait, as many as the longest form of a secret takes.
+   */
+  body(isByLine: boolean): ScrubbedBody;
 }
 
 export interface ScrubbedBody {
-  /** What may be sent on of the bytes so far; possibly nothing. */
+  /**
+   * What may be sent on of the bytes so far; possibly nothing. All that is held back is looked through again, so bytes that come
+   * together should be given together.
+   */
   push(chunk: Buffer): Buffer;
   /** What was held back. */
   end(): Buffer;
 }
 
 export function createScrub(secrets: readonly string[]): Scrub {
-  const ofLines = new Haystack(toNeedles(secrets, true));
+  let built: Haystack | undefined;
+  /** When it is needed first: of many credentials few may be used. */
+  const haystack = (): Haystack => {
+    built ??= new Haystack(secrets);
+    return built;
+  };
   return {
     fields(flat) {
       const scrubbed: string[] = [];
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const name = flat[i] as string;
-        if (redactText(ofLines, name) === name)
-          scrubbed.push(name, redactText(ofLines, flat[i + 1] as string));
+        if (redactText(haystack(), name) === name)
+          scrubbed.push(name, redactText(haystack(), flat[i + 1] as string));
       }
       return scrubbed;
     },
-    body: (hasLines) => new BodyScrub(hasLines ? ofLines : new Haystack(toNeedles(secrets, false))),
+    body: (isByLine) => new BodyScrub(haystack(), isByLine),
   };
 }
 
-/** The upstream was asked for an answer as it is, and sent one in which nothing can be found. */
-export const stillCoded = (): GatewayError =>
-  new GatewayError(
-    'UPSTREAM_PROTOCOL',
-    'The upstream compressed its answer though it was asked not to, so it cannot be looked through for the credential.',
-  );
-
 function redactText(haystack: Haystack, text: string): string {
-  return haystack.redact(Buffer.from(text, 'latin1'), true).sent.toString('latin1');
+  const bytes = Buffer.from(text, 'latin1');
+  const places = haystack.find(bytes, bytes.length, false);
+  return places.length === 0 ? text : redact(bytes, places, bytes.length).sent.toString('latin1');
 }
 
 class BodyScrub implements ScrubbedBody {
   readonly #haystack: Haystack;
+  readonly #isByLine: boolean;
   #held = noBytes;
 
-  constructor(haystack: Haystack) {
+  constructor(haystack: Haystack, isByLine: boolean) {
     this.#haystack = haystack;
+    this.#isByLine = isByLine;
   }
 
   push(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const { sent, held } = this.#haystack.redact(bytes, false);
+    const lineEnd = this.#isByLine ? bytes.lastIndexOf(lineFeed) + 1 : 0;
+    const { sent, held } = this.#take(bytes, Math.max(lineEnd, bytes.length - this.#haystack.bytesMax));
     // A copy, so that a few bytes do not keep a whole chunk.
-    this.#held = held.length === 0 ? noBytes : Buffer.from(held);
+    this.#held = Buffer.from(held);
     return sent;
   }
 
   end(): Buffer {
-    const held = this.#held;
+    const bytes = this.#held;
     this.#held = noBytes;
-    return held.length === 0 ? held : this.#haystack.redact(held, true).sent;
+    return this.#take(bytes, bytes.length).sent;
+  }
+
+  #take(bytes: Buffer, to: number): { sent: Buffer; held: Buffer } {
+    if (to <= 0) return { sent: noBytes, held: bytes };
+    return redact(bytes, this.#haystack.find(bytes, to, this.#isByLine), to);
   }
 }
 
-class Haystack {
-  /** For each first byte the needles that may begin with it; most bytes begin none. */
-  readonly #byFirst: (readonly Needle[] | undefined)[];
-
-  constructor(needles: readonly Needle[]) {
-    this.#byFirst = Array.from({ length: 256 }, (_, byte) => {
-      const starting = needles.filter(
-        (it) => it.accepts(it.bytes[0] ?? 0, byte) || (it.escapes && beginsEscape(byte)),
-      );
-      return starting.length > 0 ? starting : undefined;
-    });
+/** The bytes up to `to`, or up to the end of a place that begins before, with a label for each place; and the others. */
+function redact(bytes: Buffer, places: readonly Place[], to: number): { sent: Buffer; held: Buffer } {
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { start, end } of places) {
+    // One that overlaps the one before is covered by the same label.
+    if (start >= from) parts.push(bytes.subarray(from, start), labelBytes);
+    from = Math.max(from, end);
   }
-
-  /** `held` is the end of the bytes in which a secret may have begun; nothing where they are the last ones. */
-  redact(bytes: Buffer, isLast: boolean): { sent: Buffer; held: Buffer } {
-    const parts: Buffer[] = [];
-    let from = 0;
-    let at = 0;
-    while (at < bytes.length) {
-      const needles = this.#byFirst[bytes[at] as number];
-      const end = needles ? endOfAny(needles, bytes, at) : none;
-      if (end === none || (end === more && isLast)) at++;
-      else if (end === more) break;
-      else {
-        parts.push(bytes.subarray(from, at), labelBytes);
-        from = at = end;
-      }
-    }
-    const rest = bytes.subarray(from, at);
-    return { sent: parts.length === 0 ? rest : Buffer.concat([...parts, rest]), held: bytes.subarray(at) };
-  }
-}
-
-/** The furthest end of the needles that stand at this place. */
-function endOfAny(needles: readonly Needle[], bytes: Buffer, at: number): number {
-  let furthest = none;
-  let isOpen = false;
-  for (const needle of needles) {
-    const end = endOf(needle, bytes, at);
-    if (end === more) isOpen = true;
-    else if (end > furthest) furthest = end;
-  }
-  return furthest === none && isOpen ? more : furthest;
-}
-
-function endOf({ bytes: needle, escapes, accepts, skips }: Needle, bytes: Buffer, start: number): number {
-  let at = start;
-  for (let i = 0; i < needle.length; i++) {
-    if (i > 0) for (let n = 0; n < skippedMax && skips(bytes[at] ?? -1) && bytes[at] !== needle[i]; n++) at++;
-    const found = bytes[at];
-    if (found === undefined) return more;
-    const expected = needle[i] as number;
-    const escaped = escapes && beginsEscape(found) ? readEscape(bytes, at) : undefined;
-    if (escaped === 'more') return more;
-    if (escaped && accepts(expected, escaped.code)) at = escaped.end;
-    else if (accepts(expected, found)) at++;
-    else return none;
-  }
-  return at;
+  const rest = bytes.subarray(from, Math.max(from, to));
+  return {
+    sent: parts.length === 0 ? rest : Buffer.concat([...parts, rest]),
+    held: bytes.subarray(Math.max(from, to)),
+  };
 }

@@ -7,6 +7,7 @@ import { createGuard } from '../../src/upstream/guard.ts';
 import { toUpstreamHeaders } from '../../src/upstream/headers.ts';
 import type { Forwarding, Outcome } from '../../src/upstream/relay.ts';
 import { createResolver, type ResolverOptions } from '../../src/upstream/resolve.ts';
+import type { Scrub } from '../../src/upstream/scrub.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from '../../src/upstream/upstream.ts';
 import { testAuthority } from '../support/certificates.ts';
 
@@ -18,6 +19,7 @@ export interface FrontOptions extends Partial<UpstreamOptions> {
   readonly extraHeaders?: readonly string[];
   readonly lookup?: ResolverOptions['lookup'];
   readonly onData?: (chunk: Buffer) => void;
+  readonly scrub?: Scrub;
 }
 
 export interface Front {
@@ -73,7 +75,7 @@ export function openUpstream(t: Test, options: FrontOptions = {}): Upstream {
 /** An entrance as small as can be: whatever it is asked for, it forwards. */
 export async function openFront(t: Test, options: FrontOptions = {}): Promise<Front> {
   const upstream = openUpstream(t, options);
-  const { extraHeaders = [], onData } = options;
+  const { extraHeaders = [], onData, scrub } = options;
   const errors: GatewayError[] = [];
   const outcomes: Outcome[] = [];
   const forwardings: Forwarding[] = [];
@@ -96,6 +98,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
       response,
       extraHeaders,
       ...(onData ? { onData } : {}),
+      ...(scrub ? { scrub } : {}),
       onError(error) {
         errors.push(error);
         response.writeHead(problems[error.code].status, { 'Content-Type': 'application/problem+json' });

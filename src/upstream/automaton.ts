@@ -1,0 +1,122 @@
+import { dropped, type View } from './needles.ts';
+
+/*
+ * The automaton of Aho and Corasick for needles in several views at once, one root each. It is fed from the end of the bytes to their
+ * beginning: a state says which needles begin at a place. Whatever stands there, a character costs one look into a table.
+ */
+
+export interface Needle {
+  readonly view: View;
+  readonly characters: Buffer;
+}
+
+export interface Automaton {
+  /** For each byte its column. Bytes that no view tells apart share one. */
+  readonly columns: Uint8Array;
+  /** The state behind a state and a column is `next[state + column]`. */
+  readonly next: Int32Array;
+  /** Where each view begins. */
+  readonly roots: readonly number[];
+  /** From this state on each says that needles begin. */
+  readonly firstFound: number;
+  /** Those whose first `depthMax` characters stand here. */
+  needlesAt(state: number): readonly Needle[];
+}
+
+/** Characters of a needle that make states, which bounds the table. Where these stand, the others are looked at one by one. */
+const depthMax = 256;
+
+/** While the automaton is built. */
+class Node {
+  readonly children = new Map<number, Node>();
+  /** Of all that has been read here, the longest shorter part that needles may go on with. */
+  fallback: Node | undefined;
+  needles: Needle[] = [];
+  state = 0;
+}
+
+export function createAutomaton(views: readonly View[]): Automaton {
+  const tries = views.map(toTrie);
+  const { columns, samples } = toColumns(views);
+  // Those that find are the last ones: one comparison tells them.
+  const nodes = tries.flat().sort((a, b) => Number(a.needles.length > 0) - Number(b.needles.length > 0));
+  nodes.forEach((node, i) => {
+    node.state = i * samples.length;
+  });
+  const next = new Int32Array(nodes.length * samples.length);
+  for (const [i, { meanings }] of views.entries())
+    fillRows(
+      next,
+      tries[i] as Node[],
+      samples.map((byte) => meanings[byte] as number),
+    );
+  const firstFound = nodes.findIndex((node) => node.needles.length > 0);
+  return {
+    columns,
+    next,
+    roots: tries.map(([root]) => (root as Node).state),
+    firstFound: firstFound < 0 ? next.length : firstFound * samples.length,
+    needlesAt: (state) => (nodes[state / samples.length] as Node).needles,
+  };
+}
+
+/** The nodes of a view, the root first and then by their depth. */
+function toTrie(view: View): Node[] {
+  const root = new Node();
+  for (const characters of view.needles) {
+    let node = root;
+    for (const code of characters.subarray(0, depthMax).toReversed()) node = childOf(node, code);
+    node.needles.push({ view, characters });
+  }
+  const nodes = [root];
+  for (const node of nodes) {
+    for (const [code, child] of node.children) {
+      child.fallback = node === root ? root : stepFrom(node.fallback as Node, code, root);
+      child.needles = [...child.needles, ...child.fallback.needles];
+      nodes.push(child);
+    }
+  }
+  return nodes;
+}
+
+function childOf(node: Node, code: number): Node {
+  const child = node.children.get(code) ?? new Node();
+  node.children.set(code, child);
+  return child;
+}
+
+function stepFrom(start: Node, code: number, root: Node): Node {
+  let node: Node | undefined = start;
+  while (node && !node.children.has(code)) node = node.fallback;
+  return node?.children.get(code) ?? root;
+}
+
+/** Which bytes mean the same in all views, and one of each kind. */
+function toColumns(views: readonly View[]): { columns: Uint8Array; samples: number[] } {
+  const alphabets = views.map((view) => new Set(view.needles.flatMap((it) => [...it])));
+  const kinds = new Map<string, number>();
+  const samples: number[] = [];
+  const columns = Uint8Array.from({ length: 256 }, (_, byte) => {
+    const kind = views
+      .map(({ meanings }) => meanings[byte] as number)
+      .map((code, i) => (code === dropped || alphabets[i]?.has(code) ? code : 'other'))
+      .join();
+    if (!kinds.has(kind)) kinds.set(kind, samples.push(byte) - 1);
+    return kinds.get(kind) as number;
+  });
+  return { columns, samples };
+}
+
+/** `meanings`: of each column. A row is that of its fallback, which is less deep and filled before, but for its own children. */
+function fillRows(next: Int32Array, nodes: readonly Node[], meanings: readonly number[]): void {
+  const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
+  const [root] = nodes as [Node];
+  for (const { state, fallback, children } of nodes) {
+    const from = fallback?.state;
+    if (from === undefined) next.fill(root.state, state, state + meanings.length);
+    else next.copyWithin(state, from, from + meanings.length);
+    for (const [code, child] of children)
+      for (const column of columnsOf.get(code) ?? []) next[state + column] = child.state;
+    for (const column of columnsOf.get(dropped) ?? []) next[state + column] = state;
+  }
+}

@@ -1,0 +1,103 @@
+import { type Automaton, createAutomaton, type Needle } from './automaton.ts';
+import { beginsEscape, byteLengthOf, characterBytesMax, codeOf, readCharacter } from './escapes.ts';
+import { dropped, toViews } from './needles.ts';
+
+/** A place of a secret: `start` is its first byte, `end` the first one behind it. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+const lineFeed = 0x0a;
+const none = -1;
+
+/** Which bytes need more than a look into the table. */
+const special = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(beginsEscape(byte) || byte === lineFeed),
+);
+
+/** The states of each place, three in a row; shared, because a search is over before the next one begins. */
+let states = new Int32Array(0);
+
+/**
+ * Finds the secrets of one credential. The bytes are read backwards, because an escape says at its beginning where it ends: so the
+ * needles that begin at a place depend on nothing that stands before it. Each byte costs the same, however much of a secret stands
+ * there; else the time of an answer would tell how much of a guess is right.
+ */
+export class Haystack {
+  /** No form of a secret that is found takes more bytes, with what must be seen behind it to read its last character. */
+  readonly bytesMax: number;
+  readonly #automaton: Automaton;
+
+  constructor(secrets: readonly string[]) {
+    const views = toViews(secrets);
+    this.#automaton = createAutomaton(views);
+    const lengths = views.flatMap(({ needles, bytesPerCharacterMax }) =>
+      needles.map((it) => it.length * bytesPerCharacterMax),
+    );
+    this.bytesMax = Math.max(0, ...lengths) + characterBytesMax;
+  }
+
+  /** The places that begin before `to`, ordered by their beginnings. `isByLine`: none goes on behind a line feed. */
+  find(bytes: Buffer, to: number, isByLine: boolean): Place[] {
+    const { columns, next, firstFound, roots } = this.#automaton;
+    const places: Place[] = [];
+    const last = bytes.length;
+    if (states.length < (last + 1) * 3) states = new Int32Array((last + 1) * 6);
+    states.set(roots, last * 3);
+    let [text, hex, base64] = roots as [number, number, number];
+    for (let at = last - 1; at >= 0; at--) {
+      let code = bytes[at] as number;
+      if (special[code] !== 0) {
+        const read = readCharacter(bytes, at);
+        const behind = isByLine && code === lineFeed ? last : at + byteLengthOf(read);
+        code = codeOf(read);
+        text = states[behind * 3] as number;
+        hex = states[behind * 3 + 1] as number;
+        base64 = states[behind * 3 + 2] as number;
+      }
+      const column = columns[code] as number;
+      text = next[text + column] as number;
+      hex = next[hex + column] as number;
+      base64 = next[base64 + column] as number;
+      states[at * 3] = text;
+      states[at * 3 + 1] = hex;
+      states[at * 3 + 2] = base64;
+      if (at < to && (text >= firstFound || hex >= firstFound || base64 >= firstFound)) {
+        const end = Math.max(
+          this.#endAt(text, bytes, at, isByLine),
+          this.#endAt(hex, bytes, at, isByLine),
+          this.#endAt(base64, bytes, at, isByLine),
+        );
+        if (end !== none) places.push({ start: at, end });
+      }
+    }
+    return places.reverse();
+  }
+
+  /** The furthest end of the needles that begin here by one view. */
+  #endAt(state: number, bytes: Buffer, start: number, isByLine: boolean): number {
+    let furthest = none;
+    if (state < this.#automaton.firstFound) return furthest;
+    for (const needle of this.#automaton.needlesAt(state)) {
+      const end = endOf(needle, bytes, start, isByLine);
+      if (end > furthest) furthest = end;
+    }
+    return furthest;
+  }
+}
+
+/** A character that does not count may stand between two, but is not where a needle begins. */
+function endOf({ view, characters }: Needle, bytes: Buffer, start: number, isByLine: boolean): number {
+  const { meanings } = view;
+  let at = start;
+  for (let i = 0; i < characters.length; ) {
+    if (at === bytes.length || (isByLine && bytes[at] === lineFeed)) return none;
+    const read = readCharacter(bytes, at);
+    const code = meanings[codeOf(read)];
+    if (code === dropped ? at === start : code !== characters[i]) return none;
+    if (code !== dropped) i++;
+    at += byteLengthOf(read);
+  }
+  return at;
+}

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
+import t from 'tap';
+import { createScrub } from '../../src/upstream/scrub.ts';
+import { startRawUpstream, startUpstream } from '../support/upstream.ts';
+import { openFront } from './front.ts';
+
+const label = '[REDACTED:credential]';
+const secret = randomBytes(20).toString('hex');
+const scrub = createScrub([secret]);
+
+t.test('takes the secret out of head, body and trailers', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'X-Echo': `Bearer ${secret}`, Trailer: 'X-Sum' });
+    response.addTrailers({ 'X-Sum': secret });
+    response.end(`<${secret}>`);
+  });
+  const heard: Buffer[] = [];
+  const front = await openFront(t, { scrub, onData: (chunk) => heard.push(chunk) });
+  const answer = await front.ask(`${upstream.origin}/`);
+  t.match(answer, { status: 200, body: `<${label}>`, headers: { 'x-echo': `Bearer ${label}` } });
+  t.same(answer.trailers, { 'x-sum': label });
+  t.equal(Buffer.concat(heard).toString(), answer.body, 'who listens hears all that was sent');
+  t.match(front.outcomes, [{ status: 200, receivedBytes: secret.length + 2, aborted: false }]);
+});
+
+t.test('refuses an answer in which the secret cannot be looked for', async (t) => {
+  const cases = [
+    { name: 'a part', head: '206 Partial Content', fields: [], detail: 'part' },
+    { name: 'a part, as it says', head: '200 OK', fields: ['content-range: bytes 0-5/9'], detail: 'part' },
+    {
+      name: 'parts',
+      head: '200 OK',
+      fields: ['Content-Type: Multipart/ByteRanges; boundary=x'],
+      detail: 'part',
+    },
+    { name: 'a difference', head: '226 IM Used', fields: ['IM: vcdiff'], detail: 'part' },
+    { name: 'a compressed one', head: '200 OK', fields: ['Content-Encoding: gzip'], detail: 'compressed' },
+    {
+      name: 'one that is compressed in the second field',
+      head: '200 OK',
+      fields: ['Content-Encoding: identity', 'Content-Encoding: br'],
+      detail: 'compressed',
+    },
+  ];
+  for (const { name, head, fields, detail } of cases) {
+    const upstream = await startRawUpstream(t, (socket) => {
+      const lines = [`HTTP/1.1 ${head}`, ...fields, 'Content-Length: 6', '', secret.slice(0, 6)];
+      socket.once('data', () => socket.write(lines.join('\r\n')));
+    });
+    const front = await openFront(t, { scrub });
+    const answer = await front.ask(`${upstream.origin}/`);
+    t.match(answer, { status: 502, code: 'UPSTREAM_PROTOCOL', detail }, name);
+    t.notMatch(answer.body, secret.slice(0, 6), name);
+  }
+});
+
+t.test('passes answers without a body, whatever coding they name', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': 5 }).end();
+  });
+  const front = await openFront(t, { scrub });
+  t.match(await front.ask(`${upstream.origin}/`, { method: 'HEAD' }), { status: 200, body: '' });
+});
+
+t.test('writes a small answer at once, head and body together', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Length': secret.length }).end(secret);
+  });
+  const front = await openFront(t, { scrub });
+  const request = http.request({ port: front.port, path: `${upstream.origin}/`, agent: false });
+  const received: Buffer[] = [];
+  request.on('socket', (socket) => socket.on('data', (data: Buffer) => received.push(data)));
+  request.end();
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  await response.toArray();
+  t.match(received[0]?.toString('latin1'), label);
+});
+
+const linewise = [
+  ...['text/event-stream', 'text/event-stream; charset=utf-8', 'Text/Event-Stream'],
+  ...['application/x-ndjson', 'application/jsonl', 'application/json-seq', 'application/stream+json'],
+];
+
+for (const type of linewise) {
+  t.test(`hands on each line before the next is made: ${type}`, async (t) => {
+    let send = (_line: string) => {};
+    const upstream = await startUpstream(t, (_request, response) => {
+      response.writeHead(200, { 'Content-Type': type }).flushHeaders();
+      send = (line) => (line === '' ? response.end() : response.write(line));
+    });
+    const front = await openFront(t, { scrub });
+    const response = await front.open(`${upstream.origin}/`);
+    for (const text of ['one', secret, secret.slice(0, -1)]) {
+      send(`data: ${text}\n\n`);
+      const [line] = await once(response, 'data');
+      t.equal(String(line), `data: ${text === secret ? label : text}\n\n`);
+    }
+    send('');
+    await once(response, 'end');
+  });
+}
+
+t.test('sends at once as much of a body, whatever stands at its end so far', async (t) => {
+  let body = '';
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/plain' });
+    response.write(body);
+  });
+  const front = await openFront(t, { scrub });
+  const lengths: number[] = [];
+  for (const guess of ['.', secret.slice(0, 1), secret.slice(0, 20), secret.slice(0, -1)]) {
+    body = guess.padStart(2000, '.');
+    const response = await front.open(`${upstream.origin}/`);
+    const [chunk] = (await once(response, 'data')) as [Buffer];
+    lengths.push(chunk.length);
+    response.destroy();
+  }
+  t.ok((lengths[0] as number) > 1000);
+  t.same(
+    lengths,
+    lengths.map(() => lengths[0]),
+  );
+});
+
+t.test('looks through small chunks together, and hands on all of them', async (t) => {
+  const text = `${'.'.repeat(3000)}${secret}${'.'.repeat(3000)}`;
+  const chunks = [...text].map((it) => `1\r\n${it}\r\n`).join('');
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () =>
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`),
+    );
+  });
+  let pieces = 0;
+  const front = await openFront(t, { scrub, onData: () => pieces++ });
+  const { body } = await front.ask(`${upstream.origin}/`);
+  t.equal(body, text.replace(secret, label));
+  t.ok(pieces < text.length / 10, 'not one by one');
+});
+
+t.test('hands on a large body to a client that reads slowly', async (t) => {
+  const large = Buffer.alloc(8_000_000, `${'.'.repeat(997)}\\u0`);
+  const upstream = await startUpstream(t, (_request, response) => void response.end(large));
+  const front = await openFront(t, { scrub });
+  const response = await front.open(`${upstream.origin}/`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    await new Promise(setImmediate);
+  }
+  t.ok(Buffer.concat(chunks).equals(large));
+});
+
+t.test('sends nothing of what is held back when the upstream breaks off', async (t) => {
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', () => {
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n${secret.slice(0, -1)}`);
+    });
+  });
+  const front = await openFront(t, { scrub });
+  const request = http.request({ port: front.port, path: `${upstream.origin}/`, agent: false });
+  const received: Buffer[] = [];
+  request.on('socket', (socket) => socket.on('data', (data: Buffer) => received.push(data)));
+  request.on('error', () => {});
+  request.end();
+  await once(request, 'close');
+  t.notMatch(Buffer.concat(received).toString('latin1'), secret.slice(0, 12));
+});
