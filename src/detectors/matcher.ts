@@ -32,7 +32,10 @@ const slotsPerGram = 64;
 const slotBitsMin = 10;
 const slotBitsMax = 16;
 const multipliersTried = 32;
-const looksPerQuestion = 4096;
+/** Of all grams under all multipliers: with many grams the table is full whatever the multiplier, and fewer are tried. */
+const slotsTried = 2 ** 20;
+/** Comparisons: one look is one for each word that has the gram, and words can be made to share theirs. */
+const comparisonsPerQuestion = 4096;
 const never = (): boolean => false;
 const isLittleEndian = endianness() === 'LE';
 
@@ -46,12 +49,15 @@ export function createMatcher(words: readonly string[]): Matcher {
   const followers = buildFollowers(grams, multiplier, shift);
   const { firstOf, nextOf, gramOf } = buildChains(grams, multiplier, shift);
 
-  /** Compares the words that have a gram in this slot. */
-  function compare(slot: number, bytes: Uint8Array, at: number, onHit: OnHit): void {
+  /** Compares the words that have a gram in this slot; answers how many there are. */
+  function compare(slot: number, bytes: Uint8Array, at: number, onHit: OnHit): number {
+    let compared = 0;
     for (let entry = firstOf[slot] as number; entry !== 0; entry = nextOf[entry] as number) {
       const { wordIndex, offset } = grams[gramOf[entry] as number] as Gram;
       if (standsAt(needles[wordIndex] as Needle, bytes, at - offset)) onHit(wordIndex, at - offset);
+      compared++;
     }
+    return compared;
   }
 
   /** Looks at one position near an end of the text; what lies outside of it is 0. */
@@ -63,7 +69,7 @@ export function createMatcher(words: readonly string[]): Matcher {
 
   return {
     scan(bytes, onHit, isStopped = never) {
-      let looked = 0;
+      let compared = 0;
       const table = followers;
       // Taken out of the loop: with a second matcher in the process they are no constants any more, and 64 KB took 42 to 47 us, not 41.
       const factor = multiplier | 0;
@@ -91,12 +97,15 @@ export function createMatcher(words: readonly string[]): Matcher {
           const isC = (table[slotC] as number) >> (c >>> 26);
           const isD = (table[slotD] as number) >> (d >>> 26);
           if (((isA | isB | isC | isD) & 1) !== 0) {
-            if (++looked % looksPerQuestion === 0 && isStopped()) return;
             const at = firstAligned + 4 * (next - 2);
-            if (isA & 1) compare(slotA, bytes, at, onHit);
-            if (isB & 1) compare(slotB, bytes, at + 2, onHit);
-            if (isC & 1) compare(slotC, bytes, at + 4, onHit);
-            if (isD & 1) compare(slotD, bytes, at + 6, onHit);
+            if (isA & 1) compared += compare(slotA, bytes, at, onHit);
+            if (isB & 1) compared += compare(slotB, bytes, at + 2, onHit);
+            if (isC & 1) compared += compare(slotC, bytes, at + 4, onHit);
+            if (isD & 1) compared += compare(slotD, bytes, at + 6, onHit);
+            if (++compared >= comparisonsPerQuestion) {
+              if (isStopped()) return;
+              compared = 0;
+            }
           }
           a = e;
         }
@@ -106,8 +115,9 @@ export function createMatcher(words: readonly string[]): Matcher {
   };
 }
 
-const pack = ([a, b, c, d]: readonly [number, number, number, number]): number =>
-  a | (b << 8) | (c << 16) | (d << 24);
+type Four = readonly [number, number, number, number];
+
+const pack = ([a, b, c, d]: Four): number => a | (b << 8) | (c << 16) | (d << 24);
 
 /** Four bytes without the case of letters; some other bytes fall together too, which `standsAt` sorts out. */
 const foldFour = (four: number): number => four | 0x20202020;
@@ -135,49 +145,71 @@ function standsAt({ values, folds }: Needle, bytes: Uint8Array, start: number): 
   return true;
 }
 
-/** Four folded bytes that give a word away; `anyByte` where they reach over its ends. `offset` is theirs from the word's start. */
+/** Four folded bytes that give a word away. `offset` is theirs from the word's start; they may reach over its ends. */
 interface Gram {
   readonly wordIndex: number;
   readonly offset: number;
-  readonly bytes: readonly number[];
+  /** The three that are hashed, packed; 0 for one that may be anything. */
+  readonly hashed: number;
+  /** Where that one stands, in bits; negative where all are known. */
+  readonly freeBits: number;
+  /** The fourth, or `anyByte`. */
+  readonly last: number;
 }
 
 /** The two consecutive grams of the word that are rarest in ordinary text. */
 function chooseGrams(word: Uint8Array, wordIndex: number): readonly Gram[] {
   const byteAt = (index: number): number => (index in word ? (word[index] as number) | 0x20 : anyByte);
-  const gramAt = (offset: number): Gram => ({
-    wordIndex,
-    offset,
-    bytes: [0, 1, 2, 3].map((i) => byteAt(offset + i)),
-  });
-  const pairShare = (offset: number): number =>
-    gramShare(gramAt(offset).bytes) + gramShare(gramAt(offset + 1).bytes);
+  const bytesAt = (offset: number): Four => [
+    byteAt(offset),
+    byteAt(offset + 1),
+    byteAt(offset + 2),
+    byteAt(offset + 3),
+  ];
   // Of its three hashed bytes a gram may have one outside of the word, or the table fills up.
   const first = word.length < 4 ? -1 : 0;
   const last = Math.max(word.length - 4, word.length - 3 ? first : 0);
   let best = first;
-  for (let offset = first + 1; offset <= last; offset++)
-    if (pairShare(offset) < pairShare(best)) best = offset;
-  return [gramAt(best), gramAt(best + 1)];
+  let bestShare = Number.POSITIVE_INFINITY;
+  let share = gramShare(bytesAt(first));
+  for (let offset = first; offset <= last; offset++) {
+    const nextShare = gramShare(bytesAt(offset + 1));
+    if (share + nextShare < bestShare) [best, bestShare] = [offset, share + nextShare];
+    share = nextShare;
+  }
+  return [best, best + 1].map((offset) => toGram(wordIndex, offset, bytesAt(offset)));
 }
 
-/** The slots that the gram may fall into: one, or up to 128 where one of the hashed bytes may be anything. */
-function slotsOf({ bytes }: Gram, multiplier: number, shift: number): readonly number[] {
-  const toSlot = (byte: number): number => {
-    const [a, b, c] = bytes.map((known) => (known === anyByte ? byte : known)) as [number, number, number];
-    return Math.imul(foldFour(pack([a, b, c, 0])), multiplier) >>> shift;
-  };
-  if (!bytes.slice(0, 3).includes(anyByte)) return [toSlot(0)];
-  return [...new Set(Array.from({ length: 256 }, (_, byte) => toSlot(byte)))];
+function toGram(wordIndex: number, offset: number, [a, b, c, last]: Four): Gram {
+  const known = [a, b, c].map((byte) => (byte === anyByte ? 0 : byte)) as [number, number, number];
+  return { wordIndex, offset, hashed: pack([...known, 0]), freeBits: 8 * [a, b, c].indexOf(anyByte), last };
 }
+
+/** Folded, a byte is one of 128. */
+const foldedBytes = Uint8Array.from({ length: 128 }, (_, n) => (n & 0x1f) | ((n & 0x60) << 1) | 0x20);
+
+/** Visits the slots that the gram may fall into: one, or 128 where one of the hashed bytes may be anything, some of them twice. */
+function eachSlot(
+  { hashed, freeBits }: Gram,
+  multiplier: number,
+  shift: number,
+  visit: (slot: number) => void,
+): void {
+  const slotOf = (four: number): number => Math.imul(foldFour(four), multiplier) >>> shift;
+  if (freeBits < 0) visit(slotOf(hashed));
+  else for (const byte of foldedBytes) visit(slotOf(hashed | (byte << freeBits)));
+}
+
+const slotCount = ({ freeBits }: Gram): number => (freeBits < 0 ? 1 : foldedBytes.length);
 
 /** For each slot the kinds of byte (bits 2 to 6 when folded) that may follow the three hashed ones. */
 function buildFollowers(grams: readonly Gram[], multiplier: number, shift: number): Int32Array {
   const followers = new Int32Array(2 ** (32 - shift));
   for (const gram of grams) {
-    const last = gram.bytes[3] as number;
-    const bits = last === anyByte ? -1 : 1 << (foldFour(last) >>> 2);
-    for (const slot of slotsOf(gram, multiplier, shift)) followers[slot] = (followers[slot] as number) | bits;
+    const bits = gram.last === anyByte ? -1 : 1 << (foldFour(gram.last) >>> 2);
+    eachSlot(gram, multiplier, shift, (slot) => {
+      followers[slot] = (followers[slot] as number) | bits;
+    });
   }
   return followers;
 }
@@ -188,11 +220,14 @@ function buildChains(grams: readonly Gram[], multiplier: number, shift: number) 
   const nextOf = [0];
   const gramOf = [0];
   grams.forEach((gram, gramIndex) => {
-    for (const slot of slotsOf(gram, multiplier, shift)) {
+    eachSlot(gram, multiplier, shift, (slot) => {
+      const first = firstOf[slot] as number;
+      // It is there already.
+      if (first !== 0 && gramOf[first] === gramIndex) return;
       gramOf.push(gramIndex);
-      nextOf.push(firstOf[slot] as number);
+      nextOf.push(first);
       firstOf[slot] = nextOf.length - 1;
-    }
+    });
   });
   return { firstOf, nextOf: Int32Array.from(nextOf), gramOf: Int32Array.from(gramOf) };
 }
@@ -202,7 +237,9 @@ function chooseMultiplier(grams: readonly Gram[], shift: number): number {
   let best = 0;
   let bestShare = Number.POSITIVE_INFINITY;
   let candidate = 0x9e3779b1;
-  for (let round = 0; round < multipliersTried; round++) {
+  const slots = grams.reduce((sum, gram) => sum + slotCount(gram), 0);
+  const rounds = Math.min(multipliersTried, Math.ceil(slotsTried / Math.max(1, slots)));
+  for (let round = 0; round < rounds; round++) {
     const multiplier = (candidate | 1) << 8;
     const share = hitShare(buildFollowers(grams, multiplier, shift), multiplier, shift);
     if (share < bestShare) [best, bestShare] = [multiplier, share];

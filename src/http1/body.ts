@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Gathered } from './gathered.ts';
 import { MalformedMessage, parseTrailers, textChars, tokenChars } from './head.ts';
 
 /** How a body ends where it is not a number of bytes. Neither is the -1 of a head that declares no length. */
@@ -35,7 +36,7 @@ export class BodyReader {
   /** Bytes to come, of the body or of the chunk; without end where the connection's end is the body's. */
   #left: number;
   /** The beginning of a line whose end has not come yet, or of the trailers. */
-  #held: HeldBytes | undefined;
+  #held: Gathered | undefined;
 
   /** `length` in bytes, or `chunked`, or `untilClose`. */
   constructor(length: number) {
@@ -97,8 +98,10 @@ export class BodyReader {
       throw new MalformedMessage('A line between chunks, or the trailers, are too long.', true);
     }
     if (this.#held === undefined && newlineAt >= 0 && this.#takeLine(bytes, from, end)) return end;
-    this.#held ??= new HeldBytes();
-    const line = this.#held.append(bytes, from, end);
+    this.#held ??= new Gathered();
+    // A copy: the bytes belong to the connection, which may write over them.
+    this.#held.add(Buffer.from(bytes.subarray(from, end)));
+    const line = this.#held.peek();
     if (newlineAt >= 0 && this.#takeLine(line, 0, line.length)) this.#held = undefined;
     return end;
   }
@@ -129,24 +132,5 @@ export class BodyReader {
     this.trailers = parseTrailers(bytes.toString('latin1', from, end - 2), trailersFieldsMax);
     this.#state = 'done';
     return true;
-  }
-}
-
-/** A copy of bytes that come in pieces. It doubles its room, so that pieces of one byte are not copied over and over. */
-class HeldBytes {
-  length = 0;
-  #room = Buffer.alloc(64);
-
-  /** Answers with all of them, as a view that holds until the next. */
-  append(bytes: Buffer, from: number, end: number): Buffer {
-    const length = this.length + end - from;
-    if (length > this.#room.length) {
-      const room = Buffer.alloc(length * 2);
-      this.#room.copy(room);
-      this.#room = room;
-    }
-    bytes.copy(this.#room, this.length, from, end);
-    this.length = length;
-    return this.#room.subarray(0, length);
   }
 }

@@ -123,6 +123,27 @@ t.test('carries thousands of phrases', (t) => {
   t.end();
 });
 
+t.test('carries thousands of words of three letters', (t) => {
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+  const words = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => `${a}${b}${c}`)));
+  const text = Buffer.from('Zzyzx aaa, QED: the quick brown fox');
+  t.same(hitsOf(words, text).sort(), naiveHits(words, text).sort());
+  t.end();
+});
+
+t.test('asks whether to stop after a bounded number of comparisons', (t) => {
+  // All have the same rare letters, so each place in the text is compared with all of them.
+  const words = Array.from({ length: 1_000 }, () => 'qqqq');
+  let hits = 0;
+  createMatcher(words).scan(
+    Buffer.alloc(100_000, 'q'),
+    () => hits++,
+    () => true,
+  );
+  t.ok(hits > 0 && hits < 10_000, `${hits} hits`);
+  t.end();
+});
+
 t.test('reports hits in an order that is off by less than the longest word', (t) => {
   const words = ['ab', 'bcdefgh', 'hgfedcbabcdefgh'];
   const text = Buffer.from('hgfedcbabcdefghab'.repeat(200));
