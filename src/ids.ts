@@ -27,8 +27,32 @@ export function newTraceId(nowMs: number): string {
   return `${timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
 }
 
+export const traceIdLength = 36;
+const traceId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether it is a UUID of version 7, in lower case. */
+export const isTraceId = (text: string): boolean => traceId.test(text);
+
+/** The milliseconds in a trace's id; undefined where it is none. */
+export const timeOfTraceId = (text: string): number | undefined =>
+  isTraceId(text) ? Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16) : undefined;
+
+const timeMsMax = 2 ** 48 - 1;
+
+/** How ids of that time begin: as text not more than any of them, and more than all that are older. */
+export function traceIdsFrom(ms: number): string {
+  const time = Math.max(0, Math.min(Math.floor(ms), timeMsMax))
+    .toString(16)
+    .padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
 /** A random UUID, for everything that is not a trace. */
 export const newId = (): string => randomUUID();
+
+/** A UUID of version 8 (RFC 9562, 5.8) from a SHA-256 in hex: the same digest gives the same id on every node. */
+export const derivedId = (digest: string): string =>
+  `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

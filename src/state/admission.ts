@@ -54,6 +54,7 @@ function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
     envName: key.envName,
     agentId: agent.agentId,
     agentName: agent.name,
+    ownAgent: agent,
     permissions: new Set(key.permissions),
   };
   identities.set(key, { agent, identity });
@@ -70,7 +71,7 @@ export interface Examined {
 
 /**
  * Everything that is no number. `named` is the record of the agent that the call names, where that is not the key's own: undefined where
- * nobody knows it. The first thing that is wrong is what is answered: key, tenant, address, agent, environment, permission.
+ * nobody knows it. The first thing that is wrong is what is answered: key, tenant, address, whose agent, environment, permission, no agent.
  */
 export function examine(
   holder: Holder,
@@ -99,16 +100,17 @@ export function examine(
     );
   const isOwn = request.agentId === undefined || request.agentId === own.agentId;
   const agent = isOwn ? own : named;
-  if (!agent) return refuse('UNKNOWN_AGENT', 'The agent is not known.');
-  if (agent.tenantId !== key.tenantId)
+  if (agent && agent.tenantId !== key.tenantId)
     return refuse('CROSS_TENANT', 'The agent belongs to another tenant than the key.');
   const mayName = (envName: string): boolean => envName === key.envName || key.envNames.includes(envName);
-  if (!mayName(agent.envName) && !isOwn)
+  if (agent && !isOwn && !mayName(agent.envName))
     return refuse('CROSS_ENVIRONMENT', 'The agent belongs to an environment that the key may not name.');
-  const envName = request.envName ?? (isOwn ? key.envName : agent.envName);
+  const envName = request.envName ?? (isOwn || !agent ? key.envName : agent.envName);
   if (!mayName(envName)) return refuse('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
   if (!identity.permissions.has('scan') && !identity.permissions.has('admin'))
     return refuse('FORBIDDEN', 'The key lacks the permission "scan".');
+  // The last one: whoever asks may then add the agent.
+  if (!agent) return refuse('UNKNOWN_AGENT', 'The agent is not known.');
   return {
     ok: true,
     identity:
@@ -133,32 +135,51 @@ function violations({ scope }: KeyRecord, { toolName, verb }: AdmitRequest): rea
   return found;
 }
 
-const compiled = new WeakMap<KeyRecord, BlockList>();
+/** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
+interface Allowlist {
+  /** Also ranges of IPv4-mapped addresses. */
+  readonly ipv4: BlockList;
+  readonly ipv6: BlockList;
+}
+
+const compiled = new WeakMap<KeyRecord, Allowlist>();
 
 /**
  * Whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped IPv6 addresses count as
- * the IPv4 address that they are.
+ * the IPv4 address that they are, and no other IPv6 range holds one.
  */
 export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
   if (key.ipAllowlist === null) return true;
+  const family = isIP(clientAddress);
+  if (family === 0) return false;
+  // It is written for "from anywhere", and means the other family too.
+  if (key.ipAllowlist.includes('0.0.0.0/0')) return true;
   let list = compiled.get(key);
   if (!list) {
     list = compile(key.ipAllowlist);
     compiled.set(key, list);
   }
-  const family = isIP(clientAddress);
-  // It is written for "from anywhere", and means the other family too.
-  if (key.ipAllowlist.includes('0.0.0.0/0')) return family !== 0;
-  return family !== 0 && list.check(clientAddress, family === 6 ? 'ipv6' : 'ipv4');
+  return listFor(list, clientAddress).check(clientAddress, typeOf(clientAddress));
 }
 
-function compile(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
+function compile(ranges: readonly string[]): Allowlist {
+  const list = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const range of ranges) {
     const [address = '', bits] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
+    const type = typeOf(address);
+    if (bits === undefined) listFor(list, address).addAddress(address, type);
+    else if (type === 'ipv6' && Number(bits) < mappedBits) list.ipv6.addSubnet(address, Number(bits), type);
+    else listFor(list, address).addSubnet(address, Number(bits), type);
   }
   return list;
 }
+
+const mappedBits = 96;
+const mapped = new BlockList();
+mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6');
+
+const typeOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** The list that the address belongs to. */
+const listFor = (list: Allowlist, address: string): BlockList =>
+  mapped.check(address, typeOf(address)) ? list.ipv4 : list.ipv6;

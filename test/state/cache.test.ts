@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createCache } from '../../src/state/embedded/cache.ts';
+import { createCache } from '../../src/state/cache.ts';
 
 t.test('never holds more than its bound, and keeps what is used', async (t) => {
   const cache = createCache<number>(100);

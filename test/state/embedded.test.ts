@@ -3,12 +3,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/ids.ts';
-import { destinationsMax } from '../../src/state/embedded/destinations.ts';
+import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
+import { destinationsMax } from '../../src/state/destinations.ts';
 import { stateMigrations } from '../../src/state/embedded/migrations.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces-chunks.ts';
+import { removedMax } from '../../src/state/embedded/traces-removal.ts';
+import { childrenMax } from '../../src/state/ephemeral-key.ts';
+import { incidentsMax } from '../../src/state/incident.ts';
 import { toLine } from '../../src/state/journal/line.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { ApprovalRecord, Store } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
 import {
   admitRequest,
@@ -16,11 +20,15 @@ import {
   approvalRecord,
   auditEvent,
   callBatch,
+  decided,
+  incidentRecord,
   keyRecord,
+  noonMs,
   policyApply,
   recordedCall,
 } from './records.ts';
 import { storeSuite } from './store-suite.ts';
+import { openLab } from './suite/lab.ts';
 
 t.test('keeps the contract of a store', async (t) => {
   const dir = t.testdir();
@@ -434,6 +442,167 @@ t.test('the audit log is append-only, and shows what was done to it', async (t) 
     ]);
     t.match(listed, [isReadable ? { status: 'fulfilled' } : { reason: { code: 'STATE_UNAVAILABLE' } }]);
   }
+});
+
+t.test('no more approvals of a tenant are pending than people can decide', async (t) => {
+  const store = await open(t, t.testdir());
+  const hold = async (times: number, fields: Partial<ApprovalRecord> = {}) => {
+    const asked = Array.from({ length: times }, () => store.holdCall(approvalRecord(fields)));
+    const results = await Promise.allSettled(asked);
+    for (const it of results) if (it.status === 'rejected') t.match(it.reason, { code: 'GATEWAY_BUSY' });
+    return results.filter((it) => it.status === 'fulfilled').length;
+  };
+  const first = approvalRecord();
+  await store.holdCall(first);
+  t.equal(await hold(pendingMax + 20), pendingMax - 1);
+  t.match(await store.holdCall({ ...first, approvalId: newId() }), { isNew: false });
+  t.equal(await hold(1, { tenantId: 'other' }), 1);
+  await store.decideApproval('acme', first.approvalId, decided({ nowMs: noonMs + 1 }), auditEvent());
+  t.equal(await hold(2), 1, 'a decision makes room');
+  t.equal(await hold(2, { createdAtMs: first.expiresAtMs }), 2, 'and so does time');
+});
+
+/** Adds rows behind the back of the store. */
+function fill(dir: string, sql: string, times: number, valuesAt: (at: number) => readonly string[]): void {
+  const db = new DatabaseSync(join(dir, 'state.db'));
+  db.exec('BEGIN');
+  const insert = db.prepare(sql);
+  for (let at = 0; at < times; at += 1) insert.run(...valuesAt(at));
+  db.exec('COMMIT');
+  db.close();
+}
+
+t.test('approvals that count no more make room, and no others', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const db = inspect(t, join(dir, 'state.db'));
+  const insert =
+    "INSERT INTO approvals (approval_id, tenant_id, call_hash, status, expires_at_ms, record) VALUES (?, ?, ?, 'denied', 1, ?)";
+  const windowEndMs = noonMs + 60_000;
+  const denied = approvalRecord({ status: 'denied', countsUntilMs: windowEndMs });
+  fill(dir, insert, approvalsMax, (at) => {
+    const over = approvalRecord({ createdAtMs: noonMs - 1, expiresAtMs: noonMs });
+    const record = at === 0 ? { ...denied, createdAtMs: 1 } : over;
+    return [record.approvalId, 'acme', record.callHash, JSON.stringify(record)];
+  });
+  const held = approvalRecord();
+  t.match(await store.holdCall(held), { isNew: true });
+  t.match(await store.approvalById('acme', held.approvalId, 1), held);
+  const count = db.prepare("SELECT count(*) AS n FROM approvals WHERE tenant_id = 'acme'").get();
+  t.equal(Number(count?.['n']), (approvalsMax * 7) / 8 + 1, 'an eighth made room');
+  const again = approvalRecord({ callHash: denied.callHash });
+  t.match(await store.holdCall(again), { kind: 'denied' }, 'the oldest still counts');
+
+  fill(dir, insert, approvalsMax, (at) => {
+    const record = { ...denied, approvalId: newId(), createdAtMs: noonMs + at };
+    return [record.approvalId, 'other', '', JSON.stringify(record)];
+  });
+  const late = approvalRecord({ tenantId: 'other' });
+  await t.rejects(store.holdCall(late), { code: 'GATEWAY_BUSY' }, 'while all of them count');
+  t.match(await store.holdCall({ ...late, createdAtMs: windowEndMs }), { isNew: true });
+});
+
+t.test('incidents have room for the newest', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const opened = incidentRecord();
+  fill(
+    dir,
+    "INSERT INTO incidents (incident_id, tenant_id, record) VALUES (?, 'acme', ?)",
+    incidentsMax,
+    (at) => {
+      const record = at === 0 ? opened : incidentRecord({ openedAtMs: noonMs + at });
+      return [record.incidentId, JSON.stringify(record)];
+    },
+  );
+  const last = incidentRecord({ openedAtMs: noonMs + incidentsMax });
+  t.match(await store.incidentById('acme', opened.incidentId), opened);
+  t.match(await store.openIncident(last, auditEvent()), { isNew: true });
+  t.equal(await store.incidentById('acme', opened.incidentId), undefined);
+  t.match(await store.incidentById('acme', last.incidentId), last);
+  const count = inspect(t, join(dir, 'state.db')).prepare('SELECT count(*) AS n FROM incidents').get();
+  t.equal(Number(count?.['n']), (incidentsMax * 7) / 8 + 1);
+});
+
+t.test('a key has no more living children than it may', async (t) => {
+  const dir = t.testdir();
+  const lab = await openLab(t, () => openEmbeddedStore({ dir }), { clock: 'argument' });
+  const acme = await lab.tenant();
+  const [parent, other] = [await acme.key(), await acme.key()];
+  const child = (parentKeyId = parent.keyId, createdAtMs = noonMs) =>
+    acme.key({ type: 'ephemeral', parentKeyId, createdAtMs, expiresAtMs: createdAtMs + 600_000 });
+  const template = { ...other, type: 'ephemeral', parentKeyId: parent.keyId, expiresAtMs: noonMs + 9 };
+  fill(
+    dir,
+    'INSERT INTO keys (key_id, hash, tenant_id, record) VALUES (?, ?, ?, ?)',
+    childrenMax - 1,
+    (at) => {
+      const keyId = newId();
+      return [keyId, `${at}`, acme.tenantId, JSON.stringify({ ...template, keyId })];
+    },
+  );
+  const first = await child();
+  await t.rejects(child(), { code: 'GATEWAY_BUSY' });
+  t.ok(await child(other.keyId), 'another key has its own');
+  await lab.store.revokeKey(acme.tenantId, first.keyId, acme.event());
+  t.ok(await child(), 'one that is revoked makes room');
+  await t.rejects(child(), { code: 'GATEWAY_BUSY' });
+  t.ok(await child(parent.keyId, noonMs + 9), 'and so do those that have ended');
+});
+
+t.test('what an ended key has used is forgotten with it', async (t) => {
+  const dir = t.testdir();
+  const lab = await openLab(t, () => openEmbeddedStore({ dir }), { clock: 'argument' });
+  const acme = await lab.tenant();
+  const { tenantId } = acme;
+  const ended = await acme.key({ type: 'ephemeral', createdAtMs: 1, expiresAtMs: 1_000 });
+  const live = await acme.key();
+  const call = (keyId: string) => recordedCall({ tenantId, keyId, agentId: acme.agent.agentId });
+  await lab.store.recordCalls(callBatch([call(ended.keyId), call(live.keyId)]));
+  await acme.key({ type: 'ephemeral', createdAtMs: noonMs, expiresAtMs: noonMs + 1_000 });
+  // Answered by the same thread, one after the other.
+  await lab.store.recordCalls(callBatch([]));
+  const subjects = inspect(t, join(dir, 'traces.db'))
+    .prepare(
+      "SELECT subject FROM seen WHERE kind = 'key' UNION SELECT subject FROM counters WHERE counter LIKE 'key.%'",
+    )
+    .all();
+  t.same(
+    subjects.map((it) => it['subject']),
+    [live.keyId],
+  );
+});
+
+t.test('old traces leave the disk, however many there are', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const nowMs = Date.now();
+  const calls = Array.from({ length: 2 * removedMax + 5 }, (_, at) =>
+    recordedCall({ traceId: newTraceId(nowMs - 7_200_000 + at * 2_000) }),
+  );
+  const young = recordedCall({ traceId: newTraceId(nowMs) });
+  await store.recordCalls(callBatch([...calls, young]));
+  for (const { traceId } of [...calls.slice(0, 40), young])
+    await Promise.all(Array.from({ length: 16 }, () => store.addResponseScan('acme', traceId, '{}')));
+  await store.keepTraces(() => 3_600_000);
+  const rows = (name: string, table: string) =>
+    Number(inspect(t, join(dir, name)).prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n']);
+  t.equal(rows('traces.db', 'trace_chunks'), 1);
+  t.equal(rows('state.db', 'response_scans'), 16);
+  t.equal(await store.traceById('acme', young.traceId), young.line);
+
+  const holder = inspect(t, join(dir, 'traces.db'));
+  holder.exec('BEGIN IMMEDIATE');
+  await t.rejects(
+    store.keepTraces(() => 0),
+    { code: 'STATE_UNAVAILABLE' },
+  );
+  t.match(await store.trouble(), /^Old traces/);
+  t.equal(await store.traceById('acme', young.traceId), undefined, 'it is not answered all the same');
+  holder.exec('ROLLBACK');
+  await store.keepTraces(() => 0);
+  t.equal(await store.trouble(), undefined);
+  t.equal(rows('traces.db', 'trace_chunks'), 0);
 });
 
 t.test('survives a disk that is full', async (t) => {

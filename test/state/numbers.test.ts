@@ -5,6 +5,7 @@ import { createNumbers } from '../../src/state/embedded/numbers.ts';
 import { createSlidingCount } from '../../src/state/embedded/sliding-count.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { hourMs } from '../../src/state/limits.ts';
+import { noncesPerKeyMax, noncesPerTenantMax } from '../../src/state/nonces.ts';
 import type { KeyRecord, RecordedCall, Store } from '../../src/state/store.ts';
 import {
   admitRequest,
@@ -114,13 +115,13 @@ t.test(
     let isDiskBehind = true;
     let loads = 0;
     const stored = {
-      ofKey: () => {
+      ofKeys: (keyIds: readonly string[]) => {
         loads += 1;
-        return { uses: 0, blocked: 0, lastSeenAtMs: null, callsByHour: [] };
+        return keyIds.map(() => ({ uses: 0, blocked: 0, lastSeenAtMs: null, callsByHour: [] }));
       },
       limitedOf: () => [],
       callsInMonth: () => 0,
-      ofAgent: () => t.fail('nobody asks') as never,
+      ofAgents: () => t.fail('nobody asks') as never,
     };
     const numbers = createNumbers(stored, {
       isDiskBehind: () => isDiskBehind,
@@ -129,8 +130,8 @@ t.test(
     });
     const terms = termsOf({})('acme');
     if (!terms) throw new Error('the tenant has terms');
-    const use = (key: KeyRecord) => numbers.take(key, terms, { nowMs: noonMs, counts: 'call' });
-    const usesOf = (key: KeyRecord) => numbers.keyUsage(key.keyId, noonMs).uses;
+    const use = (key: KeyRecord) => numbers.take(key, terms, noonMs, 'call');
+    const usesOf = (key: KeyRecord) => numbers.keyUsage([key.keyId], noonMs)[0]?.uses;
     const keys = Array.from({ length: 200 }, () => keyRecord({ agentId: newId() }));
     const [first, ...others] = keys;
     if (!first) throw new Error('there are keys');
@@ -200,10 +201,14 @@ t.test('sliding counts remember their slots, and no more', async (t) => {
 });
 
 t.test('refuses nonces beyond the bound of a tenant, until some have ended', async (t) => {
-  const nonces = createNonces(10);
-  for (let at = 0; at < 10; at += 1) t.ok(nonces.claim('acme', 'key', `n${at}`, 1_000, 2_000 + at));
+  const nonces = createNonces();
+  const keys = Array.from({ length: noncesPerTenantMax / noncesPerKeyMax }, (_, nth) => `key ${nth}`);
+  let claimed = 0;
+  for (let at = 0; at < noncesPerKeyMax; at += 1)
+    for (const key of keys) if (nonces.claim('acme', key, `n${at}`, 1_000, 2_000 + at)) claimed += 1;
+  t.equal(claimed, noncesPerTenantMax);
   t.throws(() => nonces.claim('acme', 'key', 'late', 1_000, 2_000), { code: 'GATEWAY_BUSY' });
-  t.notOk(nonces.claim('acme', 'key', 'n3', 1_000, 2_000), 'those that are known are still refused');
+  t.notOk(nonces.claim('acme', 'key 0', 'n3', 1_000, 2_000), 'those that are known are still refused');
   t.ok(nonces.claim('other', 'key', 'late', 1_000, 2_000), 'another tenant has its own');
   t.ok(nonces.claim('acme', 'key', 'late', 2_000, 3_000), 'one has ended and made room');
 });

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { toLine } from '../../src/state/journal/line.ts';
+import { liveKey } from '../../src/state/live-key.ts';
 import type {
   AdmitRequest,
   AgentRecord,
+  ApprovalDecision,
   ApprovalRecord,
   AuditEvent,
   CallBatch,
+  IncidentRecord,
   KeyRecord,
   PolicyApply,
   RecordedCall,
@@ -15,6 +18,14 @@ import type {
 
 /** Records as the gateway would make them, each with its own ids. */
 
+/** In the middle of a month, a day and an hour, and ahead of any clock: what a driver lets expire is not gone at once. */
+export const noonMs = Date.UTC(2031, 4, 10, 12, 30);
+
+/** Traces lie in the past: a driver may wait for one that is just being made. */
+export const pastMs = Date.UTC(2026, 9, 1, 12);
+
+const approvalLifeMs = 600_000;
+
 export const agentRecord = (fields: Partial<AgentRecord> = {}): AgentRecord => ({
   agentId: newId(),
   tenantId: 'acme',
@@ -22,36 +33,26 @@ export const agentRecord = (fields: Partial<AgentRecord> = {}): AgentRecord => (
   name: 'crawler',
   runtimeType: null,
   status: 'active',
-  createdAtMs: 1_000,
+  createdAtMs: noonMs,
   ...fields,
 });
 
 export const keyRecord = (fields: Partial<KeyRecord> & { agentId: string }): KeyRecord => ({
-  keyId: newId(),
-  hash: randomBytes(32).toString('hex'),
-  prefix: 'iv_live_0abc',
-  type: 'live',
-  tenantId: 'acme',
-  envName: 'prod',
-  envNames: [],
-  name: 'ci',
-  description: null,
-  permissions: ['scan'],
-  ipAllowlist: null,
-  createdAtMs: 1_000,
-  expiresAtMs: null,
-  revokedAtMs: null,
-  perMinute: null,
-  revokedBy: null,
-  requireNonce: false,
-  parentKeyId: null,
-  maxUses: null,
-  scope: null,
-  isFromConfig: false,
+  ...liveKey({
+    keyId: newId(),
+    hash: randomBytes(32).toString('hex'),
+    prefix: 'iv_live_0abc',
+    tenantId: 'acme',
+    envName: 'prod',
+    agentId: fields.agentId,
+    name: 'ci',
+    permissions: ['scan'],
+    createdAtMs: noonMs,
+  }),
   ...fields,
 });
 
-const unlimited: TenantTerms = {
+export const unlimited: TenantTerms = {
   scansPerMonth: null,
   scansPerMinute: null,
   burst: null,
@@ -81,11 +82,11 @@ export const termsOf = (fields: Partial<TenantTerms>): AdmitRequest['termsOf'] =
 
 export const auditEvent = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   tenantId: 'acme',
-  atMs: 2_000,
+  atMs: noonMs,
   kind: 'key.created',
   operator: 'admin',
   subject: 'key',
-  details: { b: [1, { z: null, a: 'x' }], a: 'line\nbreak \ud800 \0', 10: 1, 9: 2 },
+  details: { b: [1, { z: null, a: 'x' }], a: 'line\nbreak \ud800 \0 ✓', 10: 1, 9: 2 },
   ...fields,
 });
 
@@ -97,50 +98,87 @@ export const policyApply = (fields: Partial<PolicyApply> = {}): PolicyApply => (
   description: '',
   rules: [{ id: 'r1', action: 'DENY' }],
   mode: 'enforce',
-  nowMs: 1_000,
+  nowMs: noonMs,
   createdBy: 'admin',
   ...fields,
 });
 
-export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRecord => ({
-  approvalId: newId(),
-  status: 'pending',
-  callHash: randomBytes(32).toString('hex'),
-  traceId: newTraceId(1_000),
-  tenantId: 'acme',
-  envName: 'prod',
-  agentId: newId(),
-  agentName: 'crawler',
-  keyId: newId(),
-  toolName: 'github',
-  operation: 'create_issue',
-  method: 'POST',
-  url: 'https://api.example.com/issues',
-  bodyPreview: '',
-  reasonCodes: ['RISK_HIGH'],
-  riskScore: 0.6,
-  riskBand: 'HIGH',
-  policyId: null,
-  ruleId: null,
-  createdAtMs: 1_000,
-  expiresAtMs: 2_000,
-  decidedAtMs: null,
-  decidedBy: null,
-  note: null,
-  scope: null,
-  countsUntilMs: null,
-  spentAtMs: null,
+export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRecord => {
+  const createdAtMs = fields.createdAtMs ?? noonMs;
+  return {
+    approvalId: newId(),
+    status: 'pending',
+    callHash: randomBytes(32).toString('hex'),
+    denialHash: randomBytes(32).toString('hex'),
+    traceId: newTraceId(createdAtMs),
+    tenantId: 'acme',
+    envName: 'prod',
+    agentId: newId(),
+    agentName: 'crawler',
+    keyId: newId(),
+    toolName: 'github',
+    operation: 'create_issue',
+    method: 'POST',
+    url: 'https://api.example.com/issues',
+    bodyPreview: 'naïve ✓ \0 \ud800',
+    reasonCodes: ['RISK_HIGH'],
+    riskScore: 0.6,
+    riskBand: 'HIGH',
+    policyId: null,
+    ruleId: null,
+    createdAtMs,
+    expiresAtMs: createdAtMs + approvalLifeMs,
+    decidedAtMs: null,
+    decidedBy: null,
+    note: null,
+    scope: null,
+    countsUntilMs: null,
+    spentAtMs: null,
+    ...fields,
+  };
+};
+
+export const decided = (fields: Partial<ApprovalDecision> = {}): ApprovalDecision => ({
+  decision: 'approved',
+  decidedBy: 'iv_live_9xyz',
+  note: 'fine',
+  scope: 'once',
+  nowMs: noonMs + 1_000,
+  windowMs: 60_000,
   ...fields,
 });
 
+export const incidentRecord = (fields: Partial<IncidentRecord> = {}): IncidentRecord => {
+  const openedAtMs = fields.openedAtMs ?? noonMs;
+  return {
+    incidentId: newId(),
+    tenantId: 'acme',
+    envName: 'prod',
+    agentId: newId(),
+    trigger: 'policy:baseline',
+    title: 'naïve ✓ \0',
+    severity: 'HIGH',
+    status: 'open',
+    traceIds: [newTraceId(openedAtMs)],
+    traceCount: 1,
+    openedAtMs,
+    changedAtMs: openedAtMs,
+    closedAtMs: null,
+    closeCode: null,
+    closedBy: null,
+    notes: [],
+    ...fields,
+  };
+};
+
 export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall => {
-  const traceId = fields.traceId ?? newTraceId(1_000);
+  const traceId = fields.traceId ?? newTraceId(pastMs);
   return {
     traceId,
     tenantId: 'acme',
     agentId: newId(),
     keyId: newId(),
-    atMs: 1_000,
+    atMs: pastMs,
     decision: 'ALLOW',
     outcome: 'call',
     destination: 'api.example.com',

@@ -1,14 +1,20 @@
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parseStateUrl } from '../../src/config/addresses.ts';
 import { newId, newTraceId } from '../../src/ids.ts';
+import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
+import { destinationsMax } from '../../src/state/destinations.ts';
+import { childrenMax, endedKeptMs } from '../../src/state/ephemeral-key.ts';
+import { noncesPerTenantMax } from '../../src/state/nonces.ts';
 import { openStore } from '../../src/state/open.ts';
 import { createBreaker, failuresMax, probeIntervalMs } from '../../src/state/redis/breaker.ts';
-import { destinationsMax } from '../../src/state/redis/names.ts';
 import { openRedisStore, type RedisStoreOptions } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { createTestAuthority } from '../support/certificates.ts';
 import { documentedAcl, type RedisServer, startRedis, until } from '../support/redis.ts';
-import { approvalRecord, callBatch, recordedCall } from './records.ts';
+import { approvalRecord, auditEvent, callBatch, decided, noonMs, recordedCall } from './records.ts';
 import { storeSuite } from './store-suite.ts';
-import { admitRequest, auditEvent, noonMs, openLab } from './suite/lab.ts';
+import { admitRequest, openLab } from './suite/lab.ts';
 
 const open = (redis: RedisServer, options: Partial<RedisStoreOptions> = {}): Promise<Store> =>
   openRedisStore({
@@ -37,6 +43,17 @@ t.test('keeps the contract of a store', async (t) => {
     return again();
   };
   await storeSuite(t, openEmpty, { clock: 'argument', openNode: again });
+});
+
+t.test('keeps the contract by the clock of Redis', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  let nth = 0;
+  const openEmpty = () => {
+    nth += 1;
+    return open(redis, { prefix: `p${nth}:`, clock: 'server' });
+  };
+  await storeSuite(t, openEmpty, { clock: 'server' });
 });
 
 t.test('survives a SIGKILL of Redis, and goes on by itself', async (t) => {
@@ -143,6 +160,48 @@ t.test('needs no more than the ACL user of the documentation has', async (t) => 
   });
 });
 
+t.test('speaks TLS with a server that proves its name, as the user of the URL', async (t) => {
+  const authority = createTestAuthority();
+  const files = t.testdir({
+    data: {},
+    'ca.pem': authority.certPem,
+    'other-ca.pem': createTestAuthority().certPem,
+    'other.pem': authority.issue({ names: ['other.example'] }).certPem,
+    'expired.pem': authority.issue({ validFromDays: -9, validToDays: -1 }).certPem,
+  });
+  const redis = await startRedis(t, { dir: join(files, 'data'), tls: authority.issue() });
+  if (!redis) return;
+  const password = `p@ss/:${newId()}`;
+  await redis.command('ACL', 'SETUSER', 'postern', 'on', `>${password}`, ...documentedAcl());
+  const as = (user: string, caFile: string | null = 'ca.pem', host = 'localhost') => {
+    const url = parseStateUrl(`rediss://${user}@${host}:${redis.tlsPort}/0?prefix=p:`);
+    if (!url) throw new Error('no URL');
+    const log = { warn: () => undefined };
+    return openStore({ url, dir: '', timeoutMs: 400, caFile: caFile && join(files, caFile), log });
+  };
+  const postern = `postern:${encodeURIComponent(password)}`;
+  for (const host of ['localhost', '127.0.0.1']) {
+    const store = await as(postern, 'ca.pem', host);
+    t.teardown(() => store.close());
+    const { approval } = await store.holdCall(approvalRecord());
+    t.same(await store.approvalById('acme', approval.approvalId, 1), approval, host);
+  }
+  const away = { code: 'STATE_UNAVAILABLE' };
+  const because = (cause: object) => ({ ...away, cause });
+  await t.rejects(as('postern:wrong'), because({ message: /^WRONGPASS/ }), 'a wrong password');
+  const unknown = because({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+  await t.rejects(as(postern, 'other-ca.pem'), unknown, 'an authority that nobody named');
+  await t.rejects(as(postern, null), unknown, 'nor does Node know it');
+  await t.rejects(as(postern, 'missing.pem'), { ...away, message: /missing\.pem of state\.ca_file/ });
+  for (const [name, code] of [
+    ['other.pem', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ['expired.pem', 'CERT_HAS_EXPIRED'],
+  ] as const) {
+    await redis.command('CONFIG', 'SET', 'tls-cert-file', join(files, name));
+    await t.rejects(as(postern), because({ code }), name);
+  }
+});
+
 t.test('nodes that write the audit log at once leave one whole chain', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
@@ -159,10 +218,10 @@ t.test('refuses more waiting writes of a tenant than it has room for', async (t)
   if (!redis) return;
   const store = await opened(t, redis);
   const results = await Promise.allSettled(
-    Array.from({ length: 1_010 }, () => store.appendAudit(auditEvent())),
+    Array.from({ length: 4_010 }, () => store.appendAudit(auditEvent())),
   );
   t.equal(results.filter((it) => it.status === 'rejected' && it.reason.code === 'GATEWAY_BUSY').length, 10);
-  t.match(await store.verifyAudit('acme'), { ok: true, entries: 1_000 });
+  t.match(await store.verifyAudit('acme'), { ok: true, entries: 4_000 });
 });
 
 t.test('by its own clock, Redis fills one bucket for all nodes', async (t) => {
@@ -229,54 +288,126 @@ t.test('an agent keeps its newest destinations', async (t) => {
   t.equal(held, destinationsMax + 1 - destinationsMax / 8, 'an eighth made room');
 });
 
-t.test('approvals have room for the newest alone', async (t) => {
+t.test('approvals that count no more make room, and no others', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
   const store = await opened(t, redis);
-  const [first, second] = [approvalRecord(), approvalRecord({ createdAtMs: 2_000 })];
-  t.match(await store.holdCall(first), { isNew: true });
-  const fill = `for i = 1, 9999 do redis.call('ZADD', KEYS[1], 0, string.format('%015d:id%d', 5000 + i, i)) end`;
-  await redis.command('EVAL', fill, 1, 'p:{acme}:approvals:by-time');
-  t.match(await store.approvalById('acme', first.approvalId, 1), { status: 'pending' });
-  t.match(await store.holdCall({ ...second, createdAtMs: 9_000_000 }), { isNew: true });
-  t.equal(await store.approvalById('acme', first.approvalId, 1), undefined);
-  t.equal(await redis.command('ZCARD', 'p:{acme}:approvals:by-time'), 10_000);
+  const denied = approvalRecord({ createdAtMs: noonMs - 2_000 });
+  const expired = approvalRecord({ createdAtMs: noonMs - 1_000, expiresAtMs: noonMs });
+  for (const it of [denied, expired]) t.match(await store.holdCall(it), { isNew: true });
+  const denial = decided({ decision: 'denied', nowMs: noonMs, windowMs: 60_000 });
+  await store.decideApproval('acme', denied.approvalId, denial, auditEvent());
+  const fill = `for i = 1, ${approvalsMax - 2} do
+    local place = string.format('%015d:id%d', ${noonMs}, i)
+    redis.call('ZADD', KEYS[1], 0, place)
+    redis.call('ZADD', KEYS[2], ${noonMs + 5_000}, place)
+  end`;
+  await redis.command('EVAL', fill, 2, 'p:{acme}:approvals:by-time', 'p:{acme}:approvals:by-end');
+
+  t.match(await store.holdCall(approvalRecord({ createdAtMs: noonMs + 1_000 })), { isNew: true });
+  t.equal(await store.approvalById('acme', expired.approvalId, 1), undefined);
   const left = (await redis.command('HKEYS', 'p:{acme}:approvals')) as string[];
-  t.notOk(left.join().includes(first.callHash), 'nothing leads to what is gone');
+  t.notOk(left.join().includes(expired.callHash), 'nothing leads to what is gone');
+  const again = { ...denied, approvalId: newId(), createdAtMs: noonMs + 2_000 };
+  t.match(await store.holdCall(again), { kind: 'denied' }, 'the oldest still counts');
+  const late = approvalRecord({ createdAtMs: noonMs + 2_000 });
+  await t.rejects(store.holdCall(late), { code: 'GATEWAY_BUSY' }, 'while all of them count');
+  t.match(await store.holdCall({ ...late, createdAtMs: noonMs + 5_000 }), { isNew: true });
+  t.equal(await redis.command('ZCARD', 'p:{acme}:approvals:by-time'), approvalsMax);
+  t.equal(await redis.command('ZCARD', 'p:{acme}:approvals:by-end'), approvalsMax);
 });
 
-t.test('an ephemeral key goes a week after its end, when the next one is made', async (t) => {
+t.test('no more approvals of a tenant are pending than people can decide', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const nodes = [await opened(t, redis), await opened(t, redis)] as const;
+  const [store] = nodes;
+  const fill = `for i = 2, ${pendingMax - 1} do redis.call('ZADD', KEYS[1], ${noonMs + 9}, 'id' .. i) end`;
+  await redis.command('EVAL', fill, 1, 'p:{acme}:approvals:pending');
+  const { approval: first } = await store.holdCall(approvalRecord({ expiresAtMs: noonMs + 5 }));
+  const asked = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, at) => nodes[at % 2]?.holdCall(approvalRecord())),
+  );
+  t.equal(asked.filter((it) => it.status === 'fulfilled').length, 1, 'one has room, on all nodes together');
+  for (const it of asked) if (it.status === 'rejected') t.match(it.reason, { code: 'GATEWAY_BUSY' });
+  t.match(await store.holdCall({ ...approvalRecord(), callHash: first.callHash }), { isNew: false });
+  t.match(await store.holdCall(approvalRecord({ tenantId: 'other' })), { isNew: true });
+  await store.decideApproval('acme', first.approvalId, decided({ nowMs: noonMs + 1 }), auditEvent());
+  t.match(await store.holdCall(approvalRecord()), { isNew: true }, 'a decision makes room');
+  await t.rejects(store.holdCall(approvalRecord()), { code: 'GATEWAY_BUSY' });
+  const late = approvalRecord({ createdAtMs: noonMs + 9 });
+  t.match(await store.holdCall(late), { isNew: true }, 'and so does time');
+  t.equal(await redis.command('ZCARD', 'p:{acme}:approvals:pending'), 3, 'what has ended is forgotten');
+});
+
+t.test('the hash of an ephemeral key goes with it', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
   const lab = await openLab(t, () => open(redis), { clock: 'argument' });
   const acme = await lab.tenant();
   const key = await acme.key({ type: 'ephemeral', expiresAtMs: noonMs + 1_000 });
-  const lived = await acme.key({ type: 'ephemeral', expiresAtMs: noonMs + 2 * 86_400_000 });
-  t.match(await acme.admit(key), { ok: true });
-  const createdAtMs = noonMs + 8 * 86_400_000;
-  const next = await acme.key({ type: 'ephemeral', createdAtMs, expiresAtMs: createdAtMs + 1_000 });
-  t.equal(await lab.store.keyById(acme.tenantId, key.keyId), undefined);
-  const { items } = await lab.store.listKeys(acme.tenantId, { limit: 10, cursor: undefined });
-  t.same(
-    items.map((it) => it.keyId),
-    [next.keyId, lived.keyId],
-  );
   const leftMs = Number(await redis.command('PTTL', `p:hash:${key.hash}`));
-  t.ok(leftMs > 0, 'and so does its hash');
+  t.ok(leftMs > 0 && leftMs <= endedKeptMs + 1_000);
+});
+
+t.test('a key has no more living children than it may', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const lab = await openLab(t, () => open(redis), { clock: 'argument' });
+  const acme = await lab.tenant();
+  const [parent, other] = [await acme.key(), await acme.key()];
+  const child = (parentKeyId = parent.keyId, createdAtMs = noonMs) =>
+    acme.key({ type: 'ephemeral', parentKeyId, createdAtMs, expiresAtMs: createdAtMs + 600_000 });
+  const first = await child();
+  const fill = `for i = 2, ${childrenMax} do redis.call('ZADD', KEYS[1], ${noonMs + 9}, 'id' .. i) end`;
+  await redis.command('EVAL', fill, 1, `p:{${acme.tenantId}}:keys:of:${parent.keyId}`);
+  await t.rejects(child(), { code: 'GATEWAY_BUSY' });
+  t.ok(await child(other.keyId), 'another key has its own');
+  await lab.store.revokeKey(acme.tenantId, first.keyId, acme.event());
+  t.ok(await child(), 'one that is revoked makes room');
+  await t.rejects(child(), { code: 'GATEWAY_BUSY' });
+  t.ok(await child(parent.keyId, noonMs + 9), 'and so do those that have ended');
+});
+
+t.test('nonces of a tenant are bounded, whatever its keys have', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  const fill = `for i = 2, ${noncesPerTenantMax} do redis.call('ZADD', KEYS[1], ${noonMs + 9}, i) end`;
+  await redis.command('EVAL', fill, 1, 'p:{acme}:nonces');
+  const claim = async (nonce: string, nowMs = noonMs) =>
+    store.claimNonce('acme', newId(), nonce, nowMs, nowMs + 60_000);
+  t.equal(await claim('last'), true);
+  await t.rejects(claim('one more'), { code: 'GATEWAY_BUSY' });
+  t.equal(await claim('later', noonMs + 9), true);
+  t.equal(await claim('much later', noonMs + 180_000), true);
+  t.equal(await redis.command('ZCARD', 'p:{acme}:nonces'), 1, 'what has ended long ago is gone');
 });
 
 t.test('traces go when their time has come', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
   const keptMs = 60_000;
-  const store = await opened(t, redis, { tracesKeptMs: keptMs });
+  const store = await opened(t, redis);
+  await store.keepTraces(() => keptMs);
   const old = recordedCall({ traceId: newTraceId(Date.now() - 2 * keptMs) });
   const young = recordedCall({ traceId: newTraceId(Date.now()) });
   await store.recordCalls(callBatch([old]));
   await store.recordCalls(callBatch([young]));
-  t.same(await redis.command('ZRANGE', 'p:{acme}:traces', 0, -1), [young.traceId]);
+  const index = 'p:{acme}:traces';
+  t.same(await redis.command('ZRANGE', index, 0, -1), [young.traceId]);
   const leftMs = Number(await redis.command('PTTL', `p:{acme}:trace:${young.traceId}`));
   t.ok(leftMs > 0 && leftMs <= keptMs);
+
+  // What has gathered for years goes in steps.
+  const gathered = Array.from({ length: 3_000 }, () => newTraceId(1_000));
+  await redis.command('ZADD', index, ...gathered.flatMap((it) => [0, it]));
+  const sizes = [];
+  for (let batch = 0; batch < 3; batch += 1) {
+    await store.recordCalls(callBatch([recordedCall({ traceId: newTraceId(Date.now()) })]));
+    sizes.push(await redis.command('ZCARD', index));
+  }
+  t.same(sizes, [3_001 + 1 - 1_024, 3_001 + 2 - 2_048, 4]);
 });
 
 t.test('a trace that another node is about to ship is waited for', async (t) => {

@@ -10,6 +10,7 @@ import { limits } from './suite/limits.ts';
 import { nodes } from './suite/nodes.ts';
 import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
+import { retention } from './suite/retention.ts';
 import { serverClock } from './suite/server-clock.ts';
 import { traces } from './suite/traces.ts';
 import { usage } from './suite/usage.ts';
@@ -27,6 +28,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   vault,
   audit,
   traces,
+  retention,
   pages,
   nodes,
 };

@@ -24,16 +24,18 @@ export function createAdmit({ keys, agents, numbers, destinations }: AdmitParts)
     const { key } = holder;
     const named = agentId === undefined || agentId === key.agentId ? undefined : agents.find(agentId);
     const examined = examine(holder, named, request);
+    if (!examined.ok && examined.code === 'IP_NOT_ALLOWED') numbers.block(key.keyId, nowMs);
+    if (!examined.ok && examined.code !== 'UNKNOWN_AGENT') return examined;
+    const terms = request.termsOf(key.tenantId);
+    if (!terms) return { ...notKnown, identity: examined.identity };
     if (!examined.ok) {
-      if (examined.code === 'IP_NOT_ALLOWED') numbers.block(key.keyId, nowMs);
-      return examined;
+      const taken = numbers.take(key, terms, nowMs, 'nothing');
+      return taken.ok ? examined : { ...taken, identity: examined.identity };
     }
     const { identity, agentStatus, scopeViolations } = examined;
-    const terms = request.termsOf(key.tenantId);
-    if (!terms) return { ...notKnown, identity };
     // Whatever may fail comes before anything is taken.
     const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
-    const taken = numbers.take(key, terms, request);
+    const taken = numbers.take(key, terms, nowMs, request.counts);
     if (!taken.ok) return { ...taken, identity };
     known.validAtMs = nowMs;
     return {

@@ -1,6 +1,6 @@
+import { createCache } from '../cache.ts';
 import type { AgentChange, AgentRecord, AuditEvent, Page, Paged } from '../store.ts';
 import type { Audit } from './audit.ts';
-import { createCache } from './cache.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
@@ -12,6 +12,8 @@ export interface Agents {
   /** As the database has it, what the running transaction has written included; memory learns nothing of it. */
   load(agentId: string): AgentRecord | undefined;
   ensure(agent: AgentRecord): Promise<AgentRecord>;
+  /** Which of these are agents of the tenant. */
+  among(tenantId: string, agentIds: readonly string[]): ReadonlySet<string>;
   list(tenantId: string, page: Page): Paged<AgentRecord>;
   update(
     tenantId: string,
@@ -61,6 +63,7 @@ export function createAgents(db: Database, commits: GroupCommit, audit: Audit): 
       };
       return find(agent.agentId) ?? commits.write(add, (standing) => cache.set(standing.agentId, standing));
     },
+    among: (tenantId, agentIds) => new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
     list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
     update(tenantId, agentId, change, event) {
       const work = () => {

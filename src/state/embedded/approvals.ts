@@ -1,6 +1,16 @@
 import { GatewayError } from '../../errors.ts';
+import {
+  approvalsMax,
+  asOf,
+  decide,
+  holdBy,
+  pendingMax,
+  pendingPerAgentMax,
+  tooManyPending,
+} from '../approval.ts';
 import type { ApprovalDecision, ApprovalRecord, AuditEvent, Hold, Page, Paged } from '../store.ts';
 import type { Audit } from './audit.ts';
+import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
@@ -23,13 +33,29 @@ export interface Approvals {
   ): Paged<ApprovalRecord>;
 }
 
-/** Of one call; spent grants among them. People decide them one by one. */
-const standingMax = 100;
-
 export function createApprovals(db: Database, commits: GroupCommit, audit: Audit): Approvals {
-  const standing = db.prepare(`
+  const last = db.prepare(`
     SELECT record FROM approvals WHERE tenant_id = ? AND call_hash = ? AND counts_until_ms > ?
-    ORDER BY created_at_ms DESC LIMIT ${standingMax}
+    ORDER BY created_at_ms DESC, rowid DESC LIMIT 1
+  `);
+  const denied = db.prepare(`
+    SELECT record FROM approvals
+    WHERE tenant_id = ? AND denial_hash = ? AND status = 'denied' AND counts_until_ms > ?
+    ORDER BY created_at_ms DESC, rowid DESC LIMIT 1
+  `);
+  const pending = db.prepare(`
+    SELECT count(*) AS held FROM approvals WHERE tenant_id = ? AND status = 'pending' AND expires_at_ms > ?
+  `);
+  const pendingOfAgent = db.prepare(`
+    SELECT count(*) AS held FROM approvals
+    WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND expires_at_ms > ?
+  `);
+  const all = db.prepare('SELECT count(*) AS held FROM approvals WHERE tenant_id = ?');
+  const forget = db.prepare(`
+    DELETE FROM approvals WHERE approval_id IN (
+      SELECT approval_id FROM approvals WHERE tenant_id = ? AND counts_until_ms <= ?
+      ORDER BY created_at_ms, approval_id LIMIT ${approvalsMax / 8}
+    )
   `);
   const insert = db.prepare(`
     INSERT INTO approvals (approval_id, tenant_id, call_hash, status, expires_at_ms, record)
@@ -43,28 +69,36 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
     toItem: recordOf<ApprovalRecord>,
   });
 
+  const mayWait = createRoom(pendingMax, (tenantId, nowMs) => Number(pending.get(tenantId, nowMs)?.['held']));
+  const mayStand = createRoom(approvalsMax, (tenantId) => Number(all.get(tenantId)?.['held']));
+
+  /** For one more; what counts no more makes it. */
+  function hasRoom({ tenantId, agentId, createdAtMs }: ApprovalRecord): boolean {
+    const ofAgent = Number(pendingOfAgent.get(tenantId, agentId, createdAtMs)?.['held']);
+    if (ofAgent >= pendingPerAgentMax || !mayWait(tenantId, createdAtMs)) return false;
+    return mayStand(tenantId, createdAtMs) || forget.run(tenantId, createdAtMs) > 0;
+  }
+
   const save = (changed: ApprovalRecord): ApprovalRecord => {
     update.run(changed.status, JSON.stringify(changed), changed.approvalId);
     return changed;
   };
 
-  function findStanding({ tenantId, callHash, createdAtMs }: ApprovalRecord): Hold | undefined {
-    const found = standing.all(tenantId, callHash, createdAtMs).map(recordOf<ApprovalRecord>);
-    const grant = found.find(
-      (it) => it.status === 'approved' && (it.scope === 'window' || it.spentAtMs === null),
-    );
-    if (grant) {
-      const used = grant.scope === 'once' ? save({ ...grant, spentAtMs: createdAtMs }) : grant;
-      return { kind: 'granted', approval: used, isNew: false };
+  function standing({ tenantId, callHash, denialHash, createdAtMs }: ApprovalRecord): Hold | undefined {
+    const rows = [last.get(tenantId, callHash, createdAtMs), denied.get(tenantId, denialHash, createdAtMs)];
+    for (const row of rows) {
+      const found = toRecord<ApprovalRecord>(row);
+      const hold = found && holdBy(found, createdAtMs);
+      if (!hold) continue;
+      if (hold.approval !== found) save(hold.approval);
+      return hold;
     }
-    const denial = found.find((it) => it.status === 'denied');
-    if (denial) return { kind: 'denied', approval: denial, isNew: false };
-    const pending = found.find((it) => it.status === 'pending');
-    return pending && { kind: 'pending', approval: pending, isNew: false };
+    return undefined;
   }
 
   function open(approval: ApprovalRecord): Hold {
     const { approvalId, tenantId, callHash, status, expiresAtMs } = approval;
+    if (!hasRoom(approval)) throw tooManyPending();
     if (insert.run(approvalId, tenantId, callHash, status, expiresAtMs, JSON.stringify(approval)) === 0)
       throw new GatewayError('CONFLICT', 'There is such an approval already.');
     return { kind: 'pending', approval, isNew: true };
@@ -76,22 +110,13 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
   }
 
   return {
-    hold: (approval) => commits.write(() => findStanding(approval) ?? open(approval)),
+    hold: (approval) => commits.write(() => standing(approval) ?? open(approval)),
 
     decide: (tenantId, approvalId, made, event) =>
       commits.write(() => {
         const approval = find(tenantId, approvalId, made.nowMs);
         if (approval?.status !== 'pending') return approval && { isDecidedNow: false, approval };
-        const { decision, decidedBy, note, scope, nowMs, windowMs } = made;
-        const decided = save({
-          ...approval,
-          status: decision,
-          decidedAtMs: nowMs,
-          decidedBy,
-          note,
-          scope: decision === 'approved' ? scope : null,
-          countsUntilMs: nowMs + windowMs,
-        });
+        const decided = save(decide(approval, made));
         audit.append(event);
         return { isDecidedNow: true, approval: decided };
       }),
@@ -105,12 +130,6 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
     },
   };
 }
-
-/** A pending approval past its end is expired; nobody has to come by and write that down. */
-const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
-  approval.status === 'pending' && nowMs >= approval.expiresAtMs
-    ? { ...approval, status: 'expired' }
-    : approval;
 
 function conditionsOf(status: ApprovalRecord['status'] | undefined, nowMs: number): readonly Condition[] {
   if (status === undefined) return [];

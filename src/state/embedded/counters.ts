@@ -2,7 +2,7 @@ import { type Decision, decisions } from '../../call.ts';
 import type { Origin } from '../journal/line.ts';
 import { hourOf, hoursInDay } from '../limits.ts';
 import type { AgentUsage } from '../store.ts';
-import type { Database } from './sqlite.ts';
+import type { Database, Row } from './sqlite.ts';
 
 /*
  * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of the lines of the journal, in the
@@ -29,11 +29,13 @@ export interface StoredKeyCounts {
 }
 
 export interface CounterReader {
-  ofKey(keyId: string, fromHour: number): StoredKeyCounts;
+  /** In the order of the ids. */
+  ofKeys(keyIds: readonly string[], fromHour: number): readonly StoredKeyCounts[];
   /** Refused with RATE_LIMITED, as hour and count. */
   limitedOf(tenantId: string, fromHour: number): readonly (readonly [number, number])[];
   callsInMonth(tenantId: string, month: number): number;
-  ofAgent(agentId: string, nowMs: number): AgentUsage;
+  /** In the order of the ids. */
+  ofAgents(agentIds: readonly string[], nowMs: number): readonly AgentUsage[];
 }
 
 /** Calendar months (UTC) since the year 0. */
@@ -44,49 +46,86 @@ export function monthNumberOf(ms: number): number {
 
 const ever = 0;
 
+/** What is stored of a key or an agent: by counter the count of all time, and hours with theirs. */
+interface Counts {
+  readonly total: Map<string, number>;
+  readonly byHour: Map<string, (readonly [hour: number, count: number])[]>;
+  firstMs: number | null;
+  lastMs: number | null;
+}
+
+const nothing = (): Counts => ({ total: new Map(), byHour: new Map(), firstMs: null, lastMs: null });
+
 export function createCounterReader(db: Database): CounterReader {
   const since = db.prepare(
     'SELECT period, count FROM counters WHERE subject = ? AND counter = ? AND period >= ?',
   );
   const at = db.prepare('SELECT count FROM counters WHERE subject = ? AND counter = ? AND period = ?');
-  const seen = db.prepare('SELECT first_ms, last_ms FROM seen WHERE subject = ? AND kind = ?');
+  const countsOf = db.prepare(`
+    SELECT subject, counter, period, count FROM counters
+    WHERE subject IN (SELECT value FROM json_each(?)) AND (period = ${ever} OR period >= ?)
+  `);
+  const seenOf = db.prepare(`
+    SELECT subject, first_ms, last_ms FROM seen WHERE subject IN (SELECT value FROM json_each(?)) AND kind = ?
+  `);
 
-  const byHour = (subject: string, counter: string, fromHour: number) =>
-    since
-      .all(subject, counter, fromHour)
-      .map((row) => [Number(row['period']), Number(row['count'])] as const);
-  const countAt = (subject: string, counter: string, period: number): number =>
-    Number(at.get(subject, counter, period)?.['count'] ?? 0);
+  /** In two statements, however many there are. */
+  function read(kind: 'key' | 'agent', ids: readonly string[], fromHour: number): Map<string, Counts> {
+    const all = new Map<string, Counts>();
+    const list = JSON.stringify(ids);
+    for (const row of countsOf.all(list, fromHour)) addTo(all, row);
+    for (const { subject, first_ms, last_ms } of seenOf.all(list, kind)) {
+      const counts = all.get(String(subject));
+      if (counts) Object.assign(counts, { firstMs: Number(first_ms), lastMs: Number(last_ms) });
+    }
+    return all;
+  }
 
   return {
-    ofKey(keyId, fromHour) {
-      const row = seen.get(keyId, 'key');
-      return {
-        uses: countAt(keyId, 'key.uses', ever),
-        blocked: countAt(keyId, 'key.blocked', ever),
-        lastSeenAtMs: row ? Number(row['last_ms']) : null,
-        callsByHour: byHour(keyId, 'key.calls', fromHour),
-      };
+    ofKeys(keyIds, fromHour) {
+      const all = read('key', keyIds, fromHour);
+      return keyIds.map((id) => toKeyCounts(all.get(id) ?? nothing()));
     },
-    limitedOf: (tenantId, fromHour) => byHour(tenantId, 'tenant.limited', fromHour),
-    callsInMonth: (tenantId, month) => countAt(tenantId, 'tenant.calls', month),
-    ofAgent(agentId, nowMs) {
-      const row = seen.get(agentId, 'agent');
-      const now = hourOf(nowMs);
-      const last24h = (decision: Decision): number =>
-        byHour(agentId, `agent.${decision}`, now - hoursInDay + 1)
-          .filter(([hour]) => hour <= now)
-          .reduce((sum, [, count]) => sum + count, 0);
-      return {
-        firstSeenAtMs: row ? Number(row['first_ms']) : null,
-        lastSeenAtMs: row ? Number(row['last_ms']) : null,
-        callsTotal: countAt(agentId, 'agent.calls', ever),
-        decisions24h: Object.fromEntries(decisions.map((it) => [it, last24h(it)])) as Record<
-          Decision,
-          number
-        >,
-      };
+    limitedOf: (tenantId, fromHour) =>
+      since
+        .all(tenantId, 'tenant.limited', fromHour)
+        .map((row) => [Number(row['period']), Number(row['count'])] as const),
+    callsInMonth: (tenantId, month) => Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
+    ofAgents(agentIds, nowMs) {
+      const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
+      return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));
     },
+  };
+}
+
+function addTo(all: Map<string, Counts>, row: Row): void {
+  const counts = all.get(String(row['subject'])) ?? nothing();
+  all.set(String(row['subject']), counts);
+  const { total, byHour } = counts;
+  const [counter, period, count] = [String(row['counter']), Number(row['period']), Number(row['count'])];
+  const hours = byHour.get(counter);
+  if (period === ever) total.set(counter, count);
+  else if (hours) hours.push([period, count]);
+  else byHour.set(counter, [[period, count]]);
+}
+
+const toKeyCounts = ({ total, byHour, lastMs }: Counts): StoredKeyCounts => ({
+  uses: total.get('key.uses') ?? 0,
+  blocked: total.get('key.blocked') ?? 0,
+  lastSeenAtMs: lastMs,
+  callsByHour: byHour.get('key.calls') ?? [],
+});
+
+function toAgentUsage({ total, byHour, firstMs, lastMs }: Counts, nowMs: number): AgentUsage {
+  const last24h = (decision: Decision): number =>
+    (byHour.get(`agent.${decision}`) ?? [])
+      .filter(([hour]) => hour <= hourOf(nowMs))
+      .reduce((sum, [, count]) => sum + count, 0);
+  return {
+    firstSeenAtMs: firstMs,
+    lastSeenAtMs: lastMs,
+    callsTotal: total.get('agent.calls') ?? 0,
+    decisions24h: Object.fromEntries(decisions.map((it) => [it, last24h(it)])) as Record<Decision, number>,
   };
 }
 

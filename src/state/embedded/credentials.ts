@@ -1,6 +1,6 @@
+import { createCache } from '../cache.ts';
 import type { AuditEvent, SealedCredential } from '../store.ts';
 import type { Audit } from './audit.ts';
-import { createCache } from './cache.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
 

@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
+import { createCache } from '../cache.ts';
+import { destinationName, destinationsMax, wasLetOut } from '../destinations.ts';
 import type { Origin } from '../journal/line.ts';
 import type { RecordedCall } from '../store.ts';
-import { createCache } from './cache.ts';
 import type { Database } from './sqlite.ts';
 
 /** What each agent has touched. Memory holds pairs that are known; one that is not there costs a look-up in the database. */
@@ -19,7 +19,7 @@ export function createDestinations(db: Database): Destinations {
 
   return {
     isKnown(agentId, destination) {
-      const name = nameOf(destination);
+      const name = destinationName(destination);
       const pair = pairOf(agentId, name);
       if (cache.get(pair)) return true;
       if (!find.get(agentId, name)) return false;
@@ -27,13 +27,10 @@ export function createDestinations(db: Database): Destinations {
       return true;
     },
     note(call) {
-      if (wasLetOut(call)) cache.set(pairOf(call.agentId, nameOf(call.destination)), true);
+      if (wasLetOut(call)) cache.set(pairOf(call.agentId, destinationName(call.destination)), true);
     },
   };
 }
-
-/** Of one agent on disk; where there are more, an eighth goes, those first that were seen first. */
-export const destinationsMax = 4_096;
 
 /**
  * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers whether some were
@@ -53,7 +50,7 @@ export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Ori
   return (touched) => {
     const grown = new Set<string>();
     for (const [{ agentId, destination }, atMs] of touched) {
-      if (insert.run(agentId, nameOf(destination), atMs) > 0) grown.add(agentId);
+      if (insert.run(agentId, destinationName(destination), atMs) > 0) grown.add(agentId);
     }
     let haveForgotten = false;
     for (const agentId of grown) {
@@ -66,14 +63,4 @@ export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Ori
   };
 }
 
-/** A longer one is known by its hash: names come from requests. */
-const plainLengthMax = 128;
-
-const nameOf = (destination: string): string =>
-  destination.length <= plainLengthMax ? destination : `sha256:${hash('sha256', destination)}`;
-
 const pairOf = (agentId: string, name: string): string => `${agentId} ${name}`;
-
-/** What is denied or held has touched nothing. */
-export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
-  decision === 'ALLOW' || decision === 'SANITIZE';

@@ -1,6 +1,8 @@
 import { GatewayError } from '../../errors.ts';
+import { incidentsMax, withChange, withTraces } from '../incident.ts';
 import type { AuditEvent, IncidentChange, IncidentFilter, IncidentRecord, Page, Paged } from '../store.ts';
 import type { Audit } from './audit.ts';
+import { createBound } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
@@ -22,9 +24,6 @@ export interface Incidents {
   ): Promise<IncidentRecord | undefined>;
 }
 
-const tracesMax = 100;
-const notesMax = 100;
-
 export function createIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {
   const standing = db.prepare(`
     SELECT record FROM incidents WHERE tenant_id = ? AND agent_id = ? AND cause = ? AND status <> 'closed' LIMIT 1
@@ -38,6 +37,12 @@ export function createIncidents(db: Database, commits: GroupCommit, audit: Audit
     table: 'incidents',
     order: ['opened_at_ms', 'incident_id'],
     toItem: recordOf<IncidentRecord>,
+  });
+
+  const makeRoom = createBound(db, {
+    table: 'incidents',
+    order: ['opened_at_ms', 'incident_id'],
+    most: incidentsMax,
   });
 
   const load = (tenantId: string, incidentId: string) =>
@@ -54,6 +59,7 @@ export function createIncidents(db: Database, commits: GroupCommit, audit: Audit
         const { incidentId, tenantId, agentId, trigger } = incident;
         const before = toRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
         if (before) return { isNew: false, incident: save(withTraces(before, incident)) };
+        makeRoom(tenantId);
         if (insert.run(incidentId, tenantId, JSON.stringify(incident)) === 0)
           throw new GatewayError('CONFLICT', 'There is such an incident already.');
         audit.append(event);
@@ -68,43 +74,10 @@ export function createIncidents(db: Database, commits: GroupCommit, audit: Audit
       commits.write(() => {
         const before = load(tenantId, incidentId);
         if (!before) return undefined;
-        if (before.status !== expectedStatus)
-          throw new GatewayError('CONFLICT', `The incident is ${before.status} meanwhile.`);
-        const changed = save(withChange(before, change, event));
+        const changed = save(withChange(before, expectedStatus, change, event));
         audit.append(event);
         return changed;
       }),
-  };
-}
-
-function withTraces(
-  before: IncidentRecord,
-  { traceIds, traceCount, openedAtMs }: IncidentRecord,
-): IncidentRecord {
-  return {
-    ...before,
-    traceIds: [...before.traceIds, ...traceIds].slice(-tracesMax),
-    traceCount: before.traceCount + traceCount,
-    changedAtMs: Math.max(before.changedAtMs, openedAtMs),
-  };
-}
-
-/** When and by whom is what the audit entry says. */
-function withChange(
-  before: IncidentRecord,
-  change: IncidentChange,
-  { atMs, operator }: AuditEvent,
-): IncidentRecord {
-  const { note, ...fields } = change;
-  const isClosing = change.status === 'closed' && before.status !== 'closed';
-  const isReopening = change.status !== undefined && change.status !== 'closed' && before.status === 'closed';
-  return {
-    ...before,
-    ...(isReopening ? { closedAtMs: null, closedBy: null, closeCode: null } : {}),
-    ...fields,
-    ...(isClosing ? { closedAtMs: atMs, closedBy: operator } : {}),
-    changedAtMs: atMs,
-    notes: note ? [...before.notes, note].slice(-notesMax) : before.notes,
   };
 }
 

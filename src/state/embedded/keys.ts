@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.ts';
 import { type Holder, identifyHolder, invalidKey } from '../admission.ts';
+import { createCache } from '../cache.ts';
+import { childrenMax, endedKeptMs, endedPerKey, tooManyChildren } from '../ephemeral-key.ts';
 import type { AuditEvent, Identification, KeyChange, KeyRecord, Page, Paged } from '../store.ts';
 import type { Agents } from './agents.ts';
 import type { Audit } from './audit.ts';
-import { createCache } from './cache.ts';
+import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
@@ -12,6 +14,8 @@ import { type Database, recordOf, toRecord } from './sqlite.ts';
 export interface Keys {
   add(key: KeyRecord, audit: AuditEvent): Promise<void>;
   byId(tenantId: string, keyId: string): KeyRecord | undefined;
+  /** Which of these are keys of the tenant. */
+  among(tenantId: string, keyIds: readonly string[]): ReadonlySet<string>;
   list(tenantId: string, page: Page): Paged<KeyRecord>;
   update(
     tenantId: string,
@@ -37,13 +41,31 @@ export interface KnownKey {
 const cachedMax = 32_768;
 const hashBytes = 32;
 
-export function createKeys(db: Database, commits: GroupCommit, agents: Agents, audit: Audit): Keys {
+/** `onGone` is told of keys that have ended and are there no more. */
+export function createKeys(
+  db: Database,
+  commits: GroupCommit,
+  agents: Agents,
+  audit: Audit,
+  onGone: (keyIds: readonly string[]) => void,
+): Keys {
   const byId = db.prepare('SELECT record FROM keys WHERE tenant_id = ? AND key_id = ?');
+  const among = db.prepare(
+    'SELECT key_id FROM keys WHERE tenant_id = ? AND key_id IN (SELECT value FROM json_each(?))',
+  );
   const byHash = db.prepare('SELECT record FROM keys WHERE hash = ?');
   const insert = db.prepare(
     'INSERT INTO keys (key_id, hash, tenant_id, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   const update = db.prepare('UPDATE keys SET record = ? WHERE key_id = ?');
+  const children = db.prepare(
+    'SELECT count(*) AS held FROM keys WHERE parent_key_id = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?',
+  );
+  const removeEnded = db.prepare(`
+    DELETE FROM keys WHERE key_id IN (
+      SELECT key_id FROM keys WHERE tenant_id = ? AND type = 'ephemeral' AND expires_at_ms <= ? LIMIT ${endedPerKey}
+    ) RETURNING record
+  `);
   const list = createListing(db, {
     table: 'keys',
     order: ['created_at_ms', 'key_id'],
@@ -101,12 +123,27 @@ export function createKeys(db: Database, commits: GroupCommit, agents: Agents, a
     parents.delete(key.keyId);
   }
 
+  const mayBear = createRoom(childrenMax, (keyId, nowMs) => Number(children.get(keyId, nowMs)?.['held']));
+
   function checkParent({ tenantId, parentKeyId, createdAtMs }: KeyRecord): void {
     if (parentKeyId === null) return;
     const parent = load(tenantId, parentKeyId);
     const hasExpired = parent?.expiresAtMs != null && createdAtMs >= parent.expiresAtMs;
     if (!parent || parent.revokedAtMs !== null || hasExpired)
       throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active in this tenant.');
+    if (!mayBear(parentKeyId, createdAtMs)) throw tooManyChildren();
+  }
+
+  /** In the transaction that is running. */
+  function takeEnded({ type, tenantId, createdAtMs }: KeyRecord): readonly KeyRecord[] {
+    return type === 'ephemeral'
+      ? removeEnded.all(tenantId, createdAtMs - endedKeptMs).map(recordOf<KeyRecord>)
+      : [];
+  }
+
+  function forgetEnded(ended: readonly KeyRecord[]): void {
+    for (const key of ended) forget(key);
+    if (ended.length > 0) onGone(ended.map((it) => it.keyId));
   }
 
   /** Changes a key that stands, or leaves it as it is where `toChanged` answers the same record. */
@@ -129,6 +166,8 @@ export function createKeys(db: Database, commits: GroupCommit, agents: Agents, a
 
   return {
     byId: load,
+    among: (tenantId, keyIds) =>
+      new Set(among.all(tenantId, JSON.stringify(keyIds)).map((row) => String(row['key_id']))),
     list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
 
     async add(key, event) {
@@ -139,7 +178,8 @@ export function createKeys(db: Database, commits: GroupCommit, agents: Agents, a
         if (insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) === 0)
           throw new GatewayError('CONFLICT', 'There is such a key already.');
         audit.append(event);
-      });
+        return takeEnded(key);
+      }, forgetEnded);
     },
 
     update: (tenantId, keyId, fields, event) =>

@@ -116,6 +116,24 @@ export const stateMigrations: readonly string[] = [
   CREATE TABLE probe (written INTEGER NOT NULL) STRICT;
   INSERT INTO probe VALUES (0);
   `,
+  `
+  -- How many are pending, of the tenant and of the agent, is asked whenever one is opened.
+  ALTER TABLE approvals ADD COLUMN agent_id TEXT GENERATED ALWAYS AS (json_extract(record, '$.agentId')) VIRTUAL;
+  CREATE INDEX approvals_pending ON approvals (tenant_id, expires_at_ms) WHERE status = 'pending';
+  CREATE INDEX approvals_pending_of_agent ON approvals (tenant_id, agent_id, expires_at_ms) WHERE status = 'pending';
+
+  -- A denial stands for the call of every agent that its key names.
+  ALTER TABLE approvals ADD COLUMN denial_hash TEXT GENERATED ALWAYS AS (json_extract(record, '$.denialHash')) VIRTUAL;
+  CREATE INDEX approvals_denied ON approvals (tenant_id, denial_hash, counts_until_ms) WHERE status = 'denied';
+
+  -- Whenever an ephemeral key is made, the live ones of its parent are counted, and some of those go that ended long ago.
+  ALTER TABLE keys ADD COLUMN type TEXT GENERATED ALWAYS AS (json_extract(record, '$.type')) VIRTUAL;
+  ALTER TABLE keys ADD COLUMN parent_key_id TEXT GENERATED ALWAYS AS (json_extract(record, '$.parentKeyId')) VIRTUAL;
+  ALTER TABLE keys ADD COLUMN expires_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.expiresAtMs')) VIRTUAL;
+  ALTER TABLE keys ADD COLUMN revoked_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.revokedAtMs')) VIRTUAL;
+  CREATE INDEX keys_by_end ON keys (tenant_id, expires_at_ms) WHERE type = 'ephemeral';
+  CREATE INDEX keys_by_parent ON keys (parent_key_id, expires_at_ms) WHERE revoked_at_ms IS NULL;
+  `,
 ];
 
 /**

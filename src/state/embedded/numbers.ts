@@ -24,11 +24,15 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  */
 
 export interface Numbers {
-  /** Checks quota, uses and buckets in this order, and takes from all of them or from none. */
-  take(key: KeyRecord, terms: TenantTerms, request: Pick<AdmitRequest, 'nowMs' | 'counts'>): Taking;
+  /**
+   * Checks quota, uses and buckets in this order, and takes from all of them or from none. `call` and `rate` as in `AdmitRequest.counts`;
+   * `nothing` is a call that goes no further: it is checked alone.
+   */
+  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: AdmitRequest['counts'] | 'nothing'): Taking;
   /** A call with this key came from an address outside its allowlist. */
   block(keyId: string, nowMs: number): void;
-  keyUsage(keyId: string, nowMs: number): KeyUsage;
+  /** In the order of the ids. */
+  keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[];
   tenantUsage(tenantId: string, nowMs: number): TenantUsage;
 }
 
@@ -89,11 +93,22 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
     return month;
   }
 
-  function loadKey(keyId: string, nowMs: number): KeyNumbers {
-    const { uses, blocked, lastSeenAtMs, callsByHour } = stored.ofKey(keyId, hourOf(nowMs) - hoursInDay + 1);
-    const byHour = createSlidingCount(hoursInDay);
-    for (const [hour, count] of callsByHour) byHour.add(hour, count);
-    return { uses, blocked, lastSeenAtMs, byHour, bucket: undefined, touchedAt: clock() };
+  const neverUsed = (): KeyNumbers => ({
+    uses: 0,
+    blocked: 0,
+    lastSeenAtMs: null,
+    byHour: createSlidingCount(hoursInDay),
+    bucket: undefined,
+    touchedAt: clock(),
+  });
+
+  /** In the order of the ids. */
+  function loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
+    return stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
+      const numbers = { ...neverUsed(), ...counts };
+      for (const [hour, count] of callsByHour) numbers.byHour.add(hour, count);
+      return numbers;
+    });
   }
 
   function keyOf(keyId: string, nowMs: number): KeyNumbers {
@@ -102,7 +117,7 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
       known.touchedAt = clock();
       return known;
     }
-    const loaded = loadKey(keyId, nowMs);
+    const [loaded = neverUsed()] = loadKeys([keyId], nowMs);
     if (keys.size >= sweepAtSize) forgetIdleKeys();
     keys.set(keyId, loaded);
     return loaded;
@@ -142,26 +157,27 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
   }
 
   return {
-    take(key, terms, { nowMs, counts }) {
+    take(key, terms, nowMs, counts) {
       const tenant = tenantOf(key.tenantId, nowMs);
       const holder = keyOf(key.keyId, nowMs);
+      // A key and all that were made with it have one bucket.
+      const spender = key.parentKeyId === null ? holder : keyOf(key.parentKeyId, nowMs);
       const { number, endMs } = monthOf(nowMs);
       const used = usedIn(key.tenantId, tenant, number);
-      if (counts === 'call') {
-        const isOver = terms.scansPerMonth !== null && used >= terms.scansPerMonth;
-        if (isOver && !terms.overage) return overQuota(endMs - nowMs);
-        if (key.maxUses !== null && holder.uses >= key.maxUses) return usedUp;
-      }
+      const isOver = terms.scansPerMonth !== null && used >= terms.scansPerMonth;
+      if (counts !== 'rate' && isOver && !terms.overage) return overQuota(endMs - nowMs);
+      if (key.maxUses !== null && holder.uses >= key.maxUses) return usedUp;
       const [tenantRate, keyRate] = [rateOf(terms), keyRateOf(key, terms)];
       const tenantLevel = levelOf(tenant.bucket, tenantRate, nowMs);
-      const keyLevel = levelOf(holder.bucket, keyRate, nowMs);
+      const keyLevel = levelOf(spender.bucket, keyRate, nowMs);
       const limited = limitedBy(tenantLevel, tenantRate, 'tenant') ?? limitedBy(keyLevel, keyRate, 'key');
       if (limited) {
         tenant.limitedByHour.add(hourOf(nowMs), 1);
         return limited;
       }
+      if (counts === 'nothing') return { ok: true, scansUsed: used };
       if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantLevel, nowMs);
-      if (keyRate) holder.bucket = withoutToken(holder.bucket, keyLevel, nowMs);
+      if (keyRate) spender.bucket = withoutToken(spender.bucket, keyLevel, nowMs);
       if (counts === 'rate') return { ok: true, scansUsed: used };
       tenant.months.set(number, used + 1);
       tenant.recent.add(Math.floor(nowMs / recentSlotMs), 1);
@@ -175,9 +191,11 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
       keyOf(keyId, nowMs).blocked += 1;
     },
 
-    keyUsage(keyId, nowMs) {
-      const { lastSeenAtMs, byHour, blocked, uses } = keys.get(keyId) ?? loadKey(keyId, nowMs);
-      return { lastSeenAtMs, calls24h: byHour.sum(hourOf(nowMs)), blockedAttempts: blocked, uses };
+    keyUsage(keyIds, nowMs) {
+      const unread = keyIds.filter((it) => !keys.has(it));
+      const loaded = loadKeys(unread, nowMs);
+      const read = new Map(unread.map((it, at) => [it, loaded[at]]));
+      return keyIds.map((it) => toUsage(keys.get(it) ?? read.get(it) ?? neverUsed(), nowMs));
     },
 
     tenantUsage(tenantId, nowMs) {
@@ -190,6 +208,13 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
     },
   };
 }
+
+const toUsage = ({ lastSeenAtMs, byHour, blocked, uses }: KeyNumbers, nowMs: number): KeyUsage => ({
+  lastSeenAtMs,
+  calls24h: byHour.sum(hourOf(nowMs)),
+  blockedAttempts: blocked,
+  uses,
+});
 
 const levelOf = (bucket: Bucket | undefined, rate: Rate | undefined, nowMs: number): number => {
   if (!rate) return partsPerToken;

@@ -1,8 +1,9 @@
+import { createCache } from '../cache.ts';
+import { nextVersion, withVersion } from '../policy-version.ts';
 import type { AuditEvent, PolicyApply, PolicyRecord } from '../store.ts';
-import { type Audit, toCanonicalJson } from './audit.ts';
-import { createCache } from './cache.ts';
+import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, toRecord } from './sqlite.ts';
+import { type Database, recordOf, toRecord } from './sqlite.ts';
 
 export interface Policies {
   apply(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
@@ -29,6 +30,9 @@ export function createPolicies(db: Database, commits: GroupCommit, audit: Audit)
   );
   const cache = createCache<readonly PolicyRecord[]>(cachedTenantsMax);
 
+  const load = (tenantId: string): readonly PolicyRecord[] =>
+    latestOfAll.all(tenantId).map(recordOf<PolicyRecord>);
+
   const find = (tenantId: string, name: string, envName: string | null) =>
     toRecord<PolicyRecord>(latest.get(tenantId, name, envName ?? allEnvironments));
 
@@ -36,16 +40,9 @@ export function createPolicies(db: Database, commits: GroupCommit, audit: Audit)
     apply(apply, event) {
       const { tenantId, name, envName } = apply;
       const work = () => {
-        const before = find(tenantId, name, envName);
-        const record: PolicyRecord = {
-          ...apply,
-          policyId: before?.policyId ?? apply.policyId,
-          version: (before?.version ?? 0) + 1,
-          unchanged: before !== undefined && contentOf(before) === contentOf(apply),
-        };
+        const record = nextVersion(apply, load(tenantId));
         insert.run(tenantId, name, envName ?? allEnvironments, record.version, JSON.stringify(record));
-        const { version, unchanged } = record;
-        audit.append({ ...event, details: { ...event.details, version, unchanged } });
+        audit.append(withVersion(event, record));
         return record;
       };
       return commits.write(work, () => cache.delete(tenantId));
@@ -54,7 +51,7 @@ export function createPolicies(db: Database, commits: GroupCommit, audit: Audit)
     of(tenantId) {
       const cached = cache.get(tenantId);
       if (cached) return cached;
-      const policies = latestOfAll.all(tenantId).flatMap((row) => toRecord<PolicyRecord>(row) ?? []);
+      const policies = load(tenantId);
       cache.set(tenantId, policies);
       return policies;
     },
@@ -62,6 +59,3 @@ export function createPolicies(db: Database, commits: GroupCommit, audit: Audit)
     byName: (tenantId, name, envName) => find(tenantId, name, envName) ?? find(tenantId, name, null),
   };
 }
-
-const contentOf = ({ description, rules, mode }: PolicyApply): string =>
-  toCanonicalJson({ description, rules, mode });

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts';
+import { traceIdsFrom } from '../../ids.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
 
@@ -6,9 +7,13 @@ import type { Database } from './sqlite.ts';
 export interface ResponseScans {
   add(tenantId: string, traceId: string, scan: string): Promise<void>;
   of(tenantId: string, traceId: string): readonly string[];
+  /** Those of traces from before then. */
+  removeBefore(tenantId: string, ms: number): Promise<void>;
 }
 
 const perTraceMax = 16;
+/** One transaction removes no more. */
+const removedMax = 500;
 
 export function createResponseScans(db: Database, commits: GroupCommit): ResponseScans {
   const count = db.prepare(
@@ -21,6 +26,12 @@ export function createResponseScans(db: Database, commits: GroupCommit): Respons
     'SELECT scan FROM response_scans WHERE tenant_id = ? AND trace_id = ? ORDER BY number',
   );
 
+  const remove = db.prepare(`
+    DELETE FROM response_scans WHERE rowid IN (
+      SELECT rowid FROM response_scans WHERE tenant_id = ? AND trace_id < ? LIMIT ${removedMax}
+    )
+  `);
+
   return {
     add: (tenantId, traceId, scan) =>
       commits.write(() => {
@@ -29,6 +40,11 @@ export function createResponseScans(db: Database, commits: GroupCommit): Respons
           throw new GatewayError('CONFLICT', `A trace keeps ${perTraceMax} scans of its response.`);
         insert.run(tenantId, traceId, held, scan);
       }),
+    async removeBefore(tenantId, ms) {
+      const firstKept = traceIdsFrom(ms);
+      const removeSome = () => commits.write(() => remove.run(tenantId, firstKept));
+      while ((await removeSome()) === removedMax);
+    },
     of: (tenantId, traceId) => byTrace.all(tenantId, traceId).map((row) => String(row['scan'])),
   };
 }

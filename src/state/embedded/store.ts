@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KeyUsage, Store } from '../store.ts';
+import { timeOfTraceId } from '../../ids.ts';
+import type { Store } from '../store.ts';
 import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
@@ -15,6 +16,7 @@ import { createNonces } from './nonces.ts';
 import { createNumbers } from './numbers.ts';
 import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
+import { createRetention } from './retention.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { openTraces } from './traces.ts';
 
@@ -61,14 +63,20 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const probe = state.prepare('UPDATE probe SET written = written + 1');
   const audit = createAudit(state);
   const agents = createAgents(state, commits, audit);
-  const keys = createKeys(state, commits, agents, audit);
+  const keys = createKeys(state, commits, agents, audit, traces.forgetKeys);
   const policies = createPolicies(state, commits, audit);
   const approvals = createApprovals(state, commits, audit);
   const incidents = createIncidents(state, commits, audit);
   const credentials = createCredentials(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
   const nonces = createNonces();
+  const retention = createRetention(traces, responseScans);
+  closers.push(retention.close);
   const { destinations, counters } = traces;
+  const isOld = (tenantId: string, traceId: string): boolean =>
+    (timeOfTraceId(traceId) ?? 0) < retention.startMs(tenantId);
+  const traceById = (tenantId: string, traceId: string): string | undefined =>
+    isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
   const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
 
   return {
@@ -78,14 +86,14 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     updateKey: keys.update,
     revokeKey: keys.revoke,
     keyUsage: async (tenantId, keyIds, nowMs) =>
-      keyIds.map((keyId) => (keys.byId(tenantId, keyId) ? numbers.keyUsage(keyId, nowMs) : unused)),
+      numbers.keyUsage(ownOf(keyIds, keys.among(tenantId, keyIds)), nowMs),
 
     ensureAgent: agents.ensure,
     agentById: async (agentId) => agents.find(agentId),
     listAgents: async (tenantId, page) => agents.list(tenantId, page),
     updateAgent: agents.update,
     agentUsage: async (tenantId, agentIds, nowMs) =>
-      agentIds.map((id) => counters.ofAgent(agents.find(id)?.tenantId === tenantId ? id : nobody, nowMs)),
+      counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
     registerTenant: agents.registerTenant,
     registeredTenants: async () => agents.registeredTenants(),
 
@@ -116,14 +124,19 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
 
     noteCall: destinations.note,
     recordCalls: traces.record,
-    traceById: async (tenantId, traceId) => traces.byId(tenantId, traceId),
-    listTraces: traces.list,
+    traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
+    listTraces(tenantId, filter, page) {
+      const fromMs = Math.max(filter.fromMs ?? 0, retention.startMs(tenantId));
+      return traces.list(tenantId, { ...filter, fromMs }, page);
+    },
     async addResponseScan(tenantId, traceId, scan) {
-      if (traces.byId(tenantId, traceId) === undefined) return false;
+      if (traceById(tenantId, traceId) === undefined) return false;
       await responseScans.add(tenantId, traceId, scan);
       return true;
     },
-    responseScansOf: async (tenantId, traceId) => responseScans.of(tenantId, traceId),
+    responseScansOf: async (tenantId, traceId) =>
+      isOld(tenantId, traceId) ? [] : responseScans.of(tenantId, traceId),
+    keepTraces: retention.keep,
 
     appendAudit: (event) => commits.write(() => audit.append(event)),
     listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
@@ -133,6 +146,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     async trouble() {
       if (traces.isFailing())
         return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
+      if (retention.isFailing()) return 'Old traces cannot be removed.';
       // Where nobody else writes any more, this finds out whether the disk is well again.
       if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
       return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
@@ -141,6 +155,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   };
 }
 
-const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
-/** No agent has this id. */
+/** Nothing has this id, and has used anything. */
 const nobody = '';
+
+const ownOf = (ids: readonly string[], own: ReadonlySet<string>): readonly string[] =>
+  ids.map((id) => (own.has(id) ? id : nobody));

@@ -1,8 +1,9 @@
-import { type Origin, parseOrigin, traceIdLength } from '../journal/line.ts';
+import { traceIdLength } from '../../ids.ts';
+import { createCache } from '../cache.ts';
+import { wasLetOut } from '../destinations.ts';
+import { type Origin, parseOrigin } from '../journal/line.ts';
 import { hourOf } from '../limits.ts';
-import { createCache } from './cache.ts';
 import type { Tally } from './counters.ts';
-import { wasLetOut } from './destinations.ts';
 
 /*
  * Traces are kept as chunks: the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { timeOfTraceId, traceIdLength } from '../journal/line.ts';
+import { timeOfTraceId, traceIdLength, traceIdsFrom } from '../../ids.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { notACursor } from './listing.ts';
@@ -46,25 +46,18 @@ export async function listTraces(
       before = line.traceId;
       if (items.length >= limit) return { items, nextCursor: toCursor(before) };
     }
-    before = idsFrom(startMs);
+    before = traceIdsFrom(startMs);
     if (windows % windowsPerTurn === 0) await nextTurn();
   }
   return { items, nextCursor: toCursor(before) };
 }
 
-/** How ids of that time begin; less than all of them, and more than all that are older. */
-function idsFrom(ms: number): string {
-  const time = Math.max(0, Math.min(ms, timeMax)).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}`;
-}
-
-const timeMax = 2 ** 48 - 1;
 /** More than any id. */
 const afterAll = 'g';
 const cursorShape = /^[0-9a-f]{8}-[0-9a-f]{4}[0-9a-f-]{0,23}$/;
 
 function firstBound(cursor: string | undefined, beforeMs: number | undefined): string {
-  const byTime = beforeMs === undefined ? afterAll : idsFrom(beforeMs);
+  const byTime = beforeMs === undefined ? afterAll : traceIdsFrom(beforeMs);
   if (cursor === undefined) return byTime;
   const bound = Buffer.from(cursor, 'base64url').toString('latin1');
   if (!cursorShape.test(bound) || bound.length > traceIdLength || toCursor(bound) !== cursor)
@@ -76,7 +69,7 @@ const toCursor = (before: string): string => Buffer.from(before).toString('base6
 
 /** The last millisecond of which an id may be less than `before`. */
 function lastMsBefore(before: string): number {
-  if (before === afterAll) return timeMax;
+  if (before === afterAll) return Number.MAX_SAFE_INTEGER;
   const ms = Number.parseInt(before.slice(0, 8) + before.slice(9, 13), 16);
   return before.length === traceIdLength ? ms : ms - 1;
 }

@@ -13,17 +13,25 @@ import {
   withoutRepeats,
 } from './traces-chunks.ts';
 import { createChunkReader } from './traces-reader.ts';
+import {
+  type CountsRemoval,
+  createCountsRemover,
+  createTracesRemover,
+  type TracesRemoval,
+} from './traces-removal.ts';
 
 /*
  * The thread that writes traces. It gets whole batches by transfer, so the calls' own thread spends nothing on a line, and when
  * SQLite moves its WAL into the database, which takes tens of milliseconds, nobody waits.
  */
 
-/** A batch, answered by a `BatchResult`; or the end. */
-export type TracesMessage = CallBatch | 'close';
+/** Each is answered in turn by a `TracesResult`. */
+export type TracesRequest = CallBatch | TracesRemoval | CountsRemoval;
 
-/** How many lines were left out, or why nothing of the batch was written. */
-export type BatchResult = { readonly unreadable: number } | { readonly failure: string };
+export type TracesMessage = TracesRequest | 'close';
+
+/** How many lines were left out, or how much went; or why nothing was written. */
+export type TracesResult = { readonly count: number } | { readonly failure: string };
 
 /** SQLite moves its WAL into the database when it has so many pages (8 MB). */
 const checkpointPages = 256;
@@ -37,17 +45,24 @@ const stored = createChunkReader(db);
 const sorter = createSorter();
 const writeCounters = createCounterWriter(db);
 const writeDestinations = createDestinationWriter(db);
+const removeTraces = createTracesRemover(db);
+const removeCounts = createCountsRemover(db);
 
-function record({ lines, mayRepeat }: CallBatch): BatchResult {
+function answer(request: TracesRequest): TracesResult {
   try {
-    const sorted = sorter.sort(lines);
-    if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines));
-    else store(sorted, lines);
-    return { unreadable: sorted.unreadable };
+    if ('lines' in request) return { count: record(request) };
+    return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
   } catch (error) {
     const { cause } = error as Error;
     return { failure: String(cause ?? error) };
   }
+}
+
+function record({ lines, mayRepeat }: CallBatch): number {
+  const sorted = sorter.sort(lines);
+  if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines));
+  else store(sorted, lines);
+  return sorted.unreadable;
 }
 
 /** What is left of a batch is sorted anew: a call that is stored already is not counted again either. */
@@ -90,6 +105,6 @@ parentPort?.on('message', (message: TracesMessage) => {
     db.close();
     parentPort?.close();
   } else {
-    parentPort?.postMessage(record(message));
+    parentPort?.postMessage(answer(message));
   }
 });

@@ -1,16 +1,18 @@
 import { extname } from 'node:path';
 import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
-import { timeOfTraceId } from '../journal/line.ts';
+import { timeOfTraceId } from '../../ids.ts';
 import type { CallBatch, Page, Paged, TraceFilter } from '../store.ts';
 import { type CounterReader, createCounterReader } from './counters.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase, openRaw, toStateError } from './sqlite.ts';
+import { createTenantsOf } from './tenants-of.ts';
 import { findTrace } from './traces-chunks.ts';
 import { listTraces } from './traces-list.ts';
 import { createChunkReader } from './traces-reader.ts';
-import type { BatchResult, TracesMessage } from './traces-worker.ts';
+import { removedMax } from './traces-removal.ts';
+import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
 /** Traces, known destinations and counts: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
 export interface Traces {
@@ -20,6 +22,12 @@ export interface Traces {
   record(batch: CallBatch): Promise<number>;
   byId(tenantId: string, traceId: string): string | undefined;
   list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
+  /** Those that have traces. */
+  tenants(): string[];
+  /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
+  removeBefore(tenantId: string, ms: number): Promise<void>;
+  /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
+  forgetKeys(keyIds: readonly string[]): Promise<void>;
   /** Whether the last batch was not taken. */
   isFailing(): boolean;
   close(): Promise<void>;
@@ -33,17 +41,26 @@ export function openTraces(file: string): Traces {
   const db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
   const destinations = createDestinations(db);
   const chunks = createChunkReader(db);
-  /** Those that wait for an answer; answers come in the order of the batches. */
-  const waiting: PromiseWithResolvers<number>[] = [];
+  /** Those that wait for an answer; answers come in the order of the questions. */
+  const waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
   let writer: Worker | undefined;
   let isFailing = false;
   let isClosed = false;
 
-  function settleNext(result: BatchResult): void {
-    const batch = waiting.shift();
-    isFailing = 'failure' in result;
-    if ('failure' in result) batch?.reject(toStateError(new Error(result.failure)));
-    else batch?.resolve(result.unreadable);
+  function settleNext(result: TracesResult): void {
+    const asked = waiting.shift();
+    if (asked?.isBatch) isFailing = 'failure' in result;
+    if ('failure' in result) asked?.reject(toStateError(new Error(result.failure)));
+    else asked?.resolve(result.count);
+  }
+
+  function ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
+    if (isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
+    writer ??= startWriter();
+    const answer = Promise.withResolvers<number>();
+    waiting.push({ ...answer, isBatch: 'lines' in request });
+    writer.postMessage(request satisfies TracesMessage, transfer);
+    return answer.promise;
   }
 
   function startWriter(): Worker {
@@ -67,15 +84,20 @@ export function openTraces(file: string): Traces {
     counters: createCounterReader(db),
     isFailing: () => isFailing,
 
-    async record(batch) {
-      if (isClosed) throw new GatewayError('SHUTTING_DOWN', 'The state is closed.');
-      writer ??= startWriter();
-      const answer = Promise.withResolvers<number>();
-      waiting.push(answer);
+    record(batch) {
       const { buffer } = batch.lines;
       // Node's pool of small buffers cannot be taken away; what lies in it is copied.
-      writer.postMessage(batch satisfies TracesMessage, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
-      return answer.promise;
+      return ask(batch, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
+    },
+
+    tenants: createTenantsOf(db, 'trace_chunks'),
+    async removeBefore(tenantId, beforeMs) {
+      // Batches get their turn between.
+      while ((await ask({ tenantId, beforeMs })) === removedMax);
+    },
+
+    async forgetKeys(keyIds) {
+      await ask({ keyIds }).catch(() => undefined);
     },
 
     byId(tenantId, traceId) {

@@ -1,5 +1,6 @@
 import { type Decision, decisions } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
+import { isTraceId, traceIdLength } from '../../ids.ts';
 import type { RecordedCall } from '../store.ts';
 
 /*
@@ -9,8 +10,6 @@ import type { RecordedCall } from '../store.ts';
  * trace nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
 
-const traceIdShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-export const traceIdLength = 36;
 /** Stands for itself: no control character, and no first character that begins quoted text or a trace. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out.
 const plain = /^(?:[^\0-\x1f"{][^\0-\x1f]*)?$/;
@@ -31,7 +30,7 @@ export function toHead(call: RecordedCall): string {
     throw new GatewayError('INTERNAL', 'A trace is an object on one line.');
   const head = `${traceId}\t${atMs}\t${tenantId}\t${agentId}\t${keyId}\t${decision}\t${outcome}\t${destination}\t`;
   if (plainHead.test(head) && head.isWellFormed()) return head;
-  if (!traceIdShape.test(traceId)) throw new GatewayError('INTERNAL', 'A trace has a UUID of version 7.');
+  if (!isTraceId(traceId)) throw new GatewayError('INTERNAL', 'A trace has a UUID of version 7.');
   const [tenant, agent, key, touched] = [tenantId, agentId, keyId, destination].map(quote);
   return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t`;
 }
@@ -73,14 +72,8 @@ export function parseLine(text: string): RecordedCall | undefined {
   const traceId = text.slice(0, traceIdLength);
   const originAt = text.indexOf('\t', traceIdLength + 1) + 1;
   const lineAt = text.indexOf('\t{', originAt) + 1;
-  if (originAt === 0 || lineAt === 0 || !traceIdShape.test(traceId) || !text.endsWith('}')) return undefined;
+  if (originAt === 0 || lineAt === 0 || !isTraceId(traceId) || !text.endsWith('}')) return undefined;
   const origin = parseOrigin(text.slice(originAt, lineAt - 1));
   const atMs = Number(text.slice(traceIdLength + 1, originAt - 1));
   return origin && { traceId, atMs, ...origin, line: text.slice(lineAt) };
-}
-
-/** The time in a trace's id, in milliseconds; undefined where it is no UUID of version 7. */
-export function timeOfTraceId(traceId: string): number | undefined {
-  if (!traceIdShape.test(traceId)) return undefined;
-  return Number.parseInt(traceId.slice(0, 8) + traceId.slice(9, 13), 16);
 }

@@ -2,8 +2,9 @@
 -- nothing is taken, and the fresh ones are the answer. The arithmetic is that of limits.ts, step by step.
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
+--       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
---       4 call | rate | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
+--       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
 --       14 ms until the key's numbers may go, or ''
 
@@ -60,20 +61,18 @@ end
 local month = monthOf(now)
 local _, used = count(KEYS[4], 'month', month, 24)
 
-if mode == 'call' then
-  local quota = tonumber(ARGV[7])
-  if quota and used >= quota and ARGV[8] == '0' then
-    local ends = firstDayOf(month + 1) * dayMs
-    return answer('quota', digits(math.max(1, math.ceil((ends - now) / 1000))))
-  end
-  local uses = tonumber(ARGV[9])
-  if uses and tonumber(redis.call('HGET', KEYS[5], 'uses') or 0) >= uses then return answer('used up') end
+local quota = tonumber(ARGV[7])
+if mode ~= 'rate' and quota and used >= quota and ARGV[8] == '0' then
+  local ends = firstDayOf(month + 1) * dayMs
+  return answer('quota', digits(math.max(1, math.ceil((ends - now) / 1000))))
 end
+local uses = tonumber(ARGV[9])
+if uses and tonumber(redis.call('HGET', KEYS[5], 'uses') or 0) >= uses then return answer('used up') end
 
 local partsPerToken = 60000
 local limited
 local buckets = {}
-for i, key in ipairs({ KEYS[4], KEYS[5] }) do
+for i, key in ipairs({ KEYS[4], KEYS[7] }) do
   local rate, capacity = tonumber(ARGV[8 + 2 * i]), tonumber(ARGV[9 + 2 * i])
   if rate then
     local standing = redis.call('HMGET', key, 'level', 'at')
@@ -92,6 +91,7 @@ if limited then
   grow(KEYS[4], 'limited', hour, 24)
   return answer('limited', limited[1], digits(limited[2]), digits(limited[3]))
 end
+if mode == 'nothing' then return answer('ok') end
 for _, bucket in ipairs(buckets) do
   redis.call('HSET', bucket[1], 'level', digits(bucket[2]), 'at', digits(bucket[3]))
 end

@@ -1,4 +1,14 @@
 import { GatewayError } from '../../errors.ts';
+import {
+  approvalsMax,
+  asOf,
+  countsUntilMs,
+  decide,
+  holdBy,
+  pendingMax,
+  pendingPerAgentMax,
+  tooManyPending,
+} from '../approval.ts';
 import type { ApprovalRecord, Hold, Store } from '../store.ts';
 import type { Change, Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
@@ -8,25 +18,33 @@ import { readMany, toRecord } from './records.ts';
 
 type Approvals = Pick<Store, 'holdCall' | 'decideApproval' | 'approvalById' | 'listApprovals'>;
 
-/** Of one tenant; where there are more, the oldest go. */
-const approvalsMax = 10_000;
-
 /** Leads to the last approval of a call. */
 const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
+/** Leads to the last denial of what one key may ask as several agents. */
+const denialLinkOf = ({ denialHash }: ApprovalRecord): string => `denied:${denialHash}`;
 
-/** The record as of then. */
-const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
-  approval.status === 'pending' && nowMs >= approval.expiresAtMs
-    ? { ...approval, status: 'expired' }
-    : approval;
+const pendingWith = ({ names }: Change, { agentId }: ApprovalRecord): readonly string[] => [
+  names.pending,
+  names.pendingOf(agentId),
+];
 
-/** What a standing approval makes of the same call, or undefined where it says nothing of it any more. */
-function holdOf(standing: ApprovalRecord, nowMs: number): Hold['kind'] | undefined {
-  const { status } = asOf(standing, nowMs);
-  if (status === 'pending') return 'pending';
-  if (standing.countsUntilMs === null || nowMs >= standing.countsUntilMs) return undefined;
-  if (status === 'denied') return 'denied';
-  return status === 'approved' && standing.spentAtMs === null ? 'granted' : undefined;
+const boundsOf = ({ names }: Change, { agentId }: ApprovalRecord): readonly [key: string, most: number][] => [
+  [names.pending, pendingMax],
+  [names.pendingOf(agentId), pendingPerAgentMax],
+  [names.approvalEnds, approvalsMax],
+];
+
+/** From then on it may make room. */
+function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs: number): void {
+  endRecord({
+    key: names.approvalEnds,
+    index: names.indexOf('approvals'),
+    records: names.approvals,
+    place: placeOf(approval.createdAtMs, approval.approvalId),
+    endsAtMs: countsUntilMs(approval),
+    beforeMs: nowMs,
+    most: approvalsMax,
+  });
 }
 
 export function createApprovals(connection: Connection, names: Names, commits: Commits): Approvals {
@@ -34,11 +52,16 @@ export function createApprovals(connection: Connection, names: Names, commits: C
     const { approvals } = change.names;
     if ((await change.read(approvals, approval.approvalId)) !== undefined)
       throw new GatewayError('CONFLICT', 'There is such an approval already.');
+    const { createdAtMs: fromMs, expiresAtMs: untilMs } = approval;
+    for (const [key, most] of boundsOf(change, approval))
+      if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
+    for (const key of pendingWith(change, approval))
+      change.enter(key, approval.approvalId, { fromMs, untilMs });
     change.put(approvals, approval.approvalId, JSON.stringify(approval));
     change.put(approvals, linkOf(approval), approval.approvalId);
     change.put(approvals, `link:${approval.approvalId}`, linkOf(approval));
-    const place = placeOf(approval.createdAtMs, approval.approvalId);
-    change.index(change.names.indexOf('approvals'), place, { most: approvalsMax, records: approvals });
+    change.index(change.names.indexOf('approvals'), placeOf(fromMs, approval.approvalId));
+    endLater(change, approval, fromMs);
     return { kind: 'pending', approval, isNew: true };
   }
 
@@ -47,36 +70,34 @@ export function createApprovals(connection: Connection, names: Names, commits: C
       commits.write(approval.tenantId, async (change) => {
         const nowMs = approval.createdAtMs;
         const { approvals } = change.names;
-        const standingId = await change.read(approvals, linkOf(approval));
-        const standing =
-          standingId === undefined
-            ? undefined
-            : toRecord<ApprovalRecord>(await change.read(approvals, standingId));
-        const kind = standing && holdOf(standing, nowMs);
-        if (!standing || !kind) return open(change, approval);
-        if (kind !== 'granted' || standing.scope !== 'once')
-          return { kind, approval: standing, isNew: false };
-        const spent = { ...standing, spentAtMs: nowMs };
-        change.put(approvals, standing.approvalId, JSON.stringify(spent));
-        return { kind, approval: spent, isNew: false };
+        for (const link of [linkOf(approval), denialLinkOf(approval)]) {
+          const id = await change.read(approvals, link);
+          const standing = id === undefined ? undefined : await change.read(approvals, id);
+          const found = toRecord<ApprovalRecord>(standing);
+          const hold = found && holdBy(found, nowMs);
+          if (!hold) continue;
+          if (hold.approval !== found)
+            change.put(approvals, hold.approval.approvalId, JSON.stringify(hold.approval));
+          return hold;
+        }
+        return open(change, approval);
       }),
 
-    decideApproval: (tenantId, approvalId, { decision, decidedBy, note, scope, nowMs, windowMs }, event) =>
+    decideApproval: (tenantId, approvalId, made, event) =>
       commits.write(tenantId, async (change) => {
         const found = toRecord<ApprovalRecord>(await change.read(change.names.approvals, approvalId));
         if (!found) return undefined;
-        const standing = asOf(found, nowMs);
+        const standing = asOf(found, made.nowMs);
         if (standing.status !== 'pending') return { isDecidedNow: false, approval: standing };
-        const approval: ApprovalRecord = {
-          ...standing,
-          status: decision,
-          decidedAtMs: nowMs,
-          decidedBy,
-          note,
-          scope: decision === 'approved' ? scope : null,
-          countsUntilMs: nowMs + windowMs,
-        };
-        change.put(change.names.approvals, approvalId, JSON.stringify(approval));
+        const approval = decide(standing, made);
+        const { approvals } = change.names;
+        change.put(approvals, approvalId, JSON.stringify(approval));
+        if (approval.status === 'denied') {
+          change.put(approvals, denialLinkOf(approval), approvalId);
+          change.put(approvals, `denial:${approvalId}`, denialLinkOf(approval));
+        }
+        for (const key of pendingWith(change, approval)) change.leave(key, approvalId);
+        endLater(change, approval, made.nowMs);
         change.audit(event);
         return { isDecidedNow: true, approval };
       }),

@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
-import type { AuditCheck, AuditEntry, Store } from '../store.ts';
-import { beforeFirst, parseEntry } from './audit-entry.ts';
+import { readEntry, verifyChain } from '../audit-entry.ts';
+import type { AuditEntry, Store } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -13,7 +12,7 @@ import { parseCursor } from './pages.ts';
 
 const chunkMax = 500;
 const looksMax = 10_000;
-const cursorShape = /^[1-9]\d{0,14}$/;
+const isCursor = (text: string): boolean => /^[1-9]\d{0,14}$/.test(text);
 
 type Audit = Pick<Store, 'appendAudit' | 'listAudit' | 'exportAudit' | 'verifyAudit'>;
 
@@ -35,7 +34,7 @@ export function createAudit(connection: Connection, names: Names, commits: Commi
     appendAudit: (event) => commits.write(event.tenantId, async (change) => change.audit(event)),
 
     async listAudit(tenantId, { kind, subject }, { limit, cursor }) {
-      const before = parseCursor(cursor, cursorShape);
+      const before = parseCursor(cursor, isCursor);
       const count = Number(await connection.call('LLEN', names.of(tenantId).audit));
       let seq = before === undefined ? count : Math.min(count, Number(before) - 1);
       const end = seq - looksMax;
@@ -43,9 +42,8 @@ export function createAudit(connection: Connection, names: Names, commits: Commi
       while (seq > 0 && seq > end) {
         const rows = await read(tenantId, Math.max(1, seq - chunkMax + 1), seq);
         for (const row of rows.reverse()) {
-          const entry = parseEntry(row.entry, row.hash);
+          const entry = readEntry(row);
           const isWanted =
-            entry &&
             (kind === undefined || entry.kind === kind) &&
             (subject === undefined || entry.subject === subject);
           if (isWanted && items.length === limit) return { items, nextCursor: String(seq + 1) };
@@ -58,28 +56,6 @@ export function createAudit(connection: Connection, names: Names, commits: Commi
 
     exportAudit: exported,
 
-    async verifyAudit(tenantId): Promise<AuditCheck> {
-      let head = beforeFirst;
-      let seq = 0;
-      for await (const row of exported(tenantId)) {
-        const problem = problemOf(row, tenantId, seq + 1, head);
-        if (problem) return { ok: false, seq: seq + 1, problem };
-        seq += 1;
-        head = row.hash;
-      }
-      return { ok: true, entries: seq, head };
-    },
+    verifyAudit: (tenantId) => verifyChain(tenantId, exported(tenantId), (_, { seq }) => seq),
   };
-}
-
-function problemOf(
-  row: { readonly entry: string; readonly hash: string },
-  tenantId: string,
-  seq: number,
-  previous: string,
-): 'missing' | 'altered' | undefined {
-  const entry = parseEntry(row.entry, row.hash);
-  if (hash('sha256', row.entry) !== row.hash || entry?.tenantId !== tenantId) return 'altered';
-  if (entry.seq > seq) return 'missing';
-  return entry.seq === seq && entry.previous === previous ? undefined : 'altered';
 }

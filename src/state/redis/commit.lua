@@ -3,11 +3,13 @@
 -- ARGV  operations of four: name, number of the key, and two arguments.
 --   has field text    the field has this text ('' = there is none)
 --   audit count hash  the log has so many entries, and the last one has this hash
+--   room ms most     fewer end after that
 --   put field text, drop field, log entry
 --   seed field text   where the field is not there
 --   index place       a record's place in an index by time
---   trim most records of an index, the oldest go, with their records and what 'link:<id>' says leads to them
---   ending ms place, prune ms 'index records'   records that have an end, and go when it is long past
+--   trim most records of an index, the oldest go, with their records
+--   ending ms member, ended ms, leave member   members that have an end
+--   prune 'ms most' 'index records'   some records that ended before go, with what 'link:<id>' and 'denial:<id>' say leads to them, while there are more
 
 local checks = {}
 
@@ -21,6 +23,10 @@ function checks.audit(key, entries, hash)
   return not last or string.sub(last, 1, 64) == hash
 end
 
+function checks.room(key, fromMs, most)
+  return redis.call('ZCOUNT', key, '(' .. fromMs, '+inf') < tonumber(most)
+end
+
 local writes = {}
 
 function writes.put(key, field, text) redis.call('HSET', key, field, text) end
@@ -32,9 +38,12 @@ function writes.log(key, entry) redis.call('RPUSH', key, entry) end
 -- A place in an index is 15 digits of time, a colon and the id of the record.
 local function forget(records, place)
   local id = string.sub(place, 17)
-  local link = redis.call('HGET', records, 'link:' .. id)
-  if link and redis.call('HGET', records, link) == id then redis.call('HDEL', records, link) end
-  redis.call('HDEL', records, id, 'link:' .. id)
+  for _, name in ipairs({ 'link:' .. id, 'denial:' .. id }) do
+    local link = redis.call('HGET', records, name)
+    if link and redis.call('HGET', records, link) == id then redis.call('HDEL', records, link) end
+    redis.call('HDEL', records, name)
+  end
+  redis.call('HDEL', records, id)
 end
 
 function writes.trim(key, most, records)
@@ -43,11 +52,16 @@ function writes.trim(key, most, records)
   end
 end
 
-function writes.ending(key, atMs, place) redis.call('ZADD', key, atMs, place) end
+function writes.ending(key, atMs, member) redis.call('ZADD', key, atMs, member) end
+function writes.ended(key, atMs) redis.call('ZREMRANGEBYSCORE', key, '-inf', atMs) end
+function writes.leave(key, member) redis.call('ZREM', key, member) end
 
-function writes.prune(key, beforeMs, others)
+function writes.prune(key, bounds, others)
+  local beforeMs, most = string.match(bounds, '^(%S+) (%d+)$')
   local index, records = string.match(others, '^(%d+) (%d+)$')
-  for _, place in ipairs(redis.call('ZRANGE', key, '-inf', beforeMs, 'BYSCORE', 'LIMIT', 0, 16)) do
+  local over = redis.call('ZCARD', KEYS[tonumber(index)]) - tonumber(most)
+  if over <= 0 then return end
+  for _, place in ipairs(redis.call('ZRANGE', key, '-inf', beforeMs, 'BYSCORE', 'LIMIT', 0, math.min(over, 16))) do
     forget(KEYS[tonumber(records)], place)
     redis.call('ZREM', KEYS[tonumber(index)], place)
     redis.call('ZREM', key, place)

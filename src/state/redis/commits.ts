@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../errors.ts';
+import { beforeFirst, toStoredEntry } from '../audit-entry.ts';
 import type { AuditEvent } from '../store.ts';
-import { beforeFirst, toEntry } from './audit-entry.ts';
 import type { Connection } from './connection.ts';
 import type { Names, TenantNames } from './names.ts';
 import { scripts } from './scripts.ts';
@@ -21,8 +21,13 @@ export interface Change {
   drop(key: string, field: string): void;
   /** Gives the record its place in an index by time; where there are more than `most`, the oldest go, with their records. */
   index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
-  /** The record goes some time after `endsAtMs`, when others are written; those that ended before `beforeMs` go now. */
-  endRecord(ends: { readonly key: string; readonly index: string; readonly records: string } & Ending): void;
+  /** Whether fewer than `most` end after that. Must still be so when the change is made. */
+  hasRoom(key: string, fromMs: number, most: number): Promise<boolean>;
+  /** Is one of those that count until their own end; those that ended before `fromMs` go. */
+  enter(key: string, id: string, time: { readonly fromMs: number; readonly untilMs: number }): void;
+  leave(key: string, id: string): void;
+  /** The record goes some time after its end, when others are written. */
+  endRecord(ending: Ending): void;
   /** Nodes that remember records of this kind will read them anew. */
   revise(kind: 'keys' | 'policies' | 'credentials'): void;
   /** There is a revision: without one, a Redis that has lost everything would look as it did before. */
@@ -31,9 +36,15 @@ export interface Change {
 }
 
 interface Ending {
+  /** Places by their ends. */
+  readonly key: string;
+  readonly index: string;
+  readonly records: string;
   readonly place: string;
   readonly endsAtMs: number;
+  /** Of those that ended before then some go now, as long as there are more than `most` in all. */
   readonly beforeMs: number;
+  readonly most: number;
 }
 
 export interface Commits {
@@ -42,7 +53,7 @@ export interface Commits {
 }
 
 const attemptsMax = 40;
-const waitingMax = 1_000;
+const waitingMax = 4_000;
 
 /** Keys beside the first one stand in `others`, by name, and become numbers in the second argument. */
 type Operation = readonly [
@@ -53,7 +64,12 @@ type Operation = readonly [
   others?: readonly string[],
 ];
 
-export function createCommits(connection: Connection, names: Names, newRevision: () => string): Commits {
+export function createCommits(
+  connection: Connection,
+  names: Names,
+  newRevision: () => string,
+  onKeysChange: (tenantId: string) => void,
+): Commits {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>();
 
   async function attempt<T>(tenantId: string, work: (change: Change) => Promise<T>) {
@@ -61,6 +77,7 @@ export function createCommits(connection: Connection, names: Names, newRevision:
     const checks: Operation[] = [];
     const writes: Operation[] = [];
     const events: AuditEvent[] = [];
+    let revisesKeys = false;
     const result = await work({
       names: own,
       async read(key, field) {
@@ -74,17 +91,33 @@ export function createCommits(connection: Connection, names: Names, newRevision:
         writes.push(['index', key, place, '']);
         if (bound) writes.push(['trim', key, String(bound.most), '', [bound.records]]);
       },
-      endRecord({ key, index, records, place, endsAtMs, beforeMs }) {
+      async hasRoom(key, fromMs, most) {
+        checks.push(['room', key, String(fromMs), String(most)]);
+        return Number(await connection.call('ZCOUNT', key, `(${fromMs}`, '+inf')) < most;
+      },
+      enter(key, id, { fromMs, untilMs }) {
+        writes.push(['ended', key, String(fromMs), ''], ['ending', key, String(untilMs), id]);
+      },
+      leave: (key, id) => writes.push(['leave', key, id, '']),
+      endRecord({ key, index, records, place, endsAtMs, beforeMs, most }) {
         writes.push(['ending', key, String(endsAtMs), place]);
-        writes.push(['prune', key, String(beforeMs), '', [index, records]]);
+        writes.push(['prune', key, `${beforeMs} ${most}`, '', [index, records]]);
       },
       seedRevision: () => writes.push(['seed', own.revisions, 'keys', newRevision()]),
-      revise: (kind) => writes.push(['put', own.revisions, kind, newRevision()]),
+      revise(kind) {
+        writes.push(['put', own.revisions, kind, newRevision()]);
+        revisesKeys ||= kind === 'keys';
+      },
       audit: (event) => events.push(event),
     });
     if (writes.length + events.length === 0) return { isMade: true, result };
     if (events.length > 0) await addEntries(own, events, checks, writes);
-    return { isMade: await commit([...checks, ...writes]), result };
+    try {
+      return { isMade: await commit([...checks, ...writes]), result };
+    } finally {
+      // Even where nobody hears whether it was made.
+      if (revisesKeys) onKeysChange(tenantId);
+    }
   }
 
   async function addEntries(
@@ -102,9 +135,9 @@ export function createCommits(connection: Connection, names: Names, newRevision:
     checks.push(['audit', own.audit, String(seq), head]);
     for (const event of events) {
       seq += 1;
-      const { text, hash } = toEntry(event, seq, head);
+      const { entry, hash } = toStoredEntry(event, seq, head);
       head = hash;
-      writes.push(['log', own.audit, hash + text, '']);
+      writes.push(['log', own.audit, hash + entry, '']);
     }
   }
 

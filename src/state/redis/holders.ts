@@ -1,21 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.ts';
 import { examine, type Holder, identifyHolder, invalidKey } from '../admission.ts';
-import { createCache } from '../embedded/cache.ts';
-import { keyRateOf, type Rate, rateOf } from '../limits.ts';
-import type {
-  Admission,
-  AdmitRequest,
-  AgentRecord,
-  Identification,
-  KeyRecord,
-  NotAdmitted,
-  Store,
-  TenantTerms,
-} from '../store.ts';
+import { type Cache, createCache } from '../cache.ts';
+import { destinationName } from '../destinations.ts';
+import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
+import { type Asking, asking, toAdmission, toAsking, toRefusal } from './asking.ts';
 import type { Connection } from './connection.ts';
 import { parseOwner } from './keys.ts';
-import { destinationName, type Names, type TenantNames } from './names.ts';
+import type { Names, TenantNames } from './names.ts';
 import { toRecord } from './records.ts';
 import { scripts } from './scripts.ts';
 
@@ -33,6 +25,8 @@ export interface HoldersOptions {
   readonly sawPolicies: (tenantId: string, revision: string) => void;
   readonly sawCredentials: (tenantId: string, revision: string) => void;
   readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
+  /** By tenant: the last revision of its records that this node has heard of; nothing since it changed them itself. */
+  readonly heard: Cache<string>;
 }
 
 interface Known {
@@ -52,8 +46,6 @@ const knownMax = 32_768;
 const namedMax = 256;
 /** Records that change more often while one call is judged are not to be judged by. */
 const readsMax = 5;
-/** An ephemeral key's numbers outlive it by so much. */
-const numbersKeptMs = 2 * 86_400_000;
 
 const hashShape = /^[0-9a-f]{64}$/;
 const isSame = (a: string, b: string): boolean =>
@@ -87,7 +79,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     request: Asking,
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
-    const { named, mode, nowMs, agentId, destination, numbers } = request;
+    const { named, mode, nowMs, agentId, destination, numbers, bucketOf } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
       own.revisions,
@@ -96,12 +88,14 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.numbers,
       own.keyNumbers(it.keyId),
       own.destinations(agentId),
+      own.keyNumbers(bucketOf ?? it.keyId),
     ];
     const revision = needsNamed ? '' : it.revision;
     const clock = options.clock === 'caller' ? nowMs : '';
     const args = [revision, it.keyId, named ?? '', mode, clock, destinationName(destination), ...numbers];
     const answer = (await connection.run(scripts.admit, keys, args)) as string[];
     const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
+    options.heard.set(it.tenantId, fresh);
     options.sawPolicies(it.tenantId, policies);
     options.sawCredentials(it.tenantId, credentials);
     if (status === 'unknown') {
@@ -163,6 +157,8 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       const answer = await ask(keyHash, it, toAsking(holder, request, inTenant, examined));
       if (answer === false) return notKnown;
       if (!answer || !examined) continue;
+      const refused = toRefusal(examined.identity, answer);
+      if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
       return toAdmission(holder, examined, answer);
@@ -182,99 +178,10 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     recall(keyHash, nowMs, withinMs) {
       const it = known.get(keyHash);
       if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
+      // What is known to have changed since may be this very key, or its agent.
+      if (it.revision !== options.heard.get(it.tenantId)) return undefined;
       return identifyHolder(it.holder, nowMs);
     },
-  };
-}
-
-interface Asking {
-  readonly named: string | undefined;
-  readonly mode: 'call' | 'rate' | 'blocked' | 'none';
-  readonly nowMs: number;
-  /** Whose destinations are looked at. */
-  readonly agentId: string;
-  readonly destination: string;
-  readonly numbers: readonly (string | number)[];
-}
-
-const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
-
-const asking = (nowMs: number): Asking => ({
-  named: undefined,
-  mode: 'none',
-  nowMs,
-  agentId: '',
-  destination: '',
-  numbers: noNumbers,
-});
-
-function toAsking(
-  holder: Holder | undefined,
-  request: AdmitRequest,
-  named: string | undefined,
-  examined: ReturnType<typeof examine> | undefined,
-): Asking {
-  const { nowMs, destination } = request;
-  if (!holder || !examined?.ok) {
-    const mode = examined && !examined.ok && examined.code === 'IP_NOT_ALLOWED' ? 'blocked' : 'none';
-    return { ...asking(nowMs), named, mode };
-  }
-  const { key } = holder;
-  const terms = request.termsOf(key.tenantId);
-  return {
-    named,
-    mode: request.counts,
-    nowMs,
-    agentId: examined.identity.agentId,
-    destination,
-    numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
-  };
-}
-
-function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly (string | number)[] {
-  const isShort = key.type === 'ephemeral' && key.expiresAtMs !== null;
-  return [
-    terms.scansPerMonth ?? '',
-    terms.overage ? 1 : 0,
-    key.maxUses ?? '',
-    ...toPair(rateOf(terms)),
-    ...toPair(keyRateOf(key, terms)),
-    isShort ? Math.max(0, key.expiresAtMs - nowMs) + numbersKeptMs : '',
-  ];
-}
-
-const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
-
-function toAdmission(
-  { key }: Holder,
-  examined: Extract<ReturnType<typeof examine>, { ok: true }>,
-  [status, first, second, third]: readonly string[],
-): Admission {
-  const { identity, agentStatus, scopeViolations } = examined;
-  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string): NotAdmitted => ({
-    ok: false,
-    code,
-    detail,
-    identity,
-    ...(seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) }),
-  });
-  if (status === 'quota')
-    return refuse('QUOTA_EXCEEDED', 'The calls that the plan grants for this month are used up.', first);
-  if (status === 'used up') return refuse('INVALID_KEY', 'The key is used up.');
-  if (status === 'limited')
-    return refuse(
-      'RATE_LIMITED',
-      `The ${first} makes more calls than its rate of ${third} a minute allows.`,
-      second,
-    );
-  return {
-    ok: true,
-    key,
-    identity,
-    agentStatus,
-    isNewDestination: first === '1',
-    scopeViolations,
-    scansUsed: Number(second),
   };
 }
 

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts';
-import type { IncidentChange, IncidentFilter, IncidentRecord, Store } from '../store.ts';
+import { incidentsMax, withChange, withTraces } from '../incident.ts';
+import type { IncidentFilter, IncidentRecord, Store } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -8,32 +9,8 @@ import { readMany, toRecord } from './records.ts';
 
 type Incidents = Pick<Store, 'openIncident' | 'incidentById' | 'listIncidents' | 'changeIncident'>;
 
-const heldMax = 100;
-
-/** Of one tenant; where there are more, the oldest go. */
-const incidentsMax = 10_000;
-
 /** Leads to the incident that is not closed. */
 const linkOf = ({ agentId, trigger }: IncidentRecord): string => `open:${agentId}\n${trigger}`;
-
-const withTraces = (standing: IncidentRecord, more: IncidentRecord): IncidentRecord => ({
-  ...standing,
-  traceIds: [...standing.traceIds, ...more.traceIds].slice(-heldMax),
-  traceCount: standing.traceCount + more.traceCount,
-  changedAtMs: Math.max(standing.changedAtMs, more.openedAtMs),
-});
-
-function changed(standing: IncidentRecord, change: IncidentChange, atMs: number, by: string): IncidentRecord {
-  const { note, ...fields } = change;
-  const isClosing = fields.status === 'closed' && standing.status !== 'closed';
-  return {
-    ...standing,
-    ...fields,
-    ...(isClosing ? { closedAtMs: atMs, closedBy: by } : {}),
-    changedAtMs: atMs,
-    notes: note ? [...standing.notes, note].slice(-heldMax) : standing.notes,
-  };
-}
 
 const isWanted = (it: IncidentRecord, { status, agentId, severity }: IncidentFilter): boolean =>
   (status === undefined || it.status === status) &&
@@ -90,9 +67,7 @@ export function createIncidents(connection: Connection, names: Names, commits: C
         const { incidents } = change.names;
         const standing = toRecord<IncidentRecord>(await change.read(incidents, incidentId));
         if (!standing) return undefined;
-        if (standing.status !== expectedStatus)
-          throw new GatewayError('CONFLICT', `The incident is ${standing.status} meanwhile.`);
-        const incident = changed(standing, fields, event.atMs, event.operator);
+        const incident = withChange(standing, expectedStatus, fields, event);
         change.put(incidents, incidentId, JSON.stringify(incident));
         if (incident.status === 'closed' && standing.status !== 'closed')
           change.drop(incidents, linkOf(incident));

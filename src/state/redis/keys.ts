@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts';
+import { childrenMax, endedKeptMs, tooManyChildren } from '../ephemeral-key.ts';
 import type { AgentRecord, KeyRecord, Store } from '../store.ts';
 import type { Change, Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
@@ -8,9 +9,6 @@ import { readMany, toRecord } from './records.ts';
 import { scripts } from './scripts.ts';
 
 type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
-
-/** An ephemeral key is still listed so long after its end. */
-const endedKeptMs = 7 * 86_400_000;
 
 /** Where a key's hash leads. */
 export interface KeyOwner {
@@ -51,6 +49,24 @@ export function createKeys(connection: Connection, names: Names, commits: Commit
       parent.revokedAtMs === null &&
       (parent.expiresAtMs === null || parent.expiresAtMs > key.createdAtMs);
     if (!isActive) throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active.');
+    if (!(await change.hasRoom(change.names.childrenOf(key.parentKeyId), key.createdAtMs, childrenMax)))
+      throw tooManyChildren();
+  }
+
+  function addEnd({ names: own, enter, endRecord }: Change, key: KeyRecord, place: string): void {
+    const { keyId, parentKeyId, type, createdAtMs, expiresAtMs } = key;
+    if (type !== 'ephemeral' || expiresAtMs === null) return;
+    if (parentKeyId !== null)
+      enter(own.childrenOf(parentKeyId), keyId, { fromMs: createdAtMs, untilMs: expiresAtMs });
+    endRecord({
+      key: own.keyEnds,
+      index: own.indexOf('keys'),
+      records: own.keys,
+      place,
+      endsAtMs: expiresAtMs,
+      beforeMs: createdAtMs - endedKeptMs,
+      most: 0,
+    });
   }
 
   const alter = (
@@ -75,13 +91,8 @@ export function createKeys(connection: Connection, names: Names, commits: Commit
         await claimHash(key);
         change.put(change.names.keys, key.keyId, JSON.stringify(key));
         const place = placeOf(key.createdAtMs, key.keyId);
-        const index = change.names.indexOf('keys');
-        change.index(index, place);
-        if (key.type === 'ephemeral' && key.expiresAtMs !== null) {
-          const { keys: records, keyEnds } = change.names;
-          const beforeMs = key.createdAtMs - endedKeptMs;
-          change.endRecord({ key: keyEnds, index, records, place, endsAtMs: key.expiresAtMs, beforeMs });
-        }
+        change.index(change.names.indexOf('keys'), place);
+        addEnd(change, key, place);
         change.seedRevision();
         change.audit(event);
       });
@@ -108,6 +119,7 @@ export function createKeys(connection: Connection, names: Names, commits: Commit
     revokeKey: (tenantId, keyId, event) =>
       alter(tenantId, keyId, (key, change) => {
         if (key.revokedAtMs !== null) return key;
+        if (key.parentKeyId !== null) change.leave(change.names.childrenOf(key.parentKeyId), keyId);
         change.audit(event);
         return { ...key, revokedAtMs: event.atMs, revokedBy: event.operator };
       }),

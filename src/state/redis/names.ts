@@ -16,19 +16,27 @@ export interface TenantNames {
   readonly agents: string;
   readonly policies: string;
   readonly approvals: string;
+  /** Places of approvals, by when they count no more. */
+  readonly approvalEnds: string;
+  /** Ids of approvals that are pending, by their ends. */
+  readonly pending: string;
   readonly incidents: string;
   readonly credentials: string;
   readonly audit: string;
   readonly numbers: string;
+  readonly nonces: string;
   readonly traces: string;
   /** Ids in the order of time. */
   indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents'): string;
+  pendingOf(agentId: string): string;
+  /** Ids of the key's ephemeral keys that live, by their ends. */
+  childrenOf(keyId: string): string;
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
   destinations(agentId: string): string;
   trace(traceId: string): string;
   scans(traceId: string): string;
-  nonce(keyId: string, nonce: string): string;
+  noncesOf(keyId: string): string;
 }
 
 export interface Names {
@@ -50,18 +58,23 @@ export function createNames(prefix: string): Names {
       agents: `${tag}agents`,
       policies: `${tag}policies`,
       approvals: `${tag}approvals`,
+      approvalEnds: `${tag}approvals:by-end`,
+      pending: `${tag}approvals:pending`,
       incidents: `${tag}incidents`,
       credentials: `${tag}credentials`,
       audit: `${tag}audit`,
       numbers: `${tag}numbers`,
+      nonces: `${tag}nonces`,
       traces: `${tag}traces`,
       indexOf: (records) => `${tag}${records}:by-time`,
+      pendingOf: (agentId) => `${tag}approvals:pending:${safe(agentId)}`,
+      childrenOf: (keyId) => `${tag}keys:of:${safe(keyId)}`,
       keyNumbers: (keyId) => `${tag}key:${safe(keyId)}`,
       agentNumbers: (agentId) => `${tag}agent:${safe(agentId)}`,
       destinations: (agentId) => `${tag}destinations:${safe(agentId)}`,
       trace: (traceId) => `${tag}trace:${safe(traceId)}`,
       scans: (traceId) => `${tag}scans:${safe(traceId)}`,
-      nonce: (keyId, nonce) => `${tag}nonce:${safe(keyId)}:${hash('sha256', nonce)}`,
+      noncesOf: (keyId) => `${tag}nonces:${safe(keyId)}`,
     };
   };
   return {
@@ -71,14 +84,3 @@ export function createNames(prefix: string): Names {
     of,
   };
 }
-
-/** A longer one is known by its hash: names come from requests. */
-const plainLengthMax = 128;
-
-export const destinationName = (destination: string): string =>
-  destination.length <= plainLengthMax && destination !== ''
-    ? destination
-    : `sha256:${hash('sha256', destination)}`;
-
-/** Of one agent; where there are more, an eighth goes, those first that were seen first. */
-export const destinationsMax = 4_096;

@@ -1,7 +1,18 @@
 -- True once until the end: by the clock that was given, not by when Redis gets to forgetting.
--- KEYS  1 nonce      ARGV  1 now  2 end, both in ms
+-- KEYS  1 nonces of the tenant  2 those of the key      ARGV  1 now  2 end, both in ms  3 nonce  4, 5 how many each may have
 
-local ends = tonumber(redis.call('GET', KEYS[1]) or 0)
-if tonumber(ARGV[1]) < ends then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', math.max(1, tonumber(ARGV[2]) - tonumber(ARGV[1])) + 1000)
-return 1
+local now, ends = tonumber(ARGV[1]), tonumber(ARGV[2])
+-- Clocks of nodes differ, but by less.
+local skewMs = 60000
+
+if now < tonumber(redis.call('ZSCORE', KEYS[1], ARGV[3]) or 0) then return 'seen' end
+for i, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now - skewMs))
+  if redis.call('ZCOUNT', key, '(' .. ARGV[1], '+inf') >= tonumber(ARGV[3 + i]) then return 'full' end
+end
+local keptMs = math.max(1, ends - now) + skewMs
+for _, key in ipairs(KEYS) do
+  redis.call('ZADD', key, ARGV[2], ARGV[3])
+  if redis.call('PTTL', key) < keptMs then redis.call('PEXPIRE', key, string.format('%.0f', keptMs)) end
+end
+return 'new'

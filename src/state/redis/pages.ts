@@ -9,10 +9,11 @@ export const placeOf = (atMs: number, id: string): string =>
 export const idOfPlace = (place: string): string => place.slice(16);
 
 const placeShape = /^\d{15}:[0-9A-Za-z_.-]{1,64}$/;
+const isPlace = (text: string): boolean => placeShape.test(text);
 
 /** A cursor is the place of the last record that was looked at. */
-export function parseCursor(cursor: string | undefined, shape: RegExp = placeShape): string | undefined {
-  if (cursor !== undefined && !shape.test(cursor))
+export function parseCursor(cursor: string | undefined, isCursor = isPlace): string | undefined {
+  if (cursor !== undefined && !isCursor(cursor))
     throw new GatewayError('VALIDATION_FAILED', 'The cursor is not one that an earlier answer gave.');
   return cursor;
 }

@@ -1,5 +1,5 @@
-import { toCanonicalJson } from '../embedded/audit.ts';
-import type { PolicyApply, PolicyRecord, Store } from '../store.ts';
+import { nextVersion, withVersion } from '../policy-version.ts';
+import type { PolicyRecord, Store } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -12,9 +12,6 @@ export interface Policies extends Pick<Store, 'applyPolicy' | 'policiesOf' | 'po
 
 /** No name has a control character in it. */
 const fieldOf = (name: string, envName: string | null): string => `${name}\n${envName ?? ''}`;
-
-const contentOf = ({ description, rules, mode }: PolicyApply): string =>
-  toCanonicalJson({ description, rules, mode });
 
 const byName = (a: PolicyRecord, b: PolicyRecord): number => {
   const [left, right] = [fieldOf(a.name, a.envName), fieldOf(b.name, b.envName)];
@@ -31,18 +28,13 @@ export function createPolicies(connection: Connection, names: Names, commits: Co
   return {
     async applyPolicy(apply, event) {
       const record = await commits.write(apply.tenantId, async (change) => {
+        // While the revision stands, so do the policies that are read after it.
+        await change.read(change.names.revisions, 'policies');
+        const next = nextVersion(apply, await read(apply.tenantId));
         const field = fieldOf(apply.name, apply.envName);
-        const before = toRecord<PolicyRecord>(await change.read(change.names.policies, field));
-        const next: PolicyRecord = {
-          ...apply,
-          policyId: before?.policyId ?? apply.policyId,
-          version: (before?.version ?? 0) + 1,
-          unchanged: before !== undefined && contentOf(before) === contentOf(apply),
-        };
-        const { version, unchanged } = next;
         change.put(change.names.policies, field, JSON.stringify(next));
         change.revise('policies');
-        change.audit({ ...event, details: { ...event.details, version, unchanged } });
+        change.audit(withVersion(event, next));
         return next;
       });
       follower.forget(apply.tenantId);

@@ -1,4 +1,4 @@
-import { createCache } from '../embedded/cache.ts';
+import { createCache } from '../cache.ts';
 import type { Connection } from './connection.ts';
 
 const tenantsMax = 2_048;

@@ -19,5 +19,6 @@ export const scripts = {
   record: load('ring', 'record'),
   scan: load('scan'),
   nonce: load('nonce'),
+  usage: load('usage'),
   takeOver: load('take-over'),
 } as const;

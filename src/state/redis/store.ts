@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
+import { createCache } from '../cache.ts';
 import type { Store } from '../store.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
@@ -11,10 +12,10 @@ import { createHolders } from './holders.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { createNames } from './names.ts';
+import { createNonces } from './nonces.ts';
 import { createPolicies } from './policies.ts';
-import { scripts } from './scripts.ts';
 import { createTraces } from './traces.ts';
-import { agentUsageOf, keyUsageOf, tenantUsageOf, toFields } from './usage.ts';
+import { createUsage } from './usage.ts';
 import { warningsOf } from './warnings.ts';
 
 /*
@@ -28,11 +29,9 @@ export interface RedisStoreOptions extends Omit<ConnectionOptions, 'onError'> {
   readonly log: { warn(fields: object, message: string): void };
   /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
   readonly clock?: 'server' | 'caller';
-  /** Default 90 days. */
-  readonly tracesKeptMs?: number;
 }
 
-const tracesKeptMs = 90 * 86_400_000;
+const tenantsHeardMax = 4_096;
 
 /**
  * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
@@ -45,7 +44,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = createNames(options.prefix);
   const connection = await openConnection({ ...options, onError: report });
-  const commits = createCommits(connection, names, newId);
+  const heard = createCache<string>(tenantsHeardMax);
+  const commits = createCommits(connection, names, newId, (tenantId) => heard.delete(tenantId));
   const agents = createAgents(connection, names, commits);
   const policies = createPolicies(connection, names, commits);
   const credentials = createCredentials(connection, names, commits);
@@ -54,12 +54,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     sawPolicies: policies.saw,
     sawCredentials: credentials.saw,
     agentById: agents.agentById,
+    heard,
   });
-  const traces = createTraces(connection, names, {
-    keptMs: options.tracesKeptMs ?? tracesKeptMs,
-    onError: report,
-  });
-  const fieldsOf = async (key: string) => toFields(await connection.call('HGETALL', key));
+  const traces = createTraces(connection, names, report);
   for (const warning of await warningsOf(connection)) log.warn({}, warning);
 
   return {
@@ -72,21 +69,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...credentials,
     ...traces,
     ...createAudit(connection, names, commits),
+    ...createNonces(connection, names),
+    ...createUsage(connection, names),
 
-    keyUsage: (tenantId, keyIds, nowMs) =>
-      Promise.all(
-        keyIds.map(async (it) => keyUsageOf(await fieldsOf(names.of(tenantId).keyNumbers(it)), nowMs)),
-      ),
-    agentUsage: (tenantId, agentIds, nowMs) =>
-      Promise.all(
-        agentIds.map(async (it) => agentUsageOf(await fieldsOf(names.of(tenantId).agentNumbers(it)), nowMs)),
-      ),
-    usageOf: async (tenantId, nowMs) => tenantUsageOf(await fieldsOf(names.of(tenantId).numbers), nowMs),
-
-    async claimNonce(tenantId, keyId, nonce, nowMs, endsAtMs) {
-      const key = names.of(tenantId).nonce(keyId, nonce);
-      return (await connection.run(scripts.nonce, [key], [nowMs, endsAtMs])) === 1;
-    },
     async trouble() {
       try {
         await connection.ping();

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../errors.ts';
-import { createCache } from '../embedded/cache.ts';
-import { wasLetOut } from '../embedded/destinations.ts';
-import { parseLine, timeOfTraceId } from '../journal/line.ts';
+import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
+import { createCache } from '../cache.ts';
+import { destinationName, destinationsMax, wasLetOut } from '../destinations.ts';
+import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
 import type { RecordedCall, Store } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { destinationName, destinationsMax, type Names } from './names.ts';
+import type { Names } from './names.ts';
 import { beginning, parseCursor, readPage } from './pages.ts';
 import { scripts } from './scripts.ts';
 
@@ -17,14 +18,14 @@ import { scripts } from './scripts.ts';
 
 type Traces = Pick<
   Store,
-  'noteCall' | 'recordCalls' | 'traceById' | 'listTraces' | 'addResponseScan' | 'responseScansOf'
+  | 'noteCall'
+  | 'recordCalls'
+  | 'traceById'
+  | 'listTraces'
+  | 'addResponseScan'
+  | 'responseScansOf'
+  | 'keepTraces'
 >;
-
-export interface TracesOptions {
-  readonly keptMs: number;
-  /** Told of a destination that could not be noted; the batch brings it again. */
-  readonly onError: (error: unknown) => void;
-}
 
 /** One script takes so many, or so much text; Redis does nothing else meanwhile. */
 const scriptCallsMax = 128;
@@ -36,23 +37,27 @@ const youngMs = 2_000;
 const retries = 10;
 const retryMs = 100;
 
-const traceIdShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Where nobody has said how long: Redis wants a number. */
+const keptMsMax = 100 * 365 * 86_400_000;
 
-/** The smallest text that ids of this time can begin with. */
-function idAt(ms: number): string {
-  const time = Math.min(Math.max(0, Math.floor(ms)), 0xffff_ffff_ffff)
-    .toString(16)
-    .padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}`;
-}
-
-export function createTraces(connection: Connection, names: Names, options: TracesOptions): Traces {
+/** `onError` is told of a destination that could not be noted; the batch brings it again. */
+export function createTraces(
+  connection: Connection,
+  names: Names,
+  onError: (error: unknown) => void,
+): Traces {
+  let keptMsOf: (tenantId: string) => number = () => keptMsMax;
+  /** What happened before then is not there, whether or not Redis has forgotten it. */
+  const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
+  const isOld = (tenantId: string, traceId: string): boolean =>
+    (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
   const noted = createCache<true>(notedMax);
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
     const keys = [own.traces];
-    const args: (string | number)[] = [options.keptMs, idAt(Date.now() - options.keptMs), destinationsMax];
+    const keptMs = keptMsOf(tenantId);
+    const args: (string | number)[] = [keptMs, traceIdsFrom(startMs(tenantId)), destinationsMax];
     for (const call of calls) {
       keys.push(own.trace(call.traceId), own.agentNumbers(call.agentId), own.destinations(call.agentId));
       const destination = wasLetOut(call) ? destinationName(call.destination) : '';
@@ -82,7 +87,7 @@ export function createTraces(connection: Connection, names: Names, options: Trac
       // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
       connection.call('ZADD', key, 'NX', atMs, destination).catch((error) => {
         noted.delete(pair);
-        options.onError(error);
+        onError(error);
       });
     },
 
@@ -96,7 +101,7 @@ export function createTraces(connection: Connection, names: Names, options: Trac
 
     async traceById(tenantId, traceId) {
       const ms = timeOfTraceId(traceId);
-      if (ms === undefined) return undefined;
+      if (ms === undefined || isOld(tenantId, traceId)) return undefined;
       for (let retry = 0; ; retry += 1) {
         const found = await readTrace(tenantId, traceId);
         if (found !== undefined || retry >= retries || Math.abs(Date.now() - ms) > youngMs) return found;
@@ -105,16 +110,17 @@ export function createTraces(connection: Connection, names: Names, options: Trac
     },
 
     async listTraces(tenantId, filter, page) {
-      const cursor = parseCursor(page.cursor, traceIdShape);
-      const before = filter.beforeMs === undefined ? '+' : `(${idAt(filter.beforeMs)}`;
+      const cursor = parseCursor(page.cursor, isTraceId);
+      const before = filter.beforeMs === undefined ? '+' : `(${traceIdsFrom(filter.beforeMs)}`;
       const from = cursor === undefined ? before : lesser(beginning(cursor), before);
-      const to = filter.fromMs === undefined ? '-' : `[${idAt(filter.fromMs)}`;
+      const to = `[${traceIdsFrom(Math.max(filter.fromMs ?? 0, startMs(tenantId)))}`;
       const read = (ids: readonly string[]) => readTexts(tenantId, ids);
       const index = { key: names.of(tenantId).traces, read, from, to };
       return readPage(connection, index, page, (text) => (matchesTrace(filter, text) ? text : undefined));
     },
 
     async addResponseScan(tenantId, traceId, scan) {
+      if (isOld(tenantId, traceId)) return false;
       const own = names.of(tenantId);
       const keys = [own.trace(traceId), own.scans(traceId)];
       const answer = await connection.run(scripts.scan, keys, [scan, scansMax]);
@@ -124,7 +130,13 @@ export function createTraces(connection: Connection, names: Names, options: Trac
     },
 
     async responseScansOf(tenantId, traceId) {
+      if (isOld(tenantId, traceId)) return [];
       return (await connection.call('LRANGE', names.of(tenantId).scans(traceId), 0, -1)) as string[];
+    },
+
+    /** Those that are there already go when it was said that they would; a shorter time hides them. */
+    async keepTraces(next) {
+      keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
     },
   };
 }

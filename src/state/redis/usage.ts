@@ -1,16 +1,43 @@
 import { type Decision, decisions } from '../../call.ts';
 import { hourOf, hoursInDay } from '../limits.ts';
-import type { AgentUsage, KeyUsage, TenantUsage } from '../store.ts';
+import type { AgentUsage, KeyUsage, Store, TenantUsage } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { scripts } from './scripts.ts';
 
 /*
  * Reads what `ring.lua` counts: a hash in which each period has the field `<name><period % size>` with the text `<period>:<count>`.
  */
 
-export type Fields = Readonly<Record<string, string>>;
+type Fields = Readonly<Record<string, string>>;
 
 const slotMs = 10_000;
 const slotsInMinute = 6;
 const monthsKept = 24;
+
+/** Each in one command, however many are asked for. */
+export function createUsage(
+  connection: Connection,
+  names: Names,
+): Pick<Store, 'keyUsage' | 'agentUsage' | 'usageOf'> {
+  const read = async (keys: readonly string[]): Promise<readonly Fields[]> =>
+    keys.length === 0 ? [] : ((await connection.run(scripts.usage, keys, [])) as unknown[]).map(toFields);
+
+  return {
+    async keyUsage(tenantId, keyIds, nowMs) {
+      const all = await read(keyIds.map(names.of(tenantId).keyNumbers));
+      return all.map((it) => keyUsageOf(it, nowMs));
+    },
+    async agentUsage(tenantId, agentIds, nowMs) {
+      const all = await read(agentIds.map(names.of(tenantId).agentNumbers));
+      return all.map((it) => agentUsageOf(it, nowMs));
+    },
+    async usageOf(tenantId, nowMs) {
+      const [fields = {}] = await read([names.of(tenantId).numbers]);
+      return tenantUsageOf(fields, nowMs);
+    },
+  };
+}
 
 /** The sum of the last `size` periods, the running one included. */
 function sumOf(fields: Fields, name: string, size: number, period: number): number {
@@ -24,14 +51,14 @@ function sumOf(fields: Fields, name: string, size: number, period: number): numb
 
 const timeOf = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
 
-export const keyUsageOf = (fields: Fields, nowMs: number): KeyUsage => ({
+const keyUsageOf = (fields: Fields, nowMs: number): KeyUsage => ({
   lastSeenAtMs: timeOf(fields['seen']),
   calls24h: sumOf(fields, 'hour', hoursInDay, hourOf(nowMs)),
   blockedAttempts: Number(fields['blocked'] ?? 0),
   uses: Number(fields['uses'] ?? 0),
 });
 
-export function agentUsageOf(fields: Fields, nowMs: number): AgentUsage {
+function agentUsageOf(fields: Fields, nowMs: number): AgentUsage {
   const day = (decision: Decision) => sumOf(fields, decision, hoursInDay, hourOf(nowMs));
   return {
     firstSeenAtMs: timeOf(fields['first']),
@@ -41,7 +68,7 @@ export function agentUsageOf(fields: Fields, nowMs: number): AgentUsage {
   };
 }
 
-export function tenantUsageOf(fields: Fields, nowMs: number): TenantUsage {
+function tenantUsageOf(fields: Fields, nowMs: number): TenantUsage {
   const date = new Date(nowMs);
   const month = date.getUTCFullYear() * 12 + date.getUTCMonth();
   const [counted, used] = (fields[`month${month % monthsKept}`] ?? '').split(':');
@@ -53,7 +80,7 @@ export function tenantUsageOf(fields: Fields, nowMs: number): TenantUsage {
 }
 
 /** HGETALL answers names and values by turns. */
-export function toFields(flat: unknown): Fields {
+function toFields(flat: unknown): Fields {
   const fields: Record<string, string> = {};
   const list = flat as readonly string[];
   for (let at = 0; at + 1 < list.length; at += 2) fields[String(list[at])] = String(list[at + 1]);

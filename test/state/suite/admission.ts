@@ -1,6 +1,7 @@
 import { newId } from '../../../src/ids.ts';
 import type { AdmitRequest, KeyRecord } from '../../../src/state/store.ts';
-import { noonMs, type SuitePart } from './lab.ts';
+import { noonMs } from '../records.ts';
+import type { SuitePart } from './lab.ts';
 
 /** What the records say of a call: everything in `admit` that is no number. */
 export const admission: SuitePart = async (t, { store, ...lab }) => {
@@ -128,7 +129,7 @@ export const admission: SuitePart = async (t, { store, ...lab }) => {
         yes: ['203.0.113.7', '255.255.255.255', '::ffff:10.0.0.1', '2001:db8::1'],
         no: [],
       },
-      { list: ['::/0'], yes: ['2001:db8::1', '::1'], no: [] },
+      { list: ['::/0'], yes: ['2001:db8::1', '::1'], no: ['203.0.113.7', '::ffff:203.0.113.7'] },
       { list: [], yes: [], no: ['203.0.113.7', '2001:db8::1', '127.0.0.1'] },
     ];
     for (const { list, yes, no } of cases) {
@@ -233,22 +234,48 @@ export const admission: SuitePart = async (t, { store, ...lab }) => {
         want: { code: 'CROSS_TENANT' },
       },
       {
-        name: 'the agent',
-        key,
-        asks: { ...from, agentId: newId(), envName: 'x' },
-        want: { code: 'UNKNOWN_AGENT' },
-      },
-      {
         name: 'the environment of the agent',
         key,
         asks: { ...from, agentId: staging.agentId },
         want: { code: 'CROSS_ENVIRONMENT' },
       },
       { name: 'the environment', key, asks: { ...from, envName: 'x' }, want: { code: 'CROSS_ENVIRONMENT' } },
+      {
+        name: 'the environment, of an agent that nobody knows',
+        key,
+        asks: { ...from, agentId: newId(), envName: 'x' },
+        want: { code: 'CROSS_ENVIRONMENT' },
+      },
       { name: 'the permission, before the quota', key, asks: from, want: { code: 'FORBIDDEN' } },
+      {
+        name: 'the permission, before an agent that nobody knows',
+        key,
+        asks: { ...from, agentId: newId() },
+        want: { code: 'FORBIDDEN' },
+      },
     ];
     acme.terms = { ...acme.terms, scansPerMonth: 0 };
     for (const { name, key, asks, want } of cases) t.match(await acme.admit(key, asks), want, name);
     t.match(await acme.admit(await acme.key()), { code: 'QUOTA_EXCEEDED' }, 'then the quota');
   });
+
+  await t.test(
+    'an agent that nobody knows is named only where the call would have been let in',
+    async (t) => {
+      const acme = await lab.tenant({ scansPerMonth: 0 });
+      const key = await acme.key();
+      const asks = { agentId: newId() };
+      t.match(await acme.admit(key, asks), { code: 'QUOTA_EXCEEDED', identity: { keyId: key.keyId } });
+      acme.terms = { ...acme.terms, scansPerMonth: 2, scansPerMinute: 1, burst: 1 };
+      for (let time = 0; time < 3; time += 1) t.match(await acme.admit(key, asks), { code: 'UNKNOWN_AGENT' });
+      t.match(await acme.admit(key), { ok: true, scansUsed: 1 }, 'and has taken nothing');
+      t.match(await acme.admit(key, asks), { code: 'RATE_LIMITED', retryAfterSeconds: 60 });
+      acme.terms = { ...acme.terms, scansPerMinute: null };
+      const child = await acme.key({ type: 'ephemeral', parentKeyId: key.keyId, maxUses: 1 });
+      t.match(await acme.admit(child, asks), { code: 'UNKNOWN_AGENT' });
+      t.match(await acme.admit(child), { ok: true, scansUsed: 2 });
+      acme.terms = { ...acme.terms, scansPerMonth: null };
+      t.match(await acme.admit(child, asks), { code: 'INVALID_KEY', detail: /used up/ });
+    },
+  );
 };

@@ -1,5 +1,6 @@
 import { newId } from '../../../src/ids.ts';
-import { agentRecord, noonMs, type SuitePart } from './lab.ts';
+import { agentRecord, noonMs } from '../records.ts';
+import type { SuitePart } from './lab.ts';
 
 export const agents: SuitePart = async (t, { store, ...lab }) => {
   await t.test('an agent is added once, and never changes its tenant', async (t) => {

@@ -1,53 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { newId, newTraceId } from '../../../src/ids.ts';
+import { newId } from '../../../src/ids.ts';
+import { pendingPerAgentMax } from '../../../src/state/approval.ts';
 import type { ApprovalDecision, ApprovalRecord } from '../../../src/state/store.ts';
-import { firstPage, noonMs, type SuitePart, type Tenant } from './lab.ts';
+import { approvalRecord, decided, noonMs } from '../records.ts';
+import { firstPage, type SuitePart, type Tenant } from './lab.ts';
 
 const lifeMs = 600_000;
-
-export const approvalRecord = (tenantId: string, fields: Partial<ApprovalRecord> = {}): ApprovalRecord => {
-  const createdAtMs = fields.createdAtMs ?? noonMs;
-  return {
-    approvalId: newId(),
-    status: 'pending',
-    callHash: randomBytes(32).toString('hex'),
-    traceId: newTraceId(createdAtMs),
-    tenantId,
-    envName: 'prod',
-    agentId: newId(),
-    agentName: 'crawler',
-    keyId: newId(),
-    toolName: 'github',
-    operation: 'create_issue',
-    method: 'POST',
-    url: 'https://api.example.com/issues',
-    bodyPreview: 'naïve ✓ \0 \ud800',
-    reasonCodes: ['RISK_HIGH'],
-    riskScore: 0.6,
-    riskBand: 'HIGH',
-    policyId: null,
-    ruleId: null,
-    createdAtMs,
-    expiresAtMs: createdAtMs + lifeMs,
-    decidedAtMs: null,
-    decidedBy: null,
-    note: null,
-    scope: null,
-    countsUntilMs: null,
-    spentAtMs: null,
-    ...fields,
-  };
-};
-
-export const decided = (fields: Partial<ApprovalDecision> = {}): ApprovalDecision => ({
-  decision: 'approved',
-  decidedBy: 'iv_live_9xyz',
-  note: 'fine',
-  scope: 'once',
-  nowMs: noonMs + 1_000,
-  windowMs: 60_000,
-  ...fields,
-});
 
 export const approvals: SuitePart = async (t, { store, ...lab }) => {
   /** One call of a tenant that must be held, as often as it is tried. */
@@ -55,7 +13,7 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     const acme = tenant ?? (await lab.tenant());
     const callHash = randomBytes(32).toString('hex');
     const ask = (nowMs = noonMs) =>
-      store.holdCall(approvalRecord(acme.tenantId, { callHash, createdAtMs: nowMs }));
+      store.holdCall(approvalRecord({ tenantId: acme.tenantId, callHash, createdAtMs: nowMs }));
     const decide = (approvalId: string, fields: Partial<ApprovalDecision> = {}) =>
       store.decideApproval(
         acme.tenantId,
@@ -70,12 +28,12 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
   await t.test('an identical call has the same approval while it is pending', async (t) => {
     const { tenantId, callHash, ask } = await heldCall();
     const other = await lab.tenant();
-    const record = approvalRecord(tenantId, { callHash });
+    const record = approvalRecord({ tenantId, callHash });
     t.same(await store.holdCall(record), { kind: 'pending', approval: record, isNew: true });
     t.same(await ask(noonMs + lifeMs - 1), { kind: 'pending', approval: record, isNew: false });
-    const different = await store.holdCall(approvalRecord(tenantId));
+    const different = await store.holdCall(approvalRecord({ tenantId }));
     t.match(different, { kind: 'pending', isNew: true }, 'a different call has its own');
-    const foreign = await store.holdCall(approvalRecord(other.tenantId, { callHash }));
+    const foreign = await store.holdCall(approvalRecord({ tenantId: other.tenantId, callHash }));
     t.match(foreign, { kind: 'pending', isNew: true, approval: { tenantId: other.tenantId } });
 
     t.same(await store.approvalById(tenantId, record.approvalId, noonMs + lifeMs - 1), record);
@@ -98,6 +56,26 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     t.equal(holds.filter((it) => it.isNew).length, 1);
     t.equal(new Set(holds.map((it) => it.approval.approvalId)).size, 1);
     t.ok(holds.every((it) => it.kind === 'pending'));
+  });
+
+  await t.test('an agent that has many calls waiting keeps no other from asking', async (t) => {
+    const { tenantId, event } = await lab.tenant();
+    const agentId = newId();
+    const ask = (fields: Partial<ApprovalRecord> = {}) =>
+      store.holdCall(approvalRecord({ tenantId, agentId, ...fields }));
+    const holds = await Promise.all(Array.from({ length: pendingPerAgentMax }, () => ask()));
+    t.ok(holds.every((it) => it.isNew));
+    const busy = { code: 'GATEWAY_BUSY', extra: { retryAfterSeconds: 60 } };
+    await t.rejects(ask(), busy);
+    const [first] = holds;
+    if (!first) return;
+    const { callHash, approvalId } = first.approval;
+    t.match(await ask({ callHash }), { isNew: false }, 'what waits already is found');
+    t.match(await ask({ agentId: newId() }), { isNew: true }, 'another agent');
+    await store.decideApproval(tenantId, approvalId, decided(), event());
+    t.match(await ask({ createdAtMs: noonMs + 1_000 }), { isNew: true }, 'a decision makes room');
+    await t.rejects(ask({ createdAtMs: noonMs + 1_000 }), busy);
+    t.match(await ask({ createdAtMs: noonMs + lifeMs }), { isNew: true }, 'and so does time');
   });
 
   await t.test('a decision is recorded with who, when and why', async (t) => {
@@ -229,6 +207,30 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
       kind: 'denied',
       approval: { approvalId: second.approval.approvalId },
     });
+  });
+
+  await t.test('a denial stands for all calls of its denial hash, a grant for its own call', async (t) => {
+    const { tenantId, event } = await lab.tenant();
+    const denialHash = 'd'.repeat(64);
+    const ask = (createdAtMs: number, fields: Partial<ApprovalRecord> = {}) =>
+      store.holdCall(approvalRecord({ tenantId, denialHash, createdAtMs, ...fields }));
+    const decide = (approvalId: string, fields: Partial<ApprovalDecision>) =>
+      store.decideApproval(tenantId, approvalId, decided(fields), event({ kind: 'approval.decided' }));
+    const granted = await ask(noonMs);
+    const refused = await ask(noonMs);
+    await decide(granted.approval.approvalId, { scope: 'window' });
+    t.match(await ask(noonMs + 2_000), { kind: 'pending', isNew: true }, 'of another agent');
+    const { approvalId } = refused.approval;
+    await decide(approvalId, { decision: 'denied' });
+    t.match(await ask(noonMs + 2_000), { kind: 'denied', isNew: false, approval: { approvalId } });
+    t.match(await ask(noonMs + 2_000, { denialHash: 'e'.repeat(64) }), { kind: 'pending', isNew: true });
+    const { callHash } = granted.approval;
+    t.match(
+      await ask(noonMs + 2_000, { callHash }),
+      { kind: 'granted' },
+      'what was granted before is granted',
+    );
+    t.match(await ask(endMs), { kind: 'pending', isNew: true }, 'then anybody may ask again');
   });
 
   await t.test('lists approvals as they are at a time', async (t) => {

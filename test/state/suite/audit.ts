@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { newId } from '../../../src/ids.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { auditEvent, firstPage, noonMs, type SuitePart } from './lab.ts';
+import { auditEvent, noonMs } from '../records.ts';
+import { firstPage, type SuitePart } from './lab.ts';
 
 const beforeFirst = '0'.repeat(64);
 

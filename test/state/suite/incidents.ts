@@ -1,40 +1,18 @@
 import { newId, newTraceId } from '../../../src/ids.ts';
 import type { IncidentRecord } from '../../../src/state/store.ts';
-import { firstPage, noonMs, type SuitePart } from './lab.ts';
-
-export const incidentRecord = (tenantId: string, fields: Partial<IncidentRecord> = {}): IncidentRecord => {
-  const openedAtMs = fields.openedAtMs ?? noonMs;
-  return {
-    incidentId: newId(),
-    tenantId,
-    envName: 'prod',
-    agentId: newId(),
-    trigger: 'policy:baseline',
-    title: 'naïve ✓ \0',
-    severity: 'HIGH',
-    status: 'open',
-    traceIds: [newTraceId(openedAtMs)],
-    traceCount: 1,
-    openedAtMs,
-    changedAtMs: openedAtMs,
-    closedAtMs: null,
-    closeCode: null,
-    closedBy: null,
-    notes: [],
-    ...fields,
-  };
-};
+import { incidentRecord, noonMs } from '../records.ts';
+import { firstPage, type SuitePart } from './lab.ts';
 
 export const incidents: SuitePart = async (t, { store, ...lab }) => {
   await t.test('one open incident of an agent and trigger collects its traces', async (t) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();
     const { tenantId } = acme;
-    const first = incidentRecord(tenantId);
+    const first = incidentRecord({ tenantId });
     const { agentId } = first;
     const open = (fields: Partial<IncidentRecord> = {}) =>
       store.openIncident(
-        incidentRecord(tenantId, { agentId, ...fields }),
+        incidentRecord({ tenantId, agentId, ...fields }),
         acme.event({ kind: 'incident.opened' }),
       );
     t.same(await store.openIncident(first, acme.event()), { isNew: true, incident: first });
@@ -51,7 +29,10 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
     });
     t.match(await open({ trigger: 'scope-violation' }), { isNew: true }, 'another trigger has its own');
     t.match(await open({ agentId: newId() }), { isNew: true }, 'so has another agent');
-    const foreign = await store.openIncident(incidentRecord(other.tenantId, { agentId }), other.event());
+    const foreign = await store.openIncident(
+      incidentRecord({ tenantId: other.tenantId, agentId }),
+      other.event(),
+    );
     t.match(foreign, { isNew: true, incident: { tenantId: other.tenantId } }, 'and another tenant');
     t.equal(await store.incidentById(other.tenantId, first.incidentId), undefined, 'nobody else sees it');
     t.equal(await store.incidentById(tenantId, newId()), undefined);
@@ -70,7 +51,7 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
   await t.test('of many at once, one is opened, and none of their traces is lost', async (t) => {
     const acme = await lab.tenant();
     const agentId = newId();
-    const records = Array.from({ length: 200 }, () => incidentRecord(acme.tenantId, { agentId }));
+    const records = Array.from({ length: 200 }, () => incidentRecord({ tenantId: acme.tenantId, agentId }));
     const answers = await Promise.all(records.map((it) => store.openIncident(it, acme.event())));
     t.equal(answers.filter((it) => it.isNew).length, 1);
     const ids = new Set(answers.map((it) => it.incident.incidentId));
@@ -84,7 +65,7 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();
     const { tenantId } = acme;
-    const record = incidentRecord(tenantId);
+    const record = incidentRecord({ tenantId });
     const { incidentId } = record;
     await store.openIncident(record, acme.event());
     const event = acme.event({ atMs: noonMs + 7, operator: 'iv_live_9xyz' });
@@ -115,7 +96,7 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
     t.equal(vain, undefined, 'not by another tenant');
     t.equal(await store.changeIncident(tenantId, newId(), 'open', { note }, acme.event()), undefined);
 
-    const busy = incidentRecord(tenantId);
+    const busy = incidentRecord({ tenantId });
     await store.openIncident(busy, acme.event());
     const moves = await Promise.allSettled(
       Array.from({ length: 50 }, () =>
@@ -142,10 +123,10 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
     const { tenantId } = acme;
     const agentId = newId();
     const records = [
-      incidentRecord(tenantId, { openedAtMs: noonMs, agentId }),
-      incidentRecord(tenantId, { openedAtMs: noonMs + 1, severity: 'LOW' }),
-      incidentRecord(tenantId, { openedAtMs: noonMs + 2, agentId, trigger: 'manual', severity: 'LOW' }),
-      incidentRecord(tenantId, { openedAtMs: noonMs + 3 }),
+      incidentRecord({ tenantId, openedAtMs: noonMs, agentId }),
+      incidentRecord({ tenantId, openedAtMs: noonMs + 1, severity: 'LOW' }),
+      incidentRecord({ tenantId, openedAtMs: noonMs + 2, agentId, trigger: 'manual', severity: 'LOW' }),
+      incidentRecord({ tenantId, openedAtMs: noonMs + 3 }),
     ];
     for (const it of records) await store.openIncident(it, acme.event());
     const close = { status: 'closed' } as const;

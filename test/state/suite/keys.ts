@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/ids.ts';
 import type { KeyRecord } from '../../../src/state/store.ts';
-import { firstPage, keyRecord, noonMs, type SuitePart } from './lab.ts';
+import { keyRecord, noonMs } from '../records.ts';
+import { firstPage, type SuitePart } from './lab.ts';
 
 export const keys: SuitePart = async (t, { store, ...lab }) => {
   await t.test('a key is as it was added, in its own tenant alone', async (t) => {
@@ -42,6 +43,7 @@ export const keys: SuitePart = async (t, { store, ...lab }) => {
       envName: 'prod',
       agentId: acme.agent.agentId,
       agentName: 'crawler',
+      ownAgent: acme.agent,
       permissions: new Set(['scan', 'keys:read']),
     });
     const refusals = [
@@ -190,6 +192,29 @@ export const keys: SuitePart = async (t, { store, ...lab }) => {
     t.match(await store.identify(sibling.hash, noonMs), { code: 'INVALID_KEY' });
     t.match(await store.keyById(acme.tenantId, sibling.keyId), { revokedAtMs: null }, 'its record stays');
     t.match(await acme.admit(stranger), { ok: true }, 'others live on');
+  });
+
+  await t.test('an ephemeral key goes a week after its end, when the next one is made', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const dayMs = 86_400_000;
+    const parent = await acme.key({ expiresAtMs: noonMs });
+    const short = { type: 'ephemeral', createdAtMs: noonMs - 1_000, expiresAtMs: noonMs } as const;
+    const ended = await acme.key({ ...short, parentKeyId: parent.keyId });
+    const foreign = await other.key(short);
+    const lived = await acme.key({ ...short, expiresAtMs: noonMs + 2 * dayMs });
+    t.match(await acme.admit(ended, { nowMs: noonMs - 1 }), { ok: true });
+    const makeNext = (createdAtMs: number) =>
+      acme.key({ type: 'ephemeral', createdAtMs, expiresAtMs: createdAtMs + 1_000 });
+    await makeNext(noonMs + 7 * dayMs - 1);
+    t.match(await store.keyById(acme.tenantId, ended.keyId), ended, 'not before');
+    const next = await makeNext(noonMs + 8 * dayMs);
+    t.equal(await store.keyById(acme.tenantId, ended.keyId), undefined);
+    t.match(await acme.admit(ended, { nowMs: noonMs + 8 * dayMs }), { code: 'INVALID_KEY' });
+    const { items } = await store.listKeys(acme.tenantId, { limit: 2, cursor: undefined });
+    t.equal(items[0]?.keyId, next.keyId);
+    for (const { tenantId, keyId } of [parent, lived, foreign])
+      t.match(await store.keyById(tenantId, keyId), { keyId }, 'others stay');
   });
 
   await t.test('a change holds from the next call on, and changes nothing else', async (t) => {

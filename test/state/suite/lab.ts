@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { newId } from '../../../src/ids.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   Store,
   TenantTerms,
 } from '../../../src/state/store.ts';
+import { agentRecord, auditEvent, keyRecord, noonMs, unlimited } from '../records.ts';
 
 /** What a driver says of itself. */
 export interface SuiteHints {
@@ -44,63 +44,6 @@ export interface Tenant {
   admitMany(times: number, key: KeyRecord, fields?: Partial<AdmitRequest>): Promise<number>;
   event(fields?: Partial<AuditEvent>): AuditEvent;
 }
-
-/** In the middle of a month, a day and an hour, and ahead of any clock: what a driver lets expire is not gone at once. */
-export const noonMs = Date.UTC(2031, 4, 10, 12, 30);
-
-const unlimited: TenantTerms = {
-  scansPerMonth: null,
-  scansPerMinute: null,
-  burst: null,
-  perKeyScansPerMinute: null,
-  overage: false,
-};
-
-export const agentRecord = (fields: Partial<AgentRecord> = {}): AgentRecord => ({
-  agentId: newId(),
-  tenantId: 'acme',
-  envName: 'prod',
-  name: 'crawler',
-  runtimeType: null,
-  status: 'active',
-  createdAtMs: noonMs,
-  ...fields,
-});
-
-export const keyRecord = (fields: Partial<KeyRecord> & { agentId: string }): KeyRecord => ({
-  keyId: newId(),
-  hash: randomBytes(32).toString('hex'),
-  prefix: 'iv_live_0abc',
-  type: 'live',
-  tenantId: 'acme',
-  envName: 'prod',
-  envNames: [],
-  name: 'ci',
-  description: null,
-  permissions: ['scan'],
-  ipAllowlist: null,
-  createdAtMs: noonMs,
-  expiresAtMs: null,
-  revokedAtMs: null,
-  revokedBy: null,
-  perMinute: null,
-  requireNonce: false,
-  parentKeyId: null,
-  maxUses: null,
-  scope: null,
-  isFromConfig: false,
-  ...fields,
-});
-
-export const auditEvent = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
-  tenantId: 'acme',
-  atMs: noonMs,
-  kind: 'key.created',
-  operator: 'admin',
-  subject: 'key',
-  details: { b: [1, { z: null, a: 'x' }], a: 'line\nbreak \ud800 \0 ✓', 10: 1, 9: 2 },
-  ...fields,
-});
 
 /** Opens a store that the test closes. */
 export async function openLab(t: Test, open: OpenStore, hints: SuiteHints): Promise<Lab> {

@@ -5,7 +5,8 @@ import {
   type Rate,
   secondsUntilToken,
 } from '../../../src/state/limits.ts';
-import { noonMs, type SuitePart } from './lab.ts';
+import { noonMs } from '../records.ts';
+import type { SuitePart } from './lab.ts';
 
 const monthEndMs = Date.UTC(2031, 5, 1);
 
@@ -116,6 +117,18 @@ export const limits: SuitePart = async (t, { store, ...lab }) => {
     t.equal(await beta.admitMany(20, fast), 4, 'its own rate goes before that of the plan');
   });
 
+  await t.test('a key has one bucket with all that were made with it', async (t) => {
+    const acme = await lab.tenant();
+    const parent = await acme.key({ perMinute: 2 });
+    const child = () => acme.key({ type: 'ephemeral', parentKeyId: parent.keyId, perMinute: 2 });
+    let admitted = await acme.admitMany(2, parent);
+    for (let nth = 0; nth < 5; nth += 1) admitted += await acme.admitMany(5, await child());
+    t.equal(admitted, 4, 'however many there are');
+    t.match(await acme.admit(parent), { code: 'RATE_LIMITED' });
+    const [usage] = await store.keyUsage(acme.tenantId, [parent.keyId], noonMs);
+    t.match(usage, { uses: 2 }, 'while each counts its own uses');
+  });
+
   await t.test('a plan that changes holds from the next call on', async (t) => {
     const acme = await lab.tenant({ scansPerMinute: 1, burst: 10 });
     const key = await acme.key();
@@ -194,6 +207,16 @@ export const limits: SuitePart = async (t, { store, ...lab }) => {
     t.match(await acme.admit(key, rate), { code: 'RATE_LIMITED' }, 'the bucket of the key had four');
     t.equal(await acme.admitMany(9, await acme.key(), rate), 2, 'and that of the tenant six');
     t.match(await store.usageOf(acme.tenantId, noonMs), { scansUsed: 1 });
+  });
+
+  await t.test('a key that is used up is of no use for what counts as a rate either', async (t) => {
+    const acme = await lab.tenant();
+    const parent = await acme.key();
+    const key = await acme.key({ type: 'ephemeral', parentKeyId: parent.keyId, maxUses: 1 });
+    const rate = { counts: 'rate' } as const;
+    t.equal(await acme.admitMany(9, key, rate), 9, 'which spends no use');
+    t.match(await acme.admit(key), { ok: true });
+    t.match(await acme.admit(key, rate), { code: 'INVALID_KEY', detail: /used up/ });
   });
 
   await t.test('tokens flow in to the millisecond', async (t) => {

@@ -1,10 +1,16 @@
 import { newId } from '../../../src/ids.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { approvalRecord, decided } from './approvals.ts';
-import { incidentRecord } from './incidents.ts';
-import { admitRequest, firstPage, keyRecord, noonMs, type SuitePart } from './lab.ts';
-import { policyApply } from './policies.ts';
-import { callBatch, recordedCall } from './traces.ts';
+import {
+  approvalRecord,
+  callBatch,
+  decided,
+  incidentRecord,
+  keyRecord,
+  noonMs,
+  policyApply,
+  recordedCall,
+} from '../records.ts';
+import { admitRequest, firstPage, type SuitePart } from './lab.ts';
 
 /** What holds where several nodes have one state: none is ever behind. */
 export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
@@ -28,7 +34,7 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await there(), { ok: true, agentStatus: 'active' });
 
     t.same(await other.policiesOf(tenantId), []);
-    await store.applyPolicy(policyApply(tenantId), acme.event());
+    await store.applyPolicy(policyApply({ tenantId }), acme.event());
     await there();
     t.match(await other.policiesOf(tenantId), [{ version: 1 }]);
     const credential = { tenantId, name: 'github', type: 'bearer', sealed: 's', changedAtMs: noonMs };
@@ -112,7 +118,7 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     t.equal(new Set(done(revokes).map((it) => it?.revokedBy)).size, 1, 'and revoked once');
     t.match(await other.verifyAudit(tenantId), { ok: true, entries: 2 });
 
-    const policy = policyApply(tenantId);
+    const policy = policyApply({ tenantId });
     const versions = done(await onBoth(20, (node) => node.applyPolicy(policy, acme.event())));
     const numbers = versions.map((it) => it.version).sort((a, b) => a - b);
     t.same(
@@ -123,7 +129,7 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
 
     const callHash = newId();
     const hold = (node: Store, nowMs: number) =>
-      node.holdCall(approvalRecord(tenantId, { callHash, createdAtMs: nowMs }));
+      node.holdCall(approvalRecord({ tenantId: tenantId, callHash, createdAtMs: nowMs }));
     const holds = done(await onBoth(40, (node) => hold(node, noonMs)));
     t.equal(holds.length, 40);
     t.equal(holds.filter((it) => it.isNew).length, 1, 'an approval is opened once');
@@ -137,7 +143,7 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
 
     const agentId = newId();
     const opened = await onBoth(40, (node) =>
-      node.openIncident(incidentRecord(tenantId, { agentId }), acme.event()),
+      node.openIncident(incidentRecord({ tenantId, agentId }), acme.event()),
     );
     t.equal(done(opened).filter((it) => it.isNew).length, 1, 'an incident is opened once');
     t.match(await other.incidentById(tenantId, done(opened)[0]?.incident.incidentId ?? ''), {

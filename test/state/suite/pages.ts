@@ -1,8 +1,7 @@
 import { newId } from '../../../src/ids.ts';
 import type { Page, Paged } from '../../../src/state/store.ts';
-import { approvalRecord } from './approvals.ts';
-import { incidentRecord } from './incidents.ts';
-import { firstPage, isFalling, noonMs, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
+import { approvalRecord, incidentRecord, noonMs } from '../records.ts';
+import { firstPage, isFalling, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
 
 interface Listing {
   readonly name: string;
@@ -30,7 +29,7 @@ export const pages: SuitePart = async (t, { store, ...lab }) => {
       name: 'approvals',
       add: async (tenant, createdAtMs) => {
         const fields = { createdAtMs, expiresAtMs: createdAtMs + 900_000_000 };
-        const { approval } = await store.holdCall(approvalRecord(tenant.tenantId, fields));
+        const { approval } = await store.holdCall(approvalRecord({ tenantId: tenant.tenantId, ...fields }));
         return approval.approvalId;
       },
       list: async (tenantId, page) => {
@@ -49,7 +48,7 @@ export const pages: SuitePart = async (t, { store, ...lab }) => {
     {
       name: 'incidents',
       add: async (tenant, openedAtMs) => {
-        const record = incidentRecord(tenant.tenantId, { openedAtMs });
+        const record = incidentRecord({ tenantId: tenant.tenantId, openedAtMs });
         const { incident } = await store.openIncident(record, tenant.event());
         return incident.incidentId;
       },

@@ -1,23 +1,11 @@
-import { newId } from '../../../src/ids.ts';
+import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/policy-bounds.ts';
 import type { PolicyApply } from '../../../src/state/store.ts';
-import { noonMs, type SuitePart, type Tenant } from './lab.ts';
-
-export const policyApply = (tenantId: string, fields: Partial<PolicyApply> = {}): PolicyApply => ({
-  tenantId,
-  policyId: newId(),
-  name: 'baseline',
-  envName: null,
-  description: '',
-  rules: [{ id: 'r1', action: 'DENY' }],
-  mode: 'enforce',
-  nowMs: noonMs,
-  createdBy: 'admin',
-  ...fields,
-});
+import { noonMs, policyApply } from '../records.ts';
+import type { SuitePart, Tenant } from './lab.ts';
 
 export const policies: SuitePart = async (t, { store, ...lab }) => {
   const apply = ({ tenantId, event }: Tenant, fields: Partial<PolicyApply> = {}) =>
-    store.applyPolicy(policyApply(tenantId, fields), event({ kind: 'policy.applied' }));
+    store.applyPolicy(policyApply({ tenantId, ...fields }), event({ kind: 'policy.applied' }));
 
   await t.test('each apply adds a version', async (t) => {
     const acme = await lab.tenant();
@@ -62,6 +50,44 @@ export const policies: SuitePart = async (t, { store, ...lab }) => {
     t.match(await store.verifyAudit(tenantId), { ok: true, entries: 67 });
     const [entry] = (await store.listAudit(tenantId, {}, { limit: 1, cursor: undefined })).items;
     t.match(entry, { kind: 'policy.applied', details: { version: 1, unchanged: false } });
+  });
+
+  await t.test('the policies of a tenant are bounded in all', async (t) => {
+    const rule = { rule_id: 'r', condition: {}, action: 'DENY' };
+    const phrases = Array.from({ length: 500 }, () => 'x');
+    const wide = { ...rule, condition: { body_contains_any: phrases } };
+    const long = { ...rule, tag: 'x'.repeat(charsMax / 10 - JSON.stringify({ ...rule, tag: '' }).length) };
+    const times = (count: number, it: object) => Array.from({ length: count }, () => it);
+    const cases = [
+      { what: `${policiesMax} policies`, rules: [rule], fits: policiesMax, path: 'name' },
+      { what: `${rulesMax} rules`, rules: times(rulesMax / 5, rule), fits: 5, path: 'rules' },
+      { what: `${valuesMax} values`, rules: times(20, wide), fits: valuesMax / 10_000, path: 'rules' },
+      { what: `${charsMax} characters`, rules: [long], fits: 10, path: 'rules' },
+    ];
+    for (const { what, rules, fits, path } of cases) {
+      const acme = await lab.tenant();
+      for (let nth = 0; nth < fits; nth += 1)
+        t.match(await apply(acme, { name: `p${nth}`, rules }), { version: 1 });
+      const before = await store.verifyAudit(acme.tenantId);
+      const refusal = { code: 'VALIDATION_FAILED', message: new RegExp(what), extra: { errors: [{ path }] } };
+      await t.rejects(apply(acme, { name: 'one more', rules }), refusal, what);
+      await t.rejects(
+        apply(acme, { name: 'p0', envName: 'prod', rules }),
+        refusal,
+        'each environment counts',
+      );
+      t.same(await store.verifyAudit(acme.tenantId), before, 'and is no event');
+      t.match(await apply(acme, { name: 'p0', rules }), { version: 2 }, 'what stands can be changed');
+      t.match(await apply(await lab.tenant(), { rules }), { version: 1 }, 'another tenant has its own');
+    }
+  });
+
+  await t.test('of many that would pass a bound together, some are taken', async (t) => {
+    const acme = await lab.tenant();
+    const rules = Array.from({ length: rulesMax / 5 }, () => ({ action: 'DENY' }));
+    const asked = Array.from({ length: 12 }, (_, nth) => apply(acme, { name: `p${nth}`, rules }));
+    const results = await Promise.allSettled(asked);
+    t.equal(results.filter((it) => it.status === 'fulfilled').length, 5);
   });
 
   await t.test('a policy of one environment alone is not found for all', async (t) => {

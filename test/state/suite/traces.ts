@@ -1,33 +1,9 @@
 import { decisions } from '../../../src/call.ts';
 import { newId, newTraceId } from '../../../src/ids.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
-import type { CallBatch, RecordedCall, TraceFilter } from '../../../src/state/store.ts';
+import type { RecordedCall, TraceFilter } from '../../../src/state/store.ts';
+import { callBatch, pastMs, recordedCall } from '../records.ts';
 import { firstPage, isFalling, rubbishCursors, type SuitePart, walk } from './lab.ts';
-
-/** Traces lie in the past: a driver may wait for one that is just being made. */
-const pastMs = Date.UTC(2026, 9, 1, 12);
-
-export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall => {
-  const traceId = fields.traceId ?? newTraceId(pastMs);
-  return {
-    traceId,
-    tenantId: 'acme',
-    agentId: newId(),
-    keyId: newId(),
-    atMs: pastMs,
-    decision: 'ALLOW',
-    outcome: 'call',
-    destination: 'api.example.com',
-    line: JSON.stringify({ trace_id: traceId, text: 'naïve ✓\n\t' }),
-    ...fields,
-  };
-};
-
-/** As the journal would ship them. Of each batch a new one: the store may take its memory away. */
-export const callBatch = (calls: readonly RecordedCall[], mayRepeat = false): CallBatch => ({
-  lines: new TextEncoder().encode(calls.map(toLine).join('')),
-  mayRepeat,
-});
 
 /** A call with a trace as the gateway writes them. */
 function traced(atMs: number, tenantId: string, fields: Record<string, unknown>): RecordedCall {

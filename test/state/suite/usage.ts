@@ -1,6 +1,6 @@
 import { newId, newTraceId } from '../../../src/ids.ts';
-import { noonMs, type SuitePart } from './lab.ts';
-import { callBatch, recordedCall } from './traces.ts';
+import { callBatch, noonMs, recordedCall } from '../records.ts';
+import type { SuitePart } from './lab.ts';
 
 const hourMs = 3_600_000;
 
@@ -39,6 +39,22 @@ export const usage: SuitePart = async (t, { store, ...lab }) => {
     );
     t.same(await store.keyUsage(acme.tenantId, [], noonMs), []);
     t.same(await store.keyUsage(other.tenantId, [key.keyId], noonMs), [zeros], 'nobody else sees it');
+  });
+
+  await t.test('of many keys at once, in the order of their ids', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const used = await Promise.all([1, 2, 3].map(() => acme.key()));
+    for (const [nth, key] of used.entries()) t.equal(await acme.admitMany(nth + 1, key), nth + 1);
+    const foreign = await other.key();
+    await other.admit(foreign);
+    const ids = [foreign, ...used.toReversed()].map((it) => it.keyId);
+    const usages = await store.keyUsage(acme.tenantId, [newId(), ...ids, ids[1] ?? ''], noonMs);
+    t.same(
+      usages.map((it) => it.uses),
+      [0, 0, 3, 2, 1, 3],
+    );
+    t.same(await store.keyUsage(acme.tenantId, [], noonMs), []);
   });
 
   await t.test('over midnight and the end of a month', async (t) => {

@@ -1,6 +1,8 @@
 import { newId } from '../../../src/ids.ts';
+import { noncesPerKeyMax } from '../../../src/state/nonces.ts';
 import type { SealedCredential } from '../../../src/state/store.ts';
-import { noonMs, type SuitePart } from './lab.ts';
+import { noonMs } from '../records.ts';
+import type { SuitePart } from './lab.ts';
 
 /** What is kept for others: sealed credentials, nonces, and who was here a moment ago. */
 export const vault: SuitePart = async (t, { store, ...lab }) => {
@@ -69,6 +71,22 @@ export const vault: SuitePart = async (t, { store, ...lab }) => {
       true,
     );
     t.equal(await claim('first-nonce', noonMs + 60_001), false, 'and then claimed again');
+  });
+
+  await t.test('a key that has as many nonces as it may takes none from others', async (t) => {
+    const acme = await lab.tenant();
+    const keyId = newId();
+    const claim = async (nonce: string, atMs = noonMs, of = keyId) =>
+      store.claimNonce(acme.tenantId, of, nonce, atMs, atMs + 60_000);
+    const claims = await Promise.all(
+      Array.from({ length: noncesPerKeyMax }, (_, nth) => claim(`nonce-${nth}`)),
+    );
+    t.ok(claims.every(Boolean));
+    const busy = { code: 'GATEWAY_BUSY', extra: { retryAfterSeconds: 60 } };
+    await t.rejects(claim('one-too-many'), busy);
+    t.equal(await claim('nonce-0'), false, 'what was seen is known all the same');
+    t.equal(await claim('one-too-many', noonMs, newId()), true, 'another key has its own');
+    t.equal(await claim('one-too-many', noonMs + 60_000), true, 'what has ended makes room');
   });
 
   await t.test('recalls who was here a moment ago, and nobody else', async (t) => {

@@ -1,0 +1,60 @@
+import { GatewayError } from '../errors.ts';
+import type { ApprovalDecision, ApprovalRecord, Hold } from './store.ts';
+
+/*
+ * What becomes of approvals. Pure, and the same for every driver: a driver fetches the last approval of a call, asks here, and stores the
+ * answer in the same atomic step.
+ */
+
+/** Of one tenant, at a time: people decide them one by one. */
+export const pendingMax = 10_000;
+
+/** Of one agent: it does not keep the others from asking. */
+export const pendingPerAgentMax = 2_000;
+
+/** Of one tenant. The oldest make room, of those that count no more: neither pending nor within the window of their decision. */
+export const approvalsMax = 2 * pendingMax;
+
+export const tooManyPending = (): GatewayError =>
+  new GatewayError('GATEWAY_BUSY', 'Too many calls of the agent or of its tenant wait for an approval.', {
+    retryAfterSeconds: 60,
+  });
+
+/** Until then its decision may come, or counts. */
+export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): number =>
+  countsUntilMs ?? expiresAtMs;
+
+/** The record as of then: a pending approval past its end is expired; nobody has to come by and write that down. */
+export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
+  approval.status === 'pending' && nowMs >= approval.expiresAtMs
+    ? { ...approval, status: 'expired' }
+    : approval;
+
+/**
+ * What the last approval of a call makes of the same call, or undefined where it says nothing of it any more. Those before it do not
+ * matter: it was opened because none of them counted. A grant for one call comes back as spent.
+ */
+export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
+  const { status, scope, spentAtMs, countsUntilMs } = last;
+  if (status === 'pending')
+    return nowMs < last.expiresAtMs ? { kind: 'pending', approval: last, isNew: false } : undefined;
+  if (countsUntilMs === null || nowMs >= countsUntilMs) return undefined;
+  if (status === 'denied') return { kind: 'denied', approval: last, isNew: false };
+  if (status !== 'approved' || spentAtMs !== null) return undefined;
+  const approval = scope === 'once' ? { ...last, spentAtMs: nowMs } : last;
+  return { kind: 'granted', approval, isNew: false };
+}
+
+/** A pending approval, decided. */
+export const decide = (
+  pending: ApprovalRecord,
+  { decision, decidedBy, note, scope, nowMs, windowMs }: ApprovalDecision,
+): ApprovalRecord => ({
+  ...pending,
+  status: decision,
+  decidedAtMs: nowMs,
+  decidedBy,
+  note,
+  scope: decision === 'approved' ? scope : null,
+  countsUntilMs: nowMs + windowMs,
+});

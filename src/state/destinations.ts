@@ -1,0 +1,18 @@
+import { hash } from 'node:crypto';
+import type { RecordedCall } from './store.ts';
+
+/** Of one agent; where there are more, an eighth goes, those first that were seen first. */
+export const destinationsMax = 4_096;
+
+/** A longer one is known by its hash: names come from requests. */
+const plainLengthMax = 128;
+
+/** Under what name a destination is known. Never empty. */
+export const destinationName = (destination: string): string =>
+  destination.length <= plainLengthMax && destination !== ''
+    ? destination
+    : `sha256:${hash('sha256', destination)}`;
+
+/** What is denied or held has touched nothing. */
+export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
+  decision === 'ALLOW' || decision === 'SANITIZE';

@@ -1,0 +1,43 @@
+import { createCache } from '../cache.ts';
+import type { Database } from './sqlite.ts';
+
+export interface BoundOptions {
+  readonly table: string;
+  /** As the index of the table has them behind the tenant. */
+  readonly order: readonly [number: string, id: string];
+  readonly most: number;
+}
+
+/** Before a row is added to the transaction that is running: where the tenant has `most`, the oldest eighth goes. */
+export function createBound(db: Database, { table, order, most }: BoundOptions): (tenantId: string) => void {
+  const [number, id] = order;
+  const count = db.prepare(`SELECT count(*) AS held FROM ${table} WHERE tenant_id = ?`);
+  const forget = db.prepare(`
+    DELETE FROM ${table} WHERE ${id} IN (
+      SELECT ${id} FROM ${table} WHERE tenant_id = ? ORDER BY ${number}, ${id} LIMIT ${Math.ceil(most / 8)}
+    )
+  `);
+  const hasRoom = createRoom(most, (tenantId) => Number(count.get(tenantId)?.['held']));
+  return (tenantId) => {
+    if (!hasRoom(tenantId, 0)) forget.run(tenantId);
+  };
+}
+
+const tenantsCached = 2_048;
+
+/**
+ * Whether a tenant has less than `most` at a time, when one more is added each time that it is asked. Counting costs as much as there is to
+ * count, so what was counted last and all that came since are taken for the number until that reaches the bound.
+ */
+export function createRoom(
+  most: number,
+  count: (tenantId: string, nowMs: number) => number,
+): (tenantId: string, nowMs: number) => boolean {
+  const heldAtMost = createCache<number>(tenantsCached);
+  return (tenantId, nowMs) => {
+    const known = heldAtMost.get(tenantId);
+    const held = known === undefined || known >= most ? count(tenantId, nowMs) : known;
+    heldAtMost.set(tenantId, held + 1);
+    return held < most;
+  };
+}

@@ -1,0 +1,113 @@
+import type { Identity, Verb } from '../../call.ts';
+import type { AgentRecord } from './agents.ts';
+import type { KeyRecord } from './keys.ts';
+import type { MaybePromise } from './page.ts';
+
+/** The hot path. */
+export interface AdmissionStore {
+  /** Who is this? Counts nothing; used where a tunnel opens and where a management call is authenticated. */
+  identify(keyHash: string, nowMs: number): MaybePromise<Identification>;
+  /**
+   * Everything that a call needs from the state, in one atomic round trip: the key and its parent, its agent, allowlist, permission,
+   * environment, quota, buckets, use count, scope, counters. What is refused has taken nothing from quota, bucket and uses.
+   * UNKNOWN_AGENT is what is wrong last: without it the call would have been let in. A key and those that were made with it have one bucket.
+   */
+  admit(request: AdmitRequest): MaybePromise<Admission>;
+  /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
+  recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
+  /**
+   * True once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with GATEWAY_BUSY where 10,000 of the key or 100,000
+   * of the tenant have not ended.
+   */
+  claimNonce(
+    tenantId: string,
+    keyId: string,
+    nonce: string,
+    nowMs: number,
+    endsAtMs: number,
+  ): MaybePromise<boolean>;
+  usageOf(tenantId: string, nowMs: number): Promise<TenantUsage>;
+}
+
+export type Identification =
+  | {
+      readonly ok: true;
+      readonly key: KeyRecord;
+      readonly identity: Identity;
+      readonly agentStatus: AgentRecord['status'];
+    }
+  | { readonly ok: false; readonly code: 'INVALID_KEY'; readonly detail: string };
+
+export interface AdmitRequest {
+  readonly keyHash: string;
+  readonly nowMs: number;
+  /** An agent that the call names; it must be known to the state and of the key's tenant. Undefined: the key's own. */
+  readonly agentId: string | undefined;
+  /** An environment that the call names; the key must be of it, or may name it. */
+  readonly envName: string | undefined;
+  /** Of the caller, for the allowlist of the key. */
+  readonly clientAddress: string;
+  /** What the call would touch: resource or host, as `is_new_destination` counts it. */
+  readonly destination: string;
+  /** For the scope of an ephemeral key. */
+  readonly toolName: string;
+  readonly verb: Verb;
+  /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
+  readonly counts: 'call' | 'rate';
+  /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */
+  readonly termsOf: (tenantId: string) => TenantTerms | undefined;
+}
+
+/** What the plan of a tenant grants. null is unlimited. */
+export interface TenantTerms {
+  readonly scansPerMonth: number | null;
+  readonly scansPerMinute: number | null;
+  /** Capacity of the bucket; null: twice the rate. */
+  readonly burst: number | null;
+  /** Of each key that has no rate of its own. */
+  readonly perKeyScansPerMinute: number | null;
+  /** Calls beyond the quota are let in and counted. */
+  readonly overage: boolean;
+}
+
+export type Admission = Admitted | NotAdmitted;
+
+export interface Admitted {
+  readonly ok: true;
+  readonly key: KeyRecord;
+  /** In the environment and with the agent that the call names. */
+  readonly identity: Identity;
+  readonly agentStatus: AgentRecord['status'];
+  readonly isNewDestination: boolean;
+  /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
+  readonly scopeViolations: readonly string[];
+  /** Of the quota in this month, this call included. */
+  readonly scansUsed: number;
+}
+
+export interface NotAdmitted {
+  readonly ok: false;
+  readonly code:
+    | 'INVALID_KEY'
+    | 'IP_NOT_ALLOWED'
+    | 'FORBIDDEN'
+    | 'CROSS_TENANT'
+    | 'CROSS_ENVIRONMENT'
+    | 'UNKNOWN_AGENT'
+    | 'RATE_LIMITED'
+    | 'QUOTA_EXCEEDED';
+  readonly detail: string;
+  /** Whose key it was, for the record; undefined where no known key was presented. */
+  readonly identity: Identity | undefined;
+  /** With RATE_LIMITED and QUOTA_EXCEEDED: at least 1. */
+  readonly retryAfterSeconds?: number;
+}
+
+export interface TenantUsage {
+  /** Of the calendar month (UTC) that `nowMs` lies in. */
+  readonly scansUsed: number;
+  /** Refused with RATE_LIMITED, by full hours. */
+  readonly rateLimitHits24h: number;
+  /** Admitted within the last minute, by slots of ten seconds. */
+  readonly currentRatePerMin: number;
+}

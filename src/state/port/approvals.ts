@@ -1,0 +1,85 @@
+import type { AuditEvent } from './audit.ts';
+import type { Page, Paged } from './page.ts';
+
+/** Calls that are held until somebody decides. */
+export interface ApprovalStore {
+  /**
+   * What becomes of a call that must be held, in one step: a grant for the identical call (`callHash`) is spent, a denial still stands
+   * (also by `denialHash`), a pending approval is the same one, or else this one is opened. Rejects with GATEWAY_BUSY where 100 of the
+   * agent or 10,000 of the tenant are pending, or 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that may
+   * have made room.
+   */
+  holdCall(approval: ApprovalRecord): Promise<Hold>;
+  /** Decides once: whoever comes second is told what stands. Undefined where there is no such approval. */
+  decideApproval(
+    tenantId: string,
+    approvalId: string,
+    decision: ApprovalDecision,
+    audit: AuditEvent,
+  ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
+  /** The record as of `nowMs`: a pending one past its end is `expired`. */
+  approvalById(tenantId: string, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined>;
+  /** Newest first; of one status, or all. */
+  listApprovals(
+    tenantId: string,
+    status: ApprovalRecord['status'] | undefined,
+    nowMs: number,
+    page: Page,
+  ): Promise<Paged<ApprovalRecord>>;
+}
+
+export interface ApprovalRecord {
+  readonly approvalId: string;
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+  /** SHA-256 of the canonical call: who makes it, what it does, method, URL and body. */
+  readonly callHash: string;
+  /** The same for whatever agent its key names: a denial stands for all of them. */
+  readonly denialHash: string;
+  readonly traceId: string;
+  readonly tenantId: string;
+  readonly envName: string;
+  readonly agentId: string;
+  readonly agentName: string;
+  readonly keyId: string;
+  readonly toolName: string;
+  readonly operation: string;
+  readonly method: string;
+  /** Redacted. */
+  readonly url: string;
+  /** Redacted and bounded. */
+  readonly bodyPreview: string;
+  readonly reasonCodes: readonly string[];
+  readonly riskScore: number;
+  readonly riskBand: string;
+  readonly policyId: string | null;
+  readonly ruleId: string | null;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly decidedAtMs: number | null;
+  readonly decidedBy: string | null;
+  readonly note: string | null;
+  /** How often an approval counts; null until it is approved. */
+  readonly scope: 'once' | 'window' | null;
+  /** Until when the decision counts for identical calls. */
+  readonly countsUntilMs: number | null;
+  /** When a grant of scope `once` was used. */
+  readonly spentAtMs: number | null;
+}
+
+export interface ApprovalDecision {
+  readonly decision: 'approved' | 'denied';
+  readonly decidedBy: string;
+  readonly note: string | null;
+  readonly scope: 'once' | 'window';
+  readonly nowMs: number;
+  /** From now on, for identical calls; 0 = for none. */
+  readonly windowMs: number;
+}
+
+/** `granted` has spent the grant where it is for one call. */
+export interface Hold {
+  readonly kind: 'granted' | 'denied' | 'pending';
+  readonly approval: ApprovalRecord;
+  /** The approval was opened by this step. */
+  readonly isNew: boolean;
+}

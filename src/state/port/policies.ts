@@ -1,0 +1,40 @@
+import type { AuditEvent } from './audit.ts';
+import type { MaybePromise } from './page.ts';
+
+/** Policies, by version. */
+export interface PolicyStore {
+  /**
+   * Adds the next version of a policy, atomically: concurrent applies get consecutive versions and none is lost. A policy keeps the id
+   * of its first version. The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the latest
+   * versions of the tenant would pass a bound in all: `policy-bounds.ts`.
+   */
+  applyPolicy(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
+  /**
+   * The latest version of each policy that is not archived, of one tenant, as the last `admit` of this tenant has left them. The same
+   * array until one of them changes, so that what is compiled of it can be kept beside it.
+   */
+  policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
+  /** The latest version for that environment, else the one for all environments. */
+  policyByName(tenantId: string, name: string, envName: string | null): Promise<PolicyRecord | undefined>;
+}
+
+export interface PolicyApply {
+  readonly tenantId: string;
+  readonly policyId: string;
+  readonly name: string;
+  /** null: all environments. */
+  readonly envName: string | null;
+  readonly description: string;
+  /** Rules as JSON, already validated. */
+  readonly rules: readonly unknown[];
+  readonly mode: 'enforce' | 'monitor';
+  readonly nowMs: number;
+  readonly createdBy: string;
+}
+
+export interface PolicyRecord extends PolicyApply {
+  /** 1, 2, 3, … for each name and environment of a tenant. */
+  readonly version: number;
+  /** Description, rules and mode equal those of the version before. */
+  readonly unchanged: boolean;
+}

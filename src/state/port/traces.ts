@@ -1,0 +1,71 @@
+import type { Band, Decision } from '../../call.ts';
+import type { Page, Paged } from './page.ts';
+
+/** What happened. */
+export interface TraceStore {
+  /**
+   * A call has ended and is in the journal: when it was let out, its destination is known to the next `admit`, which would otherwise
+   * wait for the batch. Never throws; `recordCalls` makes it last.
+   */
+  noteCall(call: RecordedCall): void;
+  /**
+   * Takes a batch of finished calls: traces become findable, destinations of calls that were let out (ALLOW, SANITIZE) known, counters of
+   * agents grow. All of the batch or nothing. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many
+   * lines are not whole and were left out.
+   */
+  recordCalls(batch: CallBatch): Promise<number>;
+  /** The trace as JSON text; undefined for what is no UUID of version 7. */
+  traceById(tenantId: string, traceId: string): Promise<string | undefined>;
+  /** Newest first, as JSON texts. Looks at a bounded number of traces: `nextCursor` may stand beside few items or none. */
+  listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
+  /** Keeps what was found in the answer to a call, as JSON text, at most 16 a trace (CONFLICT). False where there is no such trace. */
+  addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
+  responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
+  /**
+   * Says how long the traces of each tenant are kept, from now on; until it is said, there is no end to it. Older ones are not answered
+   * any more and go, with their scans: when the promise resolves, or, on a server that forgets by itself, when it gets to it.
+   */
+  keepTraces(keptMsOf: (tenantId: string) => number): Promise<void>;
+}
+
+export interface TraceFilter {
+  readonly agentId?: string;
+  readonly toolName?: string;
+  readonly operation?: string;
+  readonly decision?: Decision;
+  readonly reason?: string;
+  readonly band?: Band;
+  readonly dataClass?: string;
+  readonly tag?: string;
+  /** From, inclusive, to `beforeMs`, exclusive. */
+  readonly fromMs?: number;
+  readonly beforeMs?: number;
+  /** Case-insensitive, anywhere in the trace. */
+  readonly text?: string;
+}
+
+export interface RecordedCall {
+  /** A UUID of version 7: traces are looked up by the time in it. */
+  readonly traceId: string;
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly keyId: string;
+  readonly atMs: number;
+  readonly decision: Decision;
+  /**
+   * What `admit` made of it: `call` was admitted and counted, `blocked` came from an address outside the allowlist, `limited` was over
+   * a rate; all others are `refused`.
+   */
+  readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
+  readonly destination: string;
+  /** The trace as JSON text: one object, one line. */
+  readonly line: string;
+}
+
+/** Calls in bulk, as the journal has them on disk: taking them one by one would cost more than storing them. */
+export interface CallBatch {
+  /** Whole lines of `toLine` (`journal/line.ts`) as UTF-8. The driver may take the memory away, to another thread for example. */
+  readonly lines: Uint8Array<ArrayBuffer>;
+  /** Some may have been given to the store before. Where it is false the store need not look. */
+  readonly mayRepeat: boolean;
+}

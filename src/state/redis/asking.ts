@@ -1,0 +1,116 @@
+import type { Identity } from '../../call.ts';
+import type { Examined, examine, Holder } from '../admission.ts';
+import { keyRateOf, type Rate, rateOf } from '../limits.ts';
+import type { Admission, AdmitRequest, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
+
+/* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
+
+/** An ephemeral key's numbers outlive it by so much. */
+const numbersKeptMs = 2 * 86_400_000;
+
+export interface Asking {
+  readonly named: string | undefined;
+  readonly mode: AdmitRequest['counts'] | 'nothing' | 'blocked' | 'none';
+  readonly nowMs: number;
+  /** Whose destinations are looked at. */
+  readonly agentId: string;
+  readonly destination: string;
+  readonly numbers: readonly (string | number)[];
+  /** The key whose bucket it is, where that is another one. */
+  readonly bucketOf: string | null;
+}
+
+const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
+
+/** Nothing but the records. */
+export const asking = (nowMs: number): Asking => ({
+  named: undefined,
+  mode: 'none',
+  nowMs,
+  agentId: '',
+  destination: '',
+  numbers: noNumbers,
+  bucketOf: null,
+});
+
+export function toAsking(
+  holder: Holder | undefined,
+  request: AdmitRequest,
+  named: string | undefined,
+  examined: ReturnType<typeof examine> | undefined,
+): Asking {
+  const { nowMs, destination } = request;
+  const mode = modeOf(request, examined);
+  if (!holder || !examined?.identity || mode === 'none' || mode === 'blocked')
+    return { ...asking(nowMs), named, mode };
+  const { key } = holder;
+  const terms = request.termsOf(key.tenantId);
+  return {
+    named,
+    mode,
+    nowMs,
+    agentId: examined.identity.agentId,
+    destination,
+    numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
+    bucketOf: key.parentKeyId,
+  };
+}
+
+function modeOf({ counts }: AdmitRequest, examined: ReturnType<typeof examine> | undefined): Asking['mode'] {
+  if (!examined) return 'none';
+  if (examined.ok) return counts;
+  if (examined.code === 'UNKNOWN_AGENT') return 'nothing';
+  return examined.code === 'IP_NOT_ALLOWED' ? 'blocked' : 'none';
+}
+
+function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly (string | number)[] {
+  const isShort = key.type === 'ephemeral' && key.expiresAtMs !== null;
+  return [
+    terms.scansPerMonth ?? '',
+    terms.overage ? 1 : 0,
+    key.maxUses ?? '',
+    ...toPair(rateOf(terms)),
+    ...toPair(keyRateOf(key, terms)),
+    isShort ? Math.max(0, key.expiresAtMs - nowMs) + numbersKeptMs : '',
+  ];
+}
+
+const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
+
+/** What the numbers say against it. */
+export function toRefusal(
+  identity: Identity | undefined,
+  [status, first, second, third]: readonly string[],
+): NotAdmitted | undefined {
+  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string): NotAdmitted => ({
+    ok: false,
+    code,
+    detail,
+    identity,
+    ...(seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) }),
+  });
+  if (status === 'quota')
+    return refuse('QUOTA_EXCEEDED', 'The calls that the plan grants for this month are used up.', first);
+  if (status === 'used up') return refuse('INVALID_KEY', 'The key is used up.');
+  if (status === 'limited')
+    return refuse(
+      'RATE_LIMITED',
+      `The ${first} makes more calls than its rate of ${third} a minute allows.`,
+      second,
+    );
+  return undefined;
+}
+
+export const toAdmission = (
+  { key }: Holder,
+  { identity, agentStatus, scopeViolations }: Examined,
+  [, isNew, used]: readonly string[],
+): Admission => ({
+  ok: true,
+  key,
+  identity,
+  agentStatus,
+  isNewDestination: isNew === '1',
+  scopeViolations,
+  scansUsed: Number(used),
+});

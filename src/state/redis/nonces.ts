@@ -1,0 +1,18 @@
+import { hash } from 'node:crypto';
+import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../nonces.ts';
+import type { Store } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { scripts } from './scripts.ts';
+
+/** Nonces that were seen, on whatever node, by their ends: once in all of the tenant, and once in those of the key. */
+export const createNonces = (connection: Connection, names: Names): Pick<Store, 'claimNonce'> => ({
+  async claimNonce(tenantId, keyId, nonce, nowMs, endsAtMs) {
+    const own = names.of(tenantId);
+    const name = hash('sha256', JSON.stringify([keyId, nonce]), 'base64url');
+    const args = [nowMs, endsAtMs, name, noncesPerTenantMax, noncesPerKeyMax];
+    const answer = await connection.run(scripts.nonce, [own.nonces, own.noncesOf(keyId)], args);
+    if (answer === 'full') throw tooManyNonces(endsAtMs - nowMs);
+    return answer === 'new';
+  },
+});

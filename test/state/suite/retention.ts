@@ -1,0 +1,44 @@
+import { newTraceId } from '../../../src/ids.ts';
+import { callBatch, recordedCall } from '../records.ts';
+import { firstPage, type SuitePart } from './lab.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+export const retention: SuitePart = async (t, { store, ...lab }) => {
+  await t.test('traces are kept as long as their tenant keeps them', async (t) => {
+    const nowMs = Date.now();
+    const [acme, other] = [await lab.tenant(), await lab.tenant()];
+    const callAt = (tenantId: string, atMs: number) =>
+      recordedCall({ tenantId, atMs, traceId: newTraceId(atMs) });
+    const young = callAt(acme.tenantId, nowMs - hourMs);
+    const old = callAt(acme.tenantId, nowMs - 2 * dayMs);
+    const foreign = callAt(other.tenantId, nowMs - 2 * dayMs);
+    await store.recordCalls(callBatch([old, young, foreign]));
+    for (const it of [old, young, foreign])
+      t.equal(await store.addResponseScan(it.tenantId, it.traceId, '{}'), true);
+    const list = async (tenantId: string, fromMs?: number) =>
+      (await store.listTraces(tenantId, fromMs === undefined ? {} : { fromMs }, firstPage)).items;
+    t.same(await list(acme.tenantId), [young.line, old.line], 'until it is said how long, all of them');
+
+    await store.keepTraces((tenantId) => (tenantId === acme.tenantId ? dayMs : 30 * dayMs));
+    t.equal(await store.traceById(acme.tenantId, old.traceId), undefined);
+    t.equal(await store.addResponseScan(acme.tenantId, old.traceId, '{}'), false);
+    t.same(await store.responseScansOf(acme.tenantId, old.traceId), [], 'scans go with their trace');
+    for (const fromMs of [undefined, 0, nowMs - 9 * dayMs])
+      t.same(await list(acme.tenantId, fromMs), [young.line]);
+    t.equal(await store.traceById(acme.tenantId, young.traceId), young.line);
+    t.same(await store.responseScansOf(acme.tenantId, young.traceId), ['{}']);
+    t.same(await list(other.tenantId), [foreign.line], 'another tenant keeps its own');
+
+    const late = callAt(acme.tenantId, nowMs - 2 * dayMs);
+    await store.recordCalls(callBatch([late]));
+    t.equal(await store.traceById(acme.tenantId, late.traceId), undefined, 'who comes late is old as well');
+    t.same(await list(acme.tenantId), [young.line]);
+
+    await store.keepTraces(() => 0);
+    const last = callAt(acme.tenantId, nowMs);
+    t.equal(await store.recordCalls(callBatch([last])), 0);
+    t.same(await list(acme.tenantId), [], 'or not at all');
+  });
+};
