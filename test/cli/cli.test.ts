@@ -2,12 +2,16 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { run } from '../support/clients.ts';
-import { posternCommand, startDaemon } from '../support/daemon.ts';
-import { adminSecret, agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
+import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
+import { adminSecret, agentId, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { operatorOf } from './support.ts';
 
 const postern = (...args: string[]) => run('env', posternCommand(args));
+
+const mintWith = async (daemon: Daemon): Promise<string> =>
+  (await operatorOf(daemon)(['key', 'mint', '--name', 'cli', '--agent', agentId])).stdout.trim();
 
 t.test('wrong usage is told apart from failure', async (t) => {
   t.equal((await postern('fly')).code, 2, 'an unknown command');
@@ -41,6 +45,18 @@ t.test('config check says everything that is wrong', async (t) => {
   t.match(bad.stderr, /workers/);
 });
 
+t.test('config show hides secrets, and config schema knows every key', async (t) => {
+  const { configFile } = writeTestConfig(t, {});
+  const shown = await postern('--config', configFile, 'config', 'show');
+  t.match(JSON.parse(shown.stdout), {
+    control: { admin_secret: '***' },
+    limits: { max_body_bytes: 262_144 },
+  });
+  t.notMatch(shown.stdout, adminSecret);
+  const schema = JSON.parse((await postern('config', 'schema')).stdout);
+  t.match(Object.keys(schema.properties), ['mode', 'proxy', 'control']);
+});
+
 t.test('what this version cannot do is refused, and nothing is made', async (t) => {
   const cases = [
     {
@@ -68,17 +84,15 @@ t.test('ca show and env speak of the daemon that the configuration describes', a
     subject: /Postern/,
     sha256: /^([0-9A-F]{2}:){31}/,
   });
-  const { key } = (
-    await apiClient(daemon.controlUrl)(
-      'POST',
-      '/v1/keys',
-      { tenant_id: 'acme', name: 'cli', default_agent_id: agentId },
-      `Bearer ${adminSecret}`,
-    )
-  ).body;
+  const key = await mintWith(daemon);
   const env = await run('env', posternCommand(['--config', configFile, 'env']), { POSTERN_KEY: key });
   t.match(env.stdout, new RegExp(`export NODE_EXTRA_CA_CERTS='${daemon.caFile}'`));
   t.match(env.stdout, /export HTTPS_PROXY='http:\/\/agent:iv_live_/);
+  t.match(env.stdout, `@${new URL(daemon.proxyUrl).host}'`, 'the port that was free');
+  const asJson = await run('env', posternCommand(['--config', configFile, '--json', 'env']), {
+    POSTERN_KEY: key,
+  });
+  t.match(JSON.parse(asJson.stdout), { POSTERN_CA: daemon.caFile });
   const without = await postern('--config', configFile, 'env');
   t.equal(without.code, 1);
   t.match(without.stderr, /POSTERN_KEY/);
@@ -88,14 +102,7 @@ t.test('run leads a command through the gate and leaves with its exit code', asy
   const upstream = await startUpstream(t);
   const { dir, configFile } = writeTestConfig(t, { upstream });
   const daemon = await startDaemon(t, dir, ['--config', configFile]);
-  const { key } = (
-    await apiClient(daemon.controlUrl)(
-      'POST',
-      '/v1/keys',
-      { tenant_id: 'acme', name: 'cli', default_agent_id: agentId },
-      `Bearer ${adminSecret}`,
-    )
-  ).body;
+  const key = await mintWith(daemon);
   const variables = {
     POSTERN_URL: daemon.controlUrl,
     POSTERN_CA: daemon.caFile,

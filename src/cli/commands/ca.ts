@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { findConfigFile, loadConfig, validateConfig } from '../../config/load.ts';
+import type { CommonOptions } from '../client.ts';
+import { readConfig } from '../configuration.ts';
+import { print, toFacts, toJson } from '../output.ts';
 
 /** `postern ca show`: the authority whose certificates agents see. Its key is never read here. */
 export function addCa(program: Command): void {
@@ -10,22 +12,18 @@ export function addCa(program: Command): void {
     .description('look at the certificate authority')
     .command('show')
     .description('print where the authority is, its fingerprint and how long it is valid')
-    .action(() => {
-      const { config: option, json } = program.opts<{ config?: string; json?: boolean }>();
-      const file = findConfigFile(option, process.env);
-      const config =
-        file === undefined
-          ? validateConfig({}, { file: undefined, env: process.env })
-          : loadConfig(file, process.env);
-      const certificate = new X509Certificate(readFileSync(config.authority.cert));
+    .action(async (_options: unknown, show: Command) => {
+      const { config: named, json } = show.optsWithGlobals<CommonOptions>();
+      const { config } = await readConfig(named);
+      const file = config.authority.cert;
+      const certificate = new X509Certificate(readFileSync(file));
       const facts = {
-        file: config.authority.cert,
+        file,
         subject: certificate.subject.replaceAll('\n', ', '),
         sha256: certificate.fingerprint256,
         valid_from: new Date(certificate.validFrom).toISOString(),
         valid_to: new Date(certificate.validTo).toISOString(),
       };
-      if (json) console.log(JSON.stringify(facts));
-      else for (const [name, value] of Object.entries(facts)) console.log(`${name.padEnd(10)}  ${value}`);
+      await print(json ? `${toJson(facts)}\n` : toFacts(facts));
     });
 }

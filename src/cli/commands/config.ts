@@ -1,26 +1,47 @@
 import type { Command } from 'commander';
-import { findConfigFile, loadConfig } from '../../config/load.ts';
-import { loadPolicyFiles } from '../../gateway/generation.ts';
-import { openLog } from '../../log.ts';
+import type { CommonOptions } from '../client.ts';
+import { readConfig } from '../configuration.ts';
+import { print, toJson } from '../output.ts';
 
-/** `postern config check`: says what is wrong with a configuration, all of it, before a daemon does. */
+/** `postern config`: what can be known of a configuration before a daemon runs on it. */
 export function addConfig(program: Command): void {
-  program
-    .command('config')
-    .description('look at a configuration')
+  const group = program.command('config').description('look at a configuration');
+
+  group
     .command('check')
     .description('validate a configuration file and the policy files that it names')
     .argument('[file]', 'default: --config, POSTERN_CONFIG, /etc/postern/postern.yaml')
-    .action((named: string | undefined) => {
-      const { config: option, json } = program.opts<{ config?: string; json?: boolean }>();
-      const file = findConfigFile(named ?? option, process.env);
+    .action(async (named: string | undefined, _options: unknown, check: Command) => {
+      const { config: option, json } = check.optsWithGlobals<CommonOptions>();
+      const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const config = loadConfig(file, process.env);
-      const policies = loadPolicyFiles(config, openLog({ level: 'warn', file: null }));
-      console.log(
+      const { loadPolicyFiles } = await import('../../gateway/generation.ts');
+      const { openLog } = await import('../../log.ts');
+      const policies = loadPolicyFiles(config, openLog({ level: 'warn', file: null })).length;
+      const { size: tenants } = config.tenants;
+      await print(
         json
-          ? JSON.stringify({ file, ok: true, tenants: config.tenants.size, policies: policies.length })
-          : `${file} is valid: ${config.tenants.size} tenants, ${policies.length} policies in files.`,
+          ? `${toJson({ file, ok: true, tenants, policies })}\n`
+          : `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
       );
+    });
+
+  group
+    .command('show')
+    .description(
+      'print the configuration in effect, every default filled in and every secret hidden, as JSON',
+    )
+    .action(async (_options: unknown, show: Command) => {
+      const { config } = await readConfig(show.optsWithGlobals<CommonOptions>().config);
+      const { toShown } = await import('../../config/show.ts');
+      await print(`${toJson(toShown(config), 2)}\n`);
+    });
+
+  group
+    .command('schema')
+    .description('print the JSON schema of the file, for editors')
+    .action(async () => {
+      const { toJsonSchema } = await import('../../config/json-schema.ts');
+      await print(`${toJson(toJsonSchema(), 2)}\n`);
     });
 }

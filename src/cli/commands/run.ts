@@ -3,8 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { clientVariables, readExports } from '../../gateway/first-start.ts';
-import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
 
 /** `postern run -- CMD`: runs a program whose calls leave through the gate; starts a gate of its own where none runs. */
 export function addRun(program: Command): void {
@@ -15,8 +14,8 @@ export function addRun(program: Command): void {
     .action(async (command: string[]) => {
       const { config } = program.opts<{ config?: string }>();
       const standing = await standingVariables();
-      const gateway = standing ? undefined : await startGateway(config, process.env);
-      const variables = standing ?? variablesOf(gateway);
+      const gateway = standing ? undefined : await startOwn(config);
+      const variables = standing ?? (await variablesOf(gateway));
       try {
         process.exitCode = await runCommand(command, variables);
       } finally {
@@ -25,10 +24,16 @@ export function addRun(program: Command): void {
     });
 }
 
+async function startOwn(config: string | undefined): Promise<Gateway> {
+  const { startGateway } = await import('../../gateway/gateway.ts');
+  return startGateway(config, process.env);
+}
+
 /** The exports of the daemon that runs already, if one answers. */
 async function standingVariables(): Promise<Record<string, string> | undefined> {
   const file = resolve('data', 'first-start.env');
   const { HTTPS_PROXY: proxy, POSTERN_URL: named, POSTERN_CA: ca } = process.env;
+  const { clientVariables, readExports } = await import('../../gateway/first-start.ts');
   const made = existsSync(file) ? Object.fromEntries(readExports(readFileSync(file, 'utf8'))) : {};
   const url = named ?? made['POSTERN_URL'];
   if (url === undefined || !(await answers(url))) return undefined;
@@ -49,9 +54,10 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function variablesOf(gateway: Gateway | undefined): Record<string, string> {
+async function variablesOf(gateway: Gateway | undefined): Promise<Record<string, string>> {
   const key = gateway?.firstStart?.keyText ?? process.env['POSTERN_KEY'];
   if (!gateway || !key) throw new Error('set POSTERN_KEY to the key that the command shall use.');
+  const { clientVariables } = await import('../../gateway/first-start.ts');
   return clientVariables(`http://agent:${key}@${new URL(gateway.proxyUrl).host}`, gateway.caFile);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { Gateway } from '../../gateway/gateway.ts';
 
 /** `postern serve`: the daemon, in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain, a second one ends at once. */
 export function addServe(program: Command): void {
@@ -8,6 +8,7 @@ export function addServe(program: Command): void {
     .description('run the daemon in the foreground')
     .action(async () => {
       const { config, json } = program.opts<{ config?: string; json?: boolean }>();
+      const { startGateway } = await import('../../gateway/gateway.ts');
       const gateway = await startGateway(config, process.env);
       announce(gateway, json ?? false);
       obeySignals(gateway);

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+
+type Listener = 'proxy' | 'control';
+
+/** `host:port` of the first TCP listener, as URLs have it; where the port is any, the one that the daemon has written down. */
+export function addressOf(config: Config, listener: Listener): string | undefined {
+  const { listen }: Pick<Config['control'], 'listen'> = config[listener];
+  const at = listen.findIndex((it) => it.kind === 'tcp');
+  const address = listen[at];
+  if (address?.kind !== 'tcp') return undefined;
+  if (address.port === 0) return boundAddresses(config, listener)[at];
+  return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+}
+
+function boundAddresses({ state }: Config, listener: Listener): readonly string[] {
+  const file = join(state.dir, 'listening.json');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file} cannot be read, and only it names the port: does the daemon run?`, {
+      cause: error,
+    });
+  }
+  return (JSON.parse(text) as Record<Listener, string[]>)[listener];
+}

@@ -1,0 +1,94 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Client, type CommonOptions, openClient, type Page } from './client.ts';
+import { note, print, printable, toFacts, toJson, toTable } from './output.ts';
+
+/* What the commands that ask the control plane have in common: options, and how an answer is shown. */
+
+type Answer = Readonly<Record<string, unknown>>;
+
+export interface Asking<Options> {
+  readonly client: Client;
+  /** The operands, in order. */
+  readonly operands: readonly string[];
+  readonly options: Options;
+  /** Wrong usage that commander cannot know of: ends with exit code 2. */
+  misused(message: string): never;
+  /** Shows one thing: all of it as JSON, or its fields a line each. */
+  show(answer: Answer, fields?: readonly string[]): Promise<void>;
+  /** Shows one page: as it is as JSON, or as a table; says how to get the next one. */
+  showPage(page: Page<Answer>, columns: readonly string[]): Promise<void>;
+  /** Says what was done; as JSON, what was answered. */
+  tell(answer: Answer, sentence: string): Promise<void>;
+}
+
+/** The action of a command that asks the control plane. */
+export const asks =
+  <Options extends CommonOptions>(
+    work: (asking: Asking<Options>) => Promise<void>,
+    as: 'operator' | 'agent' = 'operator',
+  ) =>
+  async (...given: unknown[]): Promise<void> => {
+    const command = given.at(-1) as Command;
+    const options = command.optsWithGlobals<Options>();
+    await work({
+      client: await openClient(options, as),
+      operands: command.args,
+      options,
+      misused: (message) => command.error(`error: ${message}`, { exitCode: 2 }),
+      show: (answer, fields) =>
+        print(options.json ? `${toJson(answer)}\n` : toFacts(fields ? pick(answer, fields) : answer)),
+      async showPage(page, columns) {
+        await print(options.json ? `${toJson(page)}\n` : toTable(page.items, columns));
+        if (page.next_cursor !== null && !options.json)
+          note(`There is more: --cursor ${printable(page.next_cursor)}`);
+      },
+      tell: (answer, sentence) => print(`${options.json ? toJson(answer) : printable(sentence)}\n`),
+    });
+  };
+
+const pick = (answer: Answer, fields: readonly string[]): Answer =>
+  Object.fromEntries(fields.map((name) => [name, answer[name]]));
+
+/** A command of a group, for one tenant. */
+export const command = (group: Command, usage: string, description: string): Command =>
+  group
+    .command(usage)
+    .description(description)
+    .option('--tenant <id>', 'tenant, where the admin secret acts for several');
+
+export interface PageOptions extends CommonOptions {
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** A command of a group that lists. */
+export const listCommand = (group: Command, description: string): Command =>
+  command(group, 'list', description)
+    .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integer)
+    .option('--cursor <text>', 'go on where an earlier list ended');
+
+export const pageOf = ({
+  limit,
+  cursor,
+}: PageOptions): { limit: string | undefined; cursor: string | undefined } => ({
+  limit: limit === undefined ? undefined : String(limit),
+  cursor,
+});
+
+/** A path of the API; each `?` is one segment, whatever is in it. Throws for what could lead to another place. */
+export const path = (template: string, ...segments: (string | undefined)[]): string => {
+  let at = 0;
+  return template.replace(/\?/g, () => {
+    const segment = segments[at++] ?? '';
+    if (segment === '' || segment === '.' || segment === '..') throw new Error('nothing can have that name.');
+    return encodeURIComponent(segment);
+  });
+};
+
+export function integer(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** For options that may stand more than once. */
+export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];

@@ -1,0 +1,167 @@
+import { addressOf } from './addresses.ts';
+import { readConfig } from './configuration.ts';
+import { printable } from './output.ts';
+
+/** What every command understands. */
+export interface CommonOptions {
+  readonly url?: string;
+  readonly config?: string;
+  readonly json?: boolean;
+  /** For the admin secret, which acts for all tenants. */
+  readonly tenant?: string;
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
+export interface Client {
+  get<T>(path: string, query?: Query): Promise<T>;
+  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
+  /** The pages of a list, one at a time, to its end. */
+  pages<T>(path: string, query?: Query): AsyncGenerator<readonly T[]>;
+}
+
+const urlDefault = 'http://127.0.0.1:8081';
+const requestTimeoutMs = 30_000;
+const answerBytesMax = 128 * 1024 * 1024;
+
+/**
+ * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key, since calls are always those of
+ * a key.
+ */
+export async function openClient(
+  options: CommonOptions,
+  as: 'operator' | 'agent' = 'operator',
+): Promise<Client> {
+  const base = await controlUrl(options);
+  const authorization = `Bearer ${secretOf(as)}`;
+
+  async function ask(method: Method, path: string, query: Query = {}, body?: unknown): Promise<unknown> {
+    const url = new URL(path, base);
+    const asked = { ...query, tenant_id: options.tenant };
+    for (const [name, value] of Object.entries(asked))
+      if (value !== undefined) url.searchParams.set(name, value);
+    const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const { status, answer } = await exchange(url, { method, headers, ...text });
+    if (status >= 200 && status < 300) return answer;
+    throw new Error(toSentence(answer, status));
+  }
+
+  async function* pages<T>(path: string, query: Query = {}) {
+    let cursor: string | undefined;
+    do {
+      const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as Page<T>;
+      yield page.items;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  return {
+    get: <T>(path: string, query?: Query) => ask('GET', path, query) as Promise<T>,
+    send: <T>(method: Method, path: string, body?: unknown) => ask(method, path, {}, body) as Promise<T>,
+    pages,
+  };
+}
+
+/** Whether a daemon answers at all. */
+export async function isAnswering(options: CommonOptions): Promise<boolean> {
+  try {
+    await exchange(new URL('/healthz', await controlUrl(options)), { method: 'GET' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+/** Where the control plane is: as named, or as the daemon of the named configuration has written down. */
+async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
+  const text = named || process.env['POSTERN_URL'] || (await configuredUrl(config)) || urlDefault;
+  const url = URL.parse(text);
+  // The text may hold a password; fetch would quote it.
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new Error('the URL of the control plane must be http:// or https://, without user and password.');
+  return url;
+}
+
+async function configuredUrl(named: string | undefined): Promise<string | undefined> {
+  const { file, config } = await readConfig(named);
+  const address = file === undefined ? undefined : addressOf(config, 'control');
+  return address && `http://${address}`;
+}
+
+function secretOf(as: 'operator' | 'agent'): string {
+  const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key } = process.env;
+  const secret = as === 'operator' ? admin || key : key;
+  if (!secret)
+    throw new Error(
+      as === 'operator'
+        ? 'set POSTERN_KEY to a key that may do this, or SERVICE_API_KEYS_ADMIN_SECRET.'
+        : 'set POSTERN_KEY to the key of the agent.',
+    );
+  // What is no header field would be quoted by whoever refuses it.
+  if (!/^[\x21-\x7e]+$/.test(secret))
+    throw new Error('POSTERN_KEY or SERVICE_API_KEYS_ADMIN_SECRET has characters that no secret has.');
+  return secret;
+}
+
+async function exchange(url: URL, init: RequestInit): Promise<{ status: number; answer: unknown }> {
+  let response: Response;
+  let text: string;
+  try {
+    const signal = AbortSignal.timeout(requestTimeoutMs);
+    response = await fetch(url, { ...init, redirect: 'error', signal });
+    text = await readText(response);
+  } catch (error) {
+    throw new Error(`${url.origin} cannot be asked: ${reasonOf(error)}. Does the daemon run there?`, {
+      cause: error,
+    });
+  }
+  try {
+    return { status: response.status, answer: JSON.parse(text) };
+  } catch {
+    throw new Error(
+      `${url.origin} answered ${response.status}, and not as the control plane of Postern does.`,
+    );
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** fetch says "fetch failed", and why in its cause. */
+function reasonOf(error: unknown): string {
+  const { cause, name } = error as Error;
+  if (name === 'TimeoutError') return `no answer in ${requestTimeoutMs / 1000} seconds`;
+  const { code, message } = (cause ?? error) as NodeJS.ErrnoException;
+  return code ?? message;
+}
+
+/** A problem (RFC 9457) as it should be; what has answered may be anything. */
+interface Problem {
+  readonly detail?: unknown;
+  readonly code?: unknown;
+  readonly errors?: unknown;
+}
+
+function toSentence(answer: unknown, status: number): string {
+  const { detail, code, errors }: Problem = Object(answer);
+  const said = typeof detail === 'string' ? detail : `The daemon answered ${status}.`;
+  const mistakes: { path: unknown; message: unknown }[] = Array.isArray(errors) ? errors.map(Object) : [];
+  const lines = mistakes.map((it) => `\n  ${printable(String(it.path))}: ${printable(String(it.message))}`);
+  return `${printable(said)}${typeof code === 'string' ? ` (${printable(code)})` : ''}${lines.join('')}`;
+}

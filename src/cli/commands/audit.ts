@@ -1,0 +1,143 @@
+import type { Command } from 'commander';
+import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/audit-entry.ts';
+import type { AuditCheck } from '../../state/store.ts';
+import { command } from '../ask.ts';
+import { type Client, type CommonOptions, isAnswering, openClient, type Page } from '../client.ts';
+import { note, print, toJson } from '../output.ts';
+
+/** An entry of the log as the API answers it. */
+interface PublicEntry {
+  readonly tenant_id: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly operator: string;
+  readonly subject: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly previous: string;
+  readonly hash: string;
+}
+
+/** The log of one tenant, wherever it is read. */
+interface AuditLog {
+  readonly tenantId: string;
+  /** Oldest first. */
+  entries(): AsyncIterable<PublicEntry>;
+  verify(): Promise<AuditCheck>;
+}
+
+/** `postern audit`: the hash-chained log of who did what. Of a daemon that is down, the state itself is read. */
+export function addAudit(program: Command): void {
+  const group = program
+    .command('audit')
+    .description('the log of who did what, each entry with the hash of the one before');
+
+  command(
+    group,
+    'verify',
+    'recompute the chain; fails with the first entry that is missing or altered',
+  ).action(async (_options: unknown, verify: Command) => {
+    const options = verify.optsWithGlobals<CommonOptions>();
+    for await (const { tenantId, ...log } of openLogs(options)) {
+      const checked = await log.verify();
+      if (!checked.ok) process.exitCode = 1;
+      await print(
+        `${options.json ? toJson({ tenant_id: tenantId, ...checked }) : toSentence(tenantId, checked)}\n`,
+      );
+    }
+  });
+
+  command(group, 'export', 'write the log to standard output, oldest first, one JSON object a line').action(
+    async (_options: unknown, exports: Command) => {
+      for await (const { entries } of openLogs(exports.optsWithGlobals<CommonOptions>()))
+        for await (const entry of entries()) await print(`${toJson(entry)}\n`);
+    },
+  );
+}
+
+const toSentence = (tenantId: string, checked: AuditCheck): string =>
+  checked.ok
+    ? `${tenantId}: ${checked.entries} entries, none altered or missing; head ${checked.head}`
+    : `${tenantId}: entry ${checked.seq} is ${checked.problem}.`;
+
+/** That of one tenant by the daemon; those of all from the state, where no daemon answers. One that `--url` names must answer. */
+async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
+  if (options.url !== undefined || (await isAnswering(options))) yield await openAnswered(options);
+  else {
+    note('No daemon answers; the state itself is read.');
+    yield* openStored(options);
+  }
+}
+
+async function openAnswered(options: CommonOptions): Promise<AuditLog> {
+  const client = await openClient(options);
+  const newest = await client.get<Page<PublicEntry>>(url, { limit });
+  // An empty log does not say whose it is.
+  const tenantId =
+    newest.items[0]?.tenant_id ?? (await client.get<{ tenant_id: string }>('/v1/usage')).tenant_id;
+  const entries = () => oldestFirst(client, newest);
+  return {
+    tenantId,
+    entries,
+    // Recomputed here, so that the daemon need not be believed.
+    verify: () => verifyChain(tenantId, storedOf(entries()), (_row, { seq }) => seq),
+  };
+}
+
+async function* openStored({ config, tenant }: CommonOptions): AsyncGenerator<AuditLog> {
+  const { openStoredState } = await import('../stored-state.ts');
+  const { store, tenantIds } = await openStoredState(config);
+  try {
+    for (const tenantId of tenant === undefined ? tenantIds : [tenant])
+      yield {
+        tenantId,
+        entries: () => publicOf(store.exportAudit(tenantId)),
+        verify: () => store.verifyAudit(tenantId),
+      };
+  } finally {
+    await store.close();
+  }
+}
+
+const url = '/v1/audit';
+const limit = '1000';
+
+/** The pages come newest first: their places are noted on the way to the oldest, and read again from there. */
+async function* oldestFirst(client: Client, newest: Page<PublicEntry>): AsyncGenerator<PublicEntry> {
+  const places: string[] = [];
+  for (let cursor = newest.next_cursor; cursor !== null; ) {
+    places.push(cursor);
+    ({ next_cursor: cursor } = await client.get<Page<PublicEntry>>(url, { limit, cursor }));
+  }
+  for (const cursor of places.reverse()) {
+    const { items } = await client.get<Page<PublicEntry>>(url, { limit, cursor });
+    yield* items.toReversed();
+  }
+  yield* newest.items.toReversed();
+}
+
+async function* storedOf(entries: AsyncIterable<PublicEntry>): AsyncGenerator<StoredEntry> {
+  for await (const { tenant_id: tenantId, at, seq, previous, hash, ...fields } of entries) {
+    const event = { ...fields, tenantId, atMs: Date.parse(at) };
+    yield { entry: toStoredEntry(event, seq, previous).entry, hash };
+  }
+}
+
+async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<PublicEntry> {
+  for await (const row of rows) {
+    const entry = parseEntry(row);
+    if (!entry) throw new Error('an entry is none any more; "postern audit verify" says which.');
+    const { tenantId: tenant_id, atMs, seq, kind, operator, subject, details, previous, hash } = entry;
+    yield {
+      tenant_id,
+      seq,
+      at: new Date(atMs).toISOString(),
+      kind,
+      operator,
+      subject,
+      details,
+      previous,
+      hash,
+    };
+  }
+}

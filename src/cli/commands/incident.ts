@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander';
+import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
+import type { CommonOptions, Page } from '../client.ts';
+
+type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };
+
+interface ListOptions extends PageOptions {
+  readonly status?: string;
+  readonly agent?: string;
+  readonly severity?: string;
+}
+
+interface TransitionOptions extends CommonOptions {
+  readonly code?: string;
+  readonly note?: string;
+}
+
+const columns = ['incident_id', 'status', 'severity', 'title', 'agent_id', 'trace_count', 'changed_at'];
+
+/** `postern incident`: what went wrong, and how far the looking into it has come. */
+export function addIncident(program: Command): void {
+  const group = program.command('incident').description('incidents, opened by the gate or by hand');
+
+  listCommand(group, 'list incidents, newest first')
+    .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
+    .option('--agent <uuid>', 'of this agent')
+    .option('--severity <band>', 'of this severity')
+    .action(
+      asks<ListOptions>(async ({ client, options, showPage }) => {
+        const { status, agent: agent_id, severity } = options;
+        const query = { ...pageOf(options), status, agent_id, severity };
+        await showPage(await client.get<Page<Incident>>('/v1/incidents', query), columns);
+      }),
+    );
+
+  command(group, 'show', 'show an incident with its traces and notes')
+    .argument('<incident_id>')
+    .action(
+      asks(async ({ client, operands, show }) =>
+        show(await client.get<Incident>(path('/v1/incidents/?', ...operands))),
+      ),
+    );
+
+  command(group, 'transition', 'move an incident on: open, investigating, closed')
+    .argument('<incident_id>')
+    .argument('<status>', 'investigating or closed')
+    .option(
+      '--code <code>',
+      'to close it: false_positive, agent_misbehavior, agent_compromised, policy_gap, infrastructure',
+    )
+    .option('--note <text>', 'what was found')
+    .action(
+      asks<TransitionOptions>(async ({ client, operands: [id, status], options: { code, note }, tell }) => {
+        const incident = await client.send<Incident>('POST', path('/v1/incidents/?/transition', id), {
+          status,
+          code,
+          note,
+        });
+        await tell(incident, `${incident.incident_id} is ${incident.status}.`);
+      }),
+    );
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { keyDigest, newKeyText } from '../../key-text.ts';
+import { asks, collect, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
+import type { CommonOptions, Page } from '../client.ts';
+import { note, print, toFacts, toJson } from '../output.ts';
+
+interface MintOptions extends CommonOptions {
+  readonly name: string;
+  readonly agent?: string;
+  readonly env?: string;
+  readonly permission?: readonly string[];
+  readonly allow?: readonly string[];
+  readonly expires?: string;
+  readonly description?: string;
+  readonly perMinute?: number;
+  readonly requireNonce?: boolean;
+}
+
+type Key = Readonly<Record<string, unknown>> & { readonly key_id: string };
+
+interface Minted {
+  readonly key: string;
+  readonly key_id: string;
+  readonly default_agent_id: string;
+}
+
+const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
+
+/** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
+export function addKey(program: Command): void {
+  const group = program.command('key').description('keys that agents and operators call with');
+
+  command(group, 'mint', 'make a live key; its text is all that stands on standard output')
+    .requiredOption('--name <name>', 'name for people and the audit log')
+    .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
+    .option('--env <name>', "environment (default: the agent's)")
+    .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collect)
+    .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collect)
+    .option('--expires <time>', 'end of its life, as 2030-01-31T12:00:00Z (default: none)')
+    .option('--description <text>', 'free text')
+    .option('--per-minute <n>', 'a rate of its own', integer)
+    .option('--require-nonce', 'refuse its API calls without timestamp and nonce')
+    .action(
+      asks<MintOptions>(async ({ client, options }) => {
+        const minted = await client.send<Minted>('POST', '/v1/keys', toRequest(options));
+        await print(`${options.json ? toJson(minted) : minted.key}\n`);
+        if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
+      }),
+    );
+
+  group
+    .command('generate')
+    .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
+    .action(async (_options: unknown, generate: Command) => {
+      const key = newKeyText('live');
+      const made = { key, hash: `sha256:${keyDigest(key)}` };
+      await print(generate.optsWithGlobals<CommonOptions>().json ? `${toJson(made)}\n` : toFacts(made));
+    });
+
+  listCommand(group, 'list keys, newest first').action(
+    asks<PageOptions>(async ({ client, options, showPage }) =>
+      showPage(await client.get<Page<Key>>('/v1/keys', pageOf(options)), columns),
+    ),
+  );
+
+  command(group, 'show', 'show a key: everything but its text')
+    .argument('<key_id>')
+    .action(
+      asks(async ({ client, operands, show }) =>
+        show(await client.get<Key>(path('/v1/keys/?', ...operands))),
+      ),
+    );
+
+  command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
+    .argument('<key_id>')
+    .action(
+      asks(async ({ client, operands, tell }) => {
+        const key = await client.send<Key>('DELETE', path('/v1/keys/?', ...operands));
+        await tell(key, `${key.key_id} is revoked.`);
+      }),
+    );
+}
+
+const toRequest = (options: MintOptions): Record<string, unknown> => ({
+  name: options.name,
+  default_agent_id: options.agent ?? randomUUID(),
+  env_name: options.env,
+  // What an agent needs; more must be asked for.
+  permissions: options.permission ?? ['scan'],
+  ip_allowlist: options.allow,
+  expires_at: options.expires,
+  description: options.description,
+  per_minute: options.perMinute,
+  require_nonce: options.requireNonce,
+});

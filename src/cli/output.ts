@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+
+/*
+ * What commands print. Names, notes and URLs come from agents: nothing of them may steer the terminal of whoever looks at them.
+ */
+
+/** Control characters, those that turn the direction of text or have no width, line separators, and lone surrogates. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** The text with every character that a terminal would obey instead of show as `\u{…}`. */
+export const printable = (text: string): string =>
+  text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
+
+/** JSON whose value is the same, with the same characters escaped as JSON does it; on one line unless it is indented. */
+export const toJson = (value: unknown, indent = 0): string =>
+  JSON.stringify(value, null, indent).replace(unprintable, (it) => (it === '\n' ? it : escapeUnits(it)));
+
+const escapeUnits = (text: string): string =>
+  Array.from(
+    { length: text.length },
+    (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+const cellLengthMax = 80;
+const separator = '  ';
+
+type Row = Readonly<Record<string, unknown>>;
+
+function toCell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(toCell).join(', ');
+  return printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+function toShortCell(value: unknown): string {
+  const points = [...toCell(value)];
+  return points.length > cellLengthMax ? `${points.slice(0, cellLengthMax - 1).join('')}…` : points.join('');
+}
+
+/** One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters. */
+export function toTable(rows: readonly Row[], columns: readonly string[]): string {
+  const lines = [columns, ...rows.map((row) => columns.map((name) => toShortCell(row[name])))];
+  const widths = columns.map((_, at) => Math.max(...lines.map((line) => [...(line[at] ?? '')].length)));
+  return lines
+    .map((line) => `${line.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(separator)}`.trimEnd())
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** A row by itself, where those that follow are not known. */
+export const toLine = (row: Row, columns: readonly string[]): string =>
+  `${columns.map((name) => toShortCell(row[name])).join(separator)}\n`;
+
+/** One line a field; lists of records and of sentences a line each. */
+export function toFacts(record: Row): string {
+  const width = Math.max(...Object.keys(record).map((it) => it.length));
+  return Object.entries(record)
+    .flatMap(([name, value]) => valuesOf(value).map((it, at) => [at === 0 ? name : '', it] as const))
+    .map(([name, value]) => `${name.padEnd(width)}${separator}${toCell(value)}\n`)
+    .join('');
+}
+
+const valuesOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) && value.some((it) => typeof it === 'object' || String(it).includes(' '))
+    ? value
+    : [value];
+
+/** Writes to standard output and waits until it has room again. What cannot be written ends the command. */
+export async function print(text: string): Promise<void> {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', leave);
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
+/** A reader that has seen enough, as `head` has, is no failure; a full disk is one. */
+function leave(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit();
+  note(`postern: the output cannot be written: ${error.message}`);
+  process.exit(1);
+}
+
+/** For what belongs to people, and not into the output. */
+export const note = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};

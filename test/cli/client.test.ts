@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { postern } from './support.ts';
+
+async function serve(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A URL where a server has been. */
+async function nobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return `http://127.0.0.1:${port}`;
+}
+
+/** Not a key, and long enough to be told from everything else. */
+const secret = `secret-${'x'.repeat(20)}`;
+const usage = (env: Record<string, string>) => postern(['usage'], { env: { POSTERN_KEY: secret, ...env } });
+
+t.test('what cannot be asked is said, and no secret with it', async (t) => {
+  const url = await serve(t, (_request, response) => response.end('<html>hello</html>'));
+  const cases = [
+    { name: 'nobody is there', env: { POSTERN_URL: await nobody() }, says: /ECONNREFUSED.*daemon run/ },
+    { name: 'it is another server', env: { POSTERN_URL: url }, says: /not as the control plane/ },
+    { name: 'there is no key', env: { POSTERN_URL: url, POSTERN_KEY: '' }, says: /set POSTERN_KEY/ },
+    {
+      name: 'a key that is no header field',
+      env: { POSTERN_URL: url, POSTERN_KEY: `${secret}\nx` },
+      says: /has characters that no secret has/,
+    },
+    {
+      name: 'a URL with a password',
+      env: { POSTERN_URL: url.replace('://', `://me:${secret}@`) },
+      says: /without user and password/,
+    },
+    { name: 'a URL that is none', env: { POSTERN_URL: secret }, says: /must be http/ },
+  ];
+  for (const { name, env, says } of cases) {
+    const ran = await usage(env);
+    t.equal(ran.code, 1, name);
+    t.match(ran.stderr, says, name);
+    t.notMatch(ran.stdout + ran.stderr, secret, `${name}: the secret is not said`);
+  }
+});
+
+t.test('a refusal in another form is told by its status', async (t) => {
+  for (const answer of ['null', '"no"', '{"detail":1,"code":{},"errors":[null,{"path":[]}]}']) {
+    const url = await serve(t, (_request, response) => response.writeHead(418).end(answer));
+    const ran = await usage({ POSTERN_URL: url });
+    t.equal(ran.code, 1, answer);
+    t.match(ran.stderr, /^postern: The daemon answered 418\./, answer);
+  }
+});
+
+t.test('a redirect is not followed: the secret goes nowhere else', async (t) => {
+  const asked: string[] = [];
+  const elsewhere = await serve(t, (request, response) => {
+    asked.push(request.url ?? '');
+    response.end('{}');
+  });
+  const url = await serve(t, (_request, response) => response.writeHead(307, { location: elsewhere }).end());
+  const ran = await usage({ POSTERN_URL: url });
+  t.equal(ran.code, 1);
+  t.same(asked, []);
+});
+
+t.test('an answer without an end is given up', async (t) => {
+  const chunk = Buffer.alloc(1 << 20, ' ');
+  let isGivenUp = false;
+  const url = await serve(t, (_request, response) => {
+    const more = (): void => {
+      while (response.write(chunk));
+    };
+    response.on('drain', more);
+    response.on('close', () => {
+      isGivenUp = true;
+    });
+    more();
+  });
+  const ran = await usage({ POSTERN_URL: url });
+  t.equal(ran.code, 1);
+  t.match(ran.stderr, /too large/);
+  t.ok(isGivenUp);
+});
+
+t.test('a problem is shown as a sentence with all its mistakes, whatever is in it', async (t) => {
+  const errors = [
+    { path: 'a', message: 'must be b' },
+    { path: 'c\x1b]0;x\x07', message: 'is\x1b[2Jd' },
+  ];
+  const problem = { detail: 'It is wrong.\x1b[31m', code: 'VALIDATION_FAILED', errors };
+  const url = await serve(t, (_request, response) => response.writeHead(400).end(JSON.stringify(problem)));
+  const ran = await usage({ POSTERN_URL: url });
+  t.equal(ran.code, 1);
+  t.equal(
+    ran.stderr,
+    'postern: It is wrong.\\u{1b}[31m (VALIDATION_FAILED)\n  a: must be b\n  c\\u{1b}]0;x\\u{7}: is\\u{1b}[2Jd\n',
+  );
+});
+
+t.test('the admin secret goes before the key, and a call is always that of the key', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const url = await serve(t, (request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    response.end('{"decision":"ALLOW"}');
+  });
+  const env = { POSTERN_URL: url, POSTERN_KEY: 'the-key', SERVICE_API_KEYS_ADMIN_SECRET: 'the-secret' };
+  await postern(['usage', '--tenant', 'a&b'], { env });
+  await postern(['explain', 'GET', 'https://x.test/'], { env });
+  await postern(['--url', url, 'usage'], { env: { ...env, POSTERN_URL: 'http://127.0.0.1:1' } });
+  t.same(seen, [
+    'GET /v1/usage?tenant_id=a%26b Bearer the-secret',
+    'POST /v1/scan Bearer the-key',
+    'GET /v1/usage Bearer the-secret',
+  ]);
+});
+
+t.test('a name leads to no other place of the API', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const url = await serve(t, (request, response) => {
+    seen.push(request.url);
+    response.end('{}');
+  });
+  const env = { POSTERN_URL: url, POSTERN_KEY: secret };
+  for (const name of ['..', '.', '']) {
+    const ran = await postern(['key', 'revoke', name], { env });
+    t.equal(ran.code, 1);
+  }
+  await postern(['key', 'revoke', '../agents/x?y#z'], { env });
+  t.same(seen, ['/v1/keys/..%2Fagents%2Fx%3Fy%23z']);
+});

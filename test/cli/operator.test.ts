@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { keyDigest } from '../../src/key-text.ts';
+import { run } from '../support/clients.ts';
+import { posternCommand, startDaemon } from '../support/daemon.ts';
+import { agentId, writeTestConfig } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
+import { operatorOf, postern } from './support.ts';
+
+/* One daemon, and everything that its operator does with the command line. */
+
+const { dir, configFile } = writeTestConfig(t, {});
+const daemon = await startDaemon(t, dir, ['--config', configFile]);
+const operator = operatorOf(daemon);
+
+async function json<T = Record<string, never>>(args: readonly string[], env = {}): Promise<T> {
+  const ran = await operator(['--json', ...args], { env });
+  if (ran.code !== 0) throw new Error(`${args.join(' ')} ended with ${ran.code}: ${ran.stderr}`);
+  return JSON.parse(ran.stdout);
+}
+
+const mint = async (...args: string[]): Promise<string> =>
+  (await operator(['key', 'mint', '--name', 'agent', '--agent', agentId, ...args])).stdout.trim();
+
+const key = await mint();
+const asAgent = { POSTERN_KEY: key };
+const explain = (url: string, ...args: string[]) =>
+  json<Record<string, string>>(['explain', 'GET', url, ...args], asAgent);
+
+function writePolicy(name: string, ...documents: object[]): string {
+  const file = join(dir, name);
+  writeFileSync(file, documents.map((it) => JSON.stringify(it)).join('\n---\n'));
+  return file;
+}
+
+const rule = (action: string, url: string) => ({
+  rule_id: 'r',
+  match: { url_patterns: [url] },
+  condition: {},
+  action,
+});
+
+t.test('a key is minted, looked at, used and revoked', async (t) => {
+  const minted = await operator(['key', 'mint', '--name', 'ci', '--expires', '2099-01-01T00:00:00Z']);
+  const text = minted.stdout.trim();
+  t.match(text, /^iv_live_[0-9A-Za-z]{49}$/, 'nothing else stands on standard output');
+  t.notMatch(minted.stderr, text);
+
+  const { items } = await json<{ items: Record<string, string>[] }>(['key', 'list', '--limit', '1']);
+  t.match(items, [{ name: 'ci', permissions: ['scan'], expires_at: '2099-01-01T00:00:00.000Z' }]);
+  const keyId = String(items[0]?.['key_id']);
+  const shown = await operator(['key', 'show', keyId]);
+  t.match(shown.stdout, /^status +active$/m);
+  t.notMatch(shown.stdout, text);
+  t.match((await operator(['key', 'list'])).stdout, new RegExp(`^${keyId}  iv_live_.*  ci `, 'm'));
+  t.match((await operator(['key', 'list', '--limit', '1'])).stderr, /There is more: --cursor \S+$/m);
+
+  t.equal((await explain('https://x.test/', '--header', 'x-a: b'))['decision'], 'ALLOW');
+  t.match((await operator(['key', 'revoke', keyId])).stdout, /is revoked/);
+  const refused = await operator(['explain', 'GET', 'https://x.test/'], { env: { POSTERN_KEY: text } });
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /INVALID_KEY/);
+});
+
+t.test('minting says all that is wrong', async (t) => {
+  const ran = await operator([
+    ...['key', 'mint', '--name', 'x', '--agent', agentId, '--permission', 'scan', '--permission', 'fly'],
+    ...['--allow', '10.0.0.0/99', '--expires', 'soon', '--per-minute', '0'],
+  ]);
+  t.equal(ran.code, 1);
+  for (const path of ['permissions.1', 'ip_allowlist.0', 'expires_at', 'per_minute'])
+    t.match(ran.stderr, new RegExp(`^  ${path}: `, 'm'));
+  const limits = await mint(
+    '--per-minute',
+    '5',
+    '--require-nonce',
+    '--allow',
+    '10.0.0.0/8',
+    '--env',
+    'production',
+  );
+  t.match(limits, /^iv_live_/);
+  const { items } = await json<{ items: unknown[] }>(['key', 'list', '--limit', '1']);
+  t.match(items, [{ per_minute: 5, require_nonce: true, ip_allowlist: ['10.0.0.0/8'] }]);
+});
+
+t.test('key generate makes a key and its hash without a daemon', async (t) => {
+  const { key, hash } = JSON.parse((await postern(['key', 'generate', '--json'])).stdout);
+  t.match(key, /^iv_live_[0-9A-Za-z]{49}$/);
+  t.equal(hash, `sha256:${keyDigest(key)}`);
+  t.match(
+    (await postern(['key', 'generate'])).stdout,
+    /^key {3}iv_live_\w{49}\nhash {2}sha256:[0-9a-f]{64}\n$/,
+  );
+});
+
+t.test('an agent is suspended and reactivated', async (t) => {
+  t.match((await operator(['agent', 'list'])).stdout, new RegExp(`^${agentId}  .*active`, 'm'));
+  t.match((await operator(['agent', 'suspend', agentId, '--note', 'it ran wild'])).stdout, /is suspended/);
+  t.match(await explain('https://x.test/'), { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'] });
+  t.match((await operator(['agent', 'reactivate', agentId])).stdout, /is active/);
+  t.match(await json(['agent', 'reset-trust', agentId]), { agent_id: agentId, trust_score: 1 });
+  t.equal((await explain('https://x.test/'))['decision'], 'ALLOW');
+  const unknown = await operator(['agent', 'suspend', randomUUID()]);
+  t.equal(unknown.code, 1);
+  t.match(unknown.stderr, /There is no such agent/);
+});
+
+t.test('policies of a file are applied together or not at all', async (t) => {
+  const good = { name: 'first', rules: [rule('ALLOW', 'https://first.test/')] };
+  const bad = { name: 'second', rules: [{ ...rule('FLY', 'https://second.test/'), condition: { nope: 1 } }] };
+  const file = writePolicy('mixed.yaml', good, bad);
+  for (const verb of ['validate', 'apply']) {
+    const ran = await operator(['policy', verb, file]);
+    t.equal(ran.code, 1, verb);
+    t.match(ran.stderr, /^postern: second: .*rules\[0\]\.action/s, verb);
+    t.match(ran.stderr, /nope/, verb);
+  }
+  t.same(await json(['policy', 'list']), { items: [], next_cursor: null }, 'nothing was applied');
+
+  const both = writePolicy('both.yaml', good, { ...good, name: 'second', env_name: 'staging' });
+  t.equal((await operator(['policy', 'validate', both])).stdout, 'first is valid.\nsecond is valid.\n');
+  const applied = await operator(['policy', 'apply', both]);
+  t.equal(applied.stdout, 'first is applied: version 1.\nsecond is applied: version 1.\n');
+  const again = await operator(['policy', 'apply', '-'], { input: JSON.stringify(good) });
+  t.equal(again.stdout, 'first is applied: version 2, unchanged.\n');
+  t.match((await operator(['policy', 'list'])).stdout, /^second +staging +1 +enforce +1 /m);
+  t.match(await json(['policy', 'show', 'first']), { version: 2, rules: good.rules });
+  t.match(await json(['policy', 'by-name', 'second', '--env', 'staging']), { env_name: 'staging' });
+});
+
+t.test('a policy file that is none is refused', async (t) => {
+  const broken = join(dir, 'broken.yaml');
+  writeFileSync(broken, 'name: [x\nrules: }');
+  const bomb = join(dir, 'bomb.yaml');
+  const levels = Array.from({ length: 8 }, (_, i) => `l${i + 1}: &l${i + 1} [${`*l${i}, `.repeat(9)}]`);
+  writeFileSync(bomb, `l0: &l0 [x]\n${levels.join('\n')}\n`);
+  const many = join(dir, 'many.yaml');
+  writeFileSync(many, '--- {}\n'.repeat(1001));
+  const large = join(dir, 'large.yaml');
+  writeFileSync(large, `# ${'x'.repeat(4 * 1024 * 1024)}`);
+  const cases = [
+    { file: broken, says: /is not valid YAML:\n {2}.* at line 2/ },
+    { file: bomb, says: /alias/ },
+    { file: many, says: /more than 1000 policies/ },
+    { file: large, says: /more than 4194304 bytes/ },
+    { file: join(dir, 'nothing.yaml'), says: /ENOENT/ },
+  ];
+  for (const { file, says } of cases) {
+    const ran = await operator(['policy', 'apply', file]);
+    t.equal(ran.code, 1, file);
+    t.match(ran.stderr, says, file);
+  }
+  t.match((await operator(['policy', 'apply', '-'])).stderr, /has no policy/);
+});
+
+t.test('a held call is approved or denied, once', async (t) => {
+  const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
+  t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);
+  const hold = async (url: string): Promise<string> => String((await explain(url))['approval_id']);
+
+  const first = await hold('https://held.test/a');
+  t.match((await operator(['approval', 'list', '--status', 'pending'])).stdout, first);
+  t.match(await json(['approval', 'approve', first, '--window', '--note', 'fine']), {
+    status: 'approved',
+    scope: 'window',
+    note: 'fine',
+    decided_by: 'admin',
+  });
+  t.match(await explain('https://held.test/a'), {
+    decision: 'ALLOW',
+    reason_codes: ['RECENT_APPROVAL_GRANT'],
+  });
+  const second = await operator(['approval', 'deny', first]);
+  t.equal(second.code, 1);
+  t.match(second.stderr, /is approved already.*CONFLICT/);
+
+  const other = await hold('https://held.test/b');
+  t.equal((await operator(['approval', 'deny', other])).stdout, `${other} is denied.\n`);
+  t.match(await explain('https://held.test/b'), {
+    decision: 'DENY',
+    reason_codes: ['RECENT_APPROVAL_DENIAL'],
+  });
+  t.match(await json(['approval', 'list', '--status', 'pending']), { items: [] });
+});
+
+t.test('an incident is looked into and closed with a code', async (t) => {
+  const policy = { name: 'alarm', rules: [rule('OPEN_INCIDENT', 'https://alarm.test/')] };
+  t.equal((await operator(['policy', 'apply', writePolicy('alarm.yaml', policy)])).code, 0);
+  const { trace_id: traceId } = await explain('https://alarm.test/');
+  let id = '';
+  await until('an incident', async () => {
+    const { items } = await json<{ items: Record<string, string>[] }>([
+      'incident',
+      'list',
+      '--status',
+      'open',
+    ]);
+    id = String(items[0]?.['incident_id'] ?? '');
+    return id !== '';
+  });
+  t.match((await operator(['incident', 'show', id])).stdout, new RegExp(`^trace_ids +${traceId}$`, 'm'));
+  t.equal(
+    (await operator(['incident', 'transition', id, 'investigating'])).stdout,
+    `${id} is investigating.\n`,
+  );
+  const codeless = await operator(['incident', 'transition', id, 'closed']);
+  t.equal(codeless.code, 1);
+  t.match(codeless.stderr, /^ {2}code: /m);
+  const close = ['incident', 'transition', id, 'closed', '--code', 'false_positive', '--note', 'a test'];
+  t.match(await json(close), { status: 'closed', close_code: 'false_positive', notes: [{ text: 'a test' }] });
+  t.match(
+    (await operator(['incident', 'transition', id, 'closed', '--code', 'policy_gap'])).stderr,
+    /CONFLICT/,
+  );
+});
+
+t.test('an output that cannot be written is a failure', async (t) => {
+  if (!existsSync('/dev/full')) return t.pass('this system has no device that is full');
+  const ran = await run('sh', [
+    '-c',
+    '"$@" > /dev/full',
+    'sh',
+    'env',
+    ...posternCommand(['key', 'generate']),
+  ]);
+  t.equal(ran.code, 1);
+  t.match(ran.stderr, /cannot be written/);
+});
+
+t.test('a credential comes from standard input or a file, and is never shown', async (t) => {
+  const secret = randomUUID();
+  const file = join(dir, 'secret');
+  writeFileSync(file, `${secret}\n`);
+  t.equal((await operator(['credential', 'set', 'bot'], { input: secret })).stdout, 'bot is set.\n');
+  t.equal((await operator(['credential', 'rotate', 'bot', '--file', file])).stdout, 'bot is rotated.\n');
+  const basic = ['credential', 'set', 'mail', '--type', 'basic'];
+  t.equal((await operator(basic, { input: secret })).code, 2, 'the user name is missing');
+  t.equal((await operator([...basic, '--username', 'me'], { input: secret })).code, 0);
+  const headers = ['credential', 'set', 'head', '--type', 'headers', '--fields'];
+  const fields = JSON.stringify({ values: { 'x-a': secret } });
+  t.equal((await operator(headers, { input: fields })).code, 0);
+  const torn = await operator(headers, { input: fields.slice(1) });
+  t.equal(torn.code, 1);
+  t.notMatch(torn.stderr, secret);
+  const listed = await operator(['credential', 'list']);
+  t.match(listed.stdout, /^bot +bearer +acme /m);
+  t.match(listed.stdout, /^mail +basic +acme /m);
+  t.notMatch(listed.stdout, secret);
+  t.match((await operator(['credential', 'set', 'x'])).stderr, /the secret is empty/);
+  writeFileSync(file, 'x'.repeat(131_073));
+  t.match((await operator(['credential', 'set', 'x', '--file', file])).stderr, /more than 131072 bytes/);
+  t.equal((await operator(['credential', 'revoke', 'bot'])).stdout, 'bot is revoked.\n');
+  t.match((await operator(['credential', 'rotate', 'bot'], { input: secret })).stderr, /no credential bot/);
+});
+
+t.test('usage and explain speak to people', async (t) => {
+  t.match((await operator(['usage'])).stdout, /^scans_used +[1-9]\d*$/m);
+  const body = JSON.stringify({ to: 'someone', text: `mail to ${'jane'}@${'example.com'}` });
+  const ran = await operator(['explain', 'POST', 'https://x.test/', '-'], { env: asAgent, input: body });
+  t.match(ran.stdout, /^decision +ALLOW$/m);
+  t.match(ran.stdout, /^explanation +.*PII/ms);
+  t.equal((await operator(['explain', 'GET', 'not a url'], { env: asAgent })).code, 1);
+  t.equal((await operator(['explain', 'GET', 'https://x.test/', '--header', 'x'], { env: asAgent })).code, 2);
+});
+
+t.test('wrong usage of a command that asks is told apart from a refusal', async (t) => {
+  const wrong = [
+    ['key'],
+    ['key', 'show'],
+    ['key', 'mint'],
+    ['key', 'list', '--limit', 'many'],
+    ['approval', 'list', '--status', 'lost'],
+    ['credential', 'set', 'x', '--type', 'oauth'],
+    ['trace', 'list', '--fast'],
+  ];
+  for (const args of wrong) t.equal((await operator(args)).code, 2, args.join(' '));
+  t.equal((await operator(['key', 'list', '--limit', '1001'])).code, 1);
+});
+
+t.test('the daemon of a configuration is found without a URL', async (t) => {
+  const found = await operator(['--config', configFile, 'usage'], { env: { POSTERN_URL: '' } });
+  t.equal(found.code, 0, found.stderr);
+});
