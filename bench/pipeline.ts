@@ -111,8 +111,6 @@ const stages = createStages({
   catalogue: loadCatalogue(new URL('../config/tools', import.meta.url).pathname),
   store,
   tenants,
-  maxDecodedBytes: config.limits.maxDecodedBytes,
-  scanTimeoutMs: config.limits.scanTimeoutMs,
   clock: () => performance.now(),
   engines: signalEngines,
   weights: defaultWeights,

@@ -67,9 +67,19 @@ export interface Identity {
   readonly keyPrefix: string;
   readonly tenantId: string;
   readonly envName: string;
+  /** The agent that makes the call: the key's own, or another one of the tenant that the call names. */
   readonly agentId: string;
   readonly agentName: string;
+  /** What a call says of itself changes nothing here: credentials go by it. */
+  readonly ownAgent: OwnAgent;
   readonly permissions: ReadonlySet<string>;
+}
+
+/** The agent that a key was made for, as it is registered. */
+export interface OwnAgent {
+  readonly agentId: string;
+  readonly name: string;
+  readonly runtimeType: string | null;
 }
 
 /** Something that a detector found. `start` and `end` are bytes of the part as it was received, so that a cut is exact. */
@@ -149,8 +159,9 @@ export class Call {
   /** Of the body, where the way that the call came on has a limit of its own; else that of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
 
-  /** The name by which traces and approvals speak of the agent: as claimed, unless a secret was hidden in it. */
+  /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. Undefined until they are read. */
   agentName: string | undefined;
+  runtimeType: string | undefined;
   identity: Identity | undefined;
   operation: Operation | undefined;
   agentStatus: 'active' | 'suspended' = 'active';
@@ -199,7 +210,6 @@ export class Call {
     this.lastHead = from.lastHead;
     this.isAwaited = from.isAwaited ?? always;
     this.bodyBytesMax = from.bodyBytesMax;
-    this.agentName = from.claimed.agentName;
   }
 }
 

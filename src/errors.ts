@@ -135,6 +135,8 @@ export interface ProblemExtra {
   status_url?: string;
   reason_codes?: readonly string[];
   explanation?: readonly string[];
+  /** What was decided before, where a request comes too late. */
+  standing?: { readonly decision: string; readonly decided_at: string | null };
 }
 
 /** A failure with a public code. `detail` says what to change and never quotes a secret or the caller's content. */

@@ -4,6 +4,7 @@ import { time, toIso } from './fields.ts';
 
 export const publicAuditEntry = z
   .object({
+    tenant_id: z.string(),
     seq: z.int(),
     at: time,
     kind: z.string(),
@@ -17,6 +18,7 @@ export const publicAuditEntry = z
 
 /** An entry of the audit log as answers show it. */
 export const showAuditEntry = (it: AuditEntry): z.infer<typeof publicAuditEntry> => ({
+  tenant_id: it.tenantId,
   seq: it.seq,
   at: toIso(it.atMs),
   kind: it.kind,

@@ -1,11 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { PresentedKey } from '../call.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
 import { isAddressAllowed } from '../state/admission.ts';
-import type { Identification } from '../state/store.ts';
 import { demand } from './permissions.ts';
-import { requestAsCall } from './refused-call.ts';
+import { requestAsCall } from './request-as-call.ts';
 import type { Caller, KeyCaller, Route } from './route.ts';
 
 export interface Presented {
@@ -17,64 +17,60 @@ export interface Presented {
 const invalidKey = (): GatewayError =>
   new GatewayError('INVALID_KEY', 'Send a valid API key: "Authorization: Bearer iv_live_…".');
 
+const notAllowedHere = (): GatewayError =>
+  new GatewayError('IP_NOT_ALLOWED', 'The key may not be used from this address.');
+
 /**
- * Who asks, and whether they may. What has not even the form of a key is turned away without asking the state; an address that fails
- * too often is turned away before anything is compared.
+ * Who asks, and whether they may. What has not even the form of a key is turned away without asking the state. A key that may be used from
+ * this address passes; whatever fails is counted against the address, and answered RATE_LIMITED once that was too often.
  */
 export async function authenticate(gate: Gate, route: Route, presented: Presented): Promise<Caller> {
   if (route.access === 'public') return { kind: 'anybody' };
   const { authorization, clientAddress, nowMs } = presented;
-  gate.throttle.check(clientAddress, nowMs);
+  const { keys } = gate.throttles;
   const text = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
   const key = gate.readKey(text);
-  if (!key) {
-    if (!route.isForKeys && isAdminSecret(text, gate.config.control.adminSecret)) return { kind: 'admin' };
-    // Nothing of what was presented: it may be a secret with a typing mistake.
-    gate.log.warn({ client_address: clientAddress, path: route.path }, 'an authentication failed');
-    gate.throttle.failed(clientAddress, nowMs);
-    throw invalidKey();
-  }
-  const holder = await identify(gate, route, key, nowMs);
+  if (!key) return asAdmin(gate, route, text, presented);
+  // Where the pipeline asks again, it also decides what holds while the state is away.
+  const isCall = route.access === 'call';
+  const holder = await (isCall
+    ? identifyOrRecall(gate, key.hash, nowMs)
+    : gate.store.identify(key.hash, nowMs));
   if (!holder.ok || !(await gate.tenants.learn(holder.identity.tenantId))) {
-    gate.throttle.failed(clientAddress, nowMs);
+    keys.failed(clientAddress, nowMs);
     const refusal = holder.ok ? invalidKey() : new GatewayError('INVALID_KEY', holder.detail);
-    if (route.access === 'call') return { kind: 'refused', presented: key, refusal };
+    if (isCall) return { kind: 'refused', presented: key, refusal };
     throw refusal;
   }
+  // Before anything of the request is read: from elsewhere the key can use up nothing of its tenant's.
+  if (!isAddressAllowed(holder.key, clientAddress)) {
+    keys.failed(clientAddress, nowMs, holder.key.keyId);
+    throw await turnAway(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
+  }
   const caller: KeyCaller = { kind: 'key', key: holder.key, identity: holder.identity, presented: key };
-  if (route.access === 'call') return caller;
-  if (!isAddressAllowed(holder.key, clientAddress)) throw await blocked(gate, route, key, presented);
+  if (isCall) return caller;
   if (route.access === 'secret') demand(holder.key, ['admin']);
   else if (typeof route.access !== 'string') demand(holder.key, route.access);
   else if (route.access !== 'key') demand(holder.key, [route.access]);
   return caller;
 }
 
-const recallMs = 5 * 60_000;
-
-/** Where the pipeline asks again, it also decides what holds while the state is away. */
-async function identify(gate: Gate, route: Route, key: PresentedKey, nowMs: number): Promise<Identification> {
-  try {
-    return await gate.store.identify(key.hash, nowMs);
-  } catch (error) {
-    const known = route.access === 'call' ? gate.store.recall(key.hash, nowMs, recallMs) : undefined;
-    if (known) return known;
-    throw error;
-  }
-}
-
-/** The pipeline refuses, counts and records the attempt, like that of any call from an address that is not allowed. */
-async function blocked(gate: Gate, route: Route, key: PresentedKey, asked: Presented): Promise<GatewayError> {
-  try {
-    await gate.inspect(requestAsCall(gate, route, key, asked));
-  } catch (error) {
-    return toGatewayError(error);
-  }
-  return new GatewayError('IP_NOT_ALLOWED', 'The key may not be used from this address.');
+/** What is no key may be the admin secret, which is compared only while the address has not tried too many. */
+function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: Presented): Caller {
+  if (text === '') throw invalidKey();
+  if (route.access === 'secret' && gate.config.control.adminSecret === null)
+    throw new GatewayError('NOT_FOUND', 'Without an admin secret there is no such endpoint.');
+  const throttle = route.isForKeys ? gate.throttles.keys : gate.throttles.adminSecret;
+  throttle.check(clientAddress, nowMs);
+  if (!route.isForKeys && isAdminSecret(text, gate.config.control.adminSecret)) return { kind: 'admin' };
+  throttle.failed(clientAddress, nowMs);
+  // Nothing of what was presented: it may be the secret with a typing mistake.
+  gate.log.warn({ client_address: clientAddress, path: route.path }, 'an authentication failed');
+  throw invalidKey();
 }
 
 /** Compared as digests: equal lengths, constant time. Where there is no secret, none is right. */
 function isAdminSecret(presented: string, secret: string | null): boolean {
-  if (secret === null || presented === '') return false;
+  if (secret === null) return false;
   return timingSafeEqual(hash('sha256', presented, 'buffer'), hash('sha256', secret, 'buffer'));
 }

@@ -49,6 +49,21 @@ export const toListAnswer = <T, U>(
   show: (item: T, place: number) => U,
 ): { items: U[]; next_cursor: string | null } => ({ items: items.map(show), next_cursor: nextCursor });
 
+/** A page of a list that is read whole. Ordered by what `placeOf` answers, of which no two are the same. */
+export function pageByPlace<T>(
+  all: readonly T[],
+  placeOf: (item: T) => string,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Paged<T> {
+  const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
+  const rest = all
+    .filter((it) => after === undefined || placeOf(it) > after)
+    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const items = rest.slice(0, limit);
+  const last = rest.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursor: last === undefined ? null : Buffer.from(placeOf(last)).toString('base64url') };
+}
+
 /** The id of a path; one that is no UUID names nothing. */
 export function idOf(
   params: Readonly<Record<string, string | undefined>>,

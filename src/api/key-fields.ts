@@ -61,6 +61,13 @@ export const publicKey = z
 
 export type PublicKey = z.infer<typeof publicKey>;
 
+/** The prefix of the keys that stand for the callers of inbound routes. */
+export const routeKeyPrefix = 'inbound';
+
+/** Whether it stands for the callers of an inbound route: no text of a key has its digest, and nobody but the configuration handles it. */
+export const isOfRoute = ({ isFromConfig, prefix }: KeyRecord): boolean =>
+  isFromConfig && prefix === routeKeyPrefix;
+
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 
 /** Everything of a key but its text. An ephemeral key whose `parent` is not valid any more has died with it. */

@@ -42,13 +42,8 @@ export async function readAnswer(
     lastHead: undefined,
   });
   call.identity = identity;
-  const { maxDecodedBytes, scanTimeoutMs } = gate.tenants.find(identity.tenantId) ?? gate.config.limits;
-  const stage = read({
-    policies: gate.policies,
-    maxDecodedBytes,
-    scanTimeoutMs,
-    clock: () => performance.now(),
-  });
+  const { policies, tenants } = gate;
+  const stage = read({ policies, tenants, clock: () => performance.now() });
   await stage.run(call);
   if (call.unreadable !== undefined)
     throw new GatewayError('VALIDATION_FAILED', `The content cannot be read to its end: ${call.unreadable}.`);

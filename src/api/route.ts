@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Identity, PresentedKey } from '../call.ts';
-import type { permissions } from '../config/agents.ts';
+import type { Permission } from '../config/agents.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { KeyRecord } from '../state/store.ts';
@@ -54,8 +54,6 @@ export class RawAnswer {
   }
 }
 
-export type Permission = (typeof permissions)[number];
-
 /** One endpoint, whole: where it is, who may ask, what it takes, what it does. The OpenAPI document is made of nothing else. */
 export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -78,6 +76,10 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly answer: z.ZodType<Answer>;
   /** Of the answer; 200 where absent. */
   readonly status?: number;
+  /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
+  readonly isListing?: true;
+  /** Of these requests a key may have so many under way, those of its ephemeral keys among them. */
+  readonly perKeyMax?: number;
   /** YAML is taken too. */
   readonly takesYaml?: boolean;
   handle(request: ApiRequest<Body, Query>): Answer | RawAnswer | Promise<Answer | RawAnswer>;

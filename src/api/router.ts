@@ -7,11 +7,14 @@ import { answerProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { checkReplay } from '../pipeline/replay.ts';
-import { isAddressAllowed } from '../state/admission.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
 import { authenticate } from './authenticate.ts';
-import { recordRefusal, requestAsCall } from './refused-call.ts';
+import { bodyBytesMaxOf } from './body-limit.ts';
+import { createApiLimits } from './limits.ts';
+import { lacking } from './permissions.ts';
+import { type Asked, requestAsCall } from './request-as-call.ts';
 import { parseBody, parseQuery, readBody } from './request-body.ts';
-import { type Caller, RawAnswer, type Route } from './route.ts';
+import { type Caller, presentedBy, RawAnswer, type Route } from './route.ts';
 import { tenantOf } from './tenant-of.ts';
 
 /** What a body of the API may add to the body of a call that it describes. */
@@ -23,6 +26,7 @@ type Params = Readonly<Record<string, string | undefined>>;
 
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
 export function createRouter(routes: readonly Route[], gate: () => Gate, log: Log): Handler {
+  const limits = createApiLimits();
   const router = findMyWay({ maxParamLength: 512, ignoreTrailingSlash: true });
   for (const route of routes) router.on(route.method, route.path, () => undefined, route);
 
@@ -64,49 +68,68 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     const clientAddress = clientAddressOf(request, current.config.control.trustedProxies);
     const authorization = request.headers.authorization ?? '';
     const caller = await authenticate(current, route, { authorization, clientAddress, nowMs });
-    if (caller.kind === 'key' && exchange.method === 'POST')
-      await checkReplay(current, caller.key, request.headers, nowMs);
-    const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-    const query = parseQuery(route, searchParams);
-    let raw: Buffer = noBody;
-    let body: unknown;
+    limits.spend(route, caller, nowMs);
+    const asked = { clientAddress, nowMs };
     try {
-      if (route.body) raw = await readBody(exchange, bodyBytesMax(current, caller));
-      body = parseBody(route, raw, request.headers['content-type'] ?? '');
+      const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+      const query = parseQuery(route, searchParams);
+      const { raw, body } = await receive(current, route, exchange, caller, nowMs);
+      const named = searchParams.get('tenant_id') ?? namedIn(body);
+      // Another node may have registered it.
+      if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
+      const leaving = new AbortController();
+      exchange.answer.once('close', () => leaving.abort());
+      const tenantId = () => tenantOf(current, caller, named);
+      const answered = await limits.run(route, caller, tenantId, async () =>
+        route.handle({
+          gate: current,
+          caller,
+          params,
+          query,
+          body,
+          raw,
+          ...asked,
+          tenantId,
+          signal: leaving.signal,
+        }),
+      );
+      if (answered instanceof RawAnswer) return answered;
+      return RawAnswer.of(route.status ?? 200, answered);
     } catch (error) {
-      // Whom the pipeline would have refused learns nothing else.
-      const refusal = refusalOf(caller, clientAddress) ?? toGatewayError(error);
-      if (route.access !== 'call' || caller.kind !== 'key' || refusal.code !== 'PAYLOAD_TOO_LARGE')
-        throw refusal;
-      const call = requestAsCall(current, route, caller.presented, { clientAddress, nowMs });
-      throw await recordRefusal(current, caller, call, refusal);
+      throw await toRefusal(current, route, caller, asked, toGatewayError(error));
     }
-    const named = searchParams.get('tenant_id') ?? namedIn(body);
-    // Another node may have registered it.
-    if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
-    const leaving = new AbortController();
-    exchange.answer.once('close', () => leaving.abort());
-    const answered = await route.handle({
-      gate: current,
-      caller,
-      params,
-      query,
-      body,
-      raw,
-      clientAddress,
-      nowMs,
-      tenantId: () => tenantOf(current, caller, named),
-      signal: leaving.signal,
-    });
-    if (answered instanceof RawAnswer) return answered;
-    return RawAnswer.of(route.status ?? 200, answered);
   }
 }
 
-function refusalOf(caller: Caller, clientAddress: string): GatewayError | undefined {
-  if (caller.kind === 'refused') return caller.refusal;
-  if (caller.kind !== 'key' || isAddressAllowed(caller.key, clientAddress)) return undefined;
-  return new GatewayError('IP_NOT_ALLOWED', 'The key may not be used from this address.');
+/** The body of a request, once it is known to be fresh. */
+async function receive(
+  gate: Gate,
+  route: Route,
+  exchange: NodeExchange,
+  caller: Caller,
+  nowMs: number,
+): Promise<{ raw: Buffer; body: unknown }> {
+  const { headers } = exchange.request;
+  if (caller.kind === 'key' && exchange.method === 'POST')
+    await checkReplay(gate, caller.key, headers, nowMs);
+  const raw = route.body ? await readBody(exchange, bodyBytesMaxOf(gate, caller) + envelopeBytesMax) : noBody;
+  return { raw, body: parseBody(route, raw, headers['content-type'] ?? '') };
+}
+
+/** A call that the pipeline has not seen, since it cannot be read, is turned away as a call. */
+async function toRefusal(
+  gate: Gate,
+  route: Route,
+  caller: Caller,
+  asked: Asked,
+  error: GatewayError,
+): Promise<GatewayError> {
+  const key = route.access === 'call' ? presentedBy(caller) : undefined;
+  if (!key || error.traceId !== undefined || error.code === 'INVALID_KEY') return error;
+  // Who may not call at all is told that, and not what is wrong with the call.
+  const forbidden =
+    caller.kind === 'key' && error.code === 'VALIDATION_FAILED' ? lacking(caller.key, ['scan']) : undefined;
+  return turnAway(gate, requestAsCall(gate, route, key, asked), forbidden ?? error);
 }
 
 const noBody = Buffer.alloc(0);
@@ -114,11 +137,6 @@ const noBody = Buffer.alloc(0);
 function namedIn(body: unknown): string | undefined {
   const named = typeof body === 'object' && body !== null ? Reflect.get(body, 'tenant_id') : undefined;
   return typeof named === 'string' ? named : undefined;
-}
-
-function bodyBytesMax(gate: Gate, caller: Caller): number {
-  const tenant = caller.kind === 'key' ? gate.tenants.find(caller.identity.tenantId) : undefined;
-  return (tenant?.maxBodyBytes ?? gate.config.limits.maxBodyBytes) + envelopeBytesMax;
 }
 
 function send(response: ServerResponse, status: number, body: Buffer): void {

@@ -19,7 +19,3 @@ export function tenantOf(gate: Gate, caller: Caller, named: string | null | unde
   if (!gate.tenants.find(tenantId)) throw new GatewayError('NOT_FOUND', 'There is no such tenant.');
   return tenantId;
 }
-
-/** How audit entries name the caller: a key's prefix, or `admin`. */
-export const operatorOf = (caller: Caller): string =>
-  caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;

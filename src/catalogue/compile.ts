@@ -5,6 +5,7 @@ import { graphqlMeaning, type Meaning, rpcMeaning, shortMethod, strictness, verb
 import { type Capture, capturesOf, PathTree, type Route, templateOf } from './paths.ts';
 import type { Reading } from './reading.ts';
 import type { OperationEntry, Surface, Tool } from './schema.ts';
+import type { Part } from './template.ts';
 
 /** One thing that a path may mean. */
 export interface Candidate {
@@ -23,14 +24,23 @@ export interface Mounted {
   readonly toolName: string;
   /** Literal segments below which it lies. */
   readonly under: readonly string[];
+  /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
+  readonly bases: readonly string[];
   readonly paths: PathTree<Candidate>;
   /** What a path is that stands in no operation. */
   unknown(method: string, template: string): Meaning;
 }
 
-/** Compiles all tools into one tree of hosts. Mistakes that only show between entries are added to `mistakes`. */
-export function compile(tools: readonly Tool[], mistakes: string[]): HostTree<Mounted> {
+/** All surfaces, by the hosts that they are found at and by the name of their tool. */
+export interface Mounts {
+  readonly hosts: HostTree<Mounted>;
+  readonly byTool: ReadonlyMap<string, readonly Mounted[]>;
+}
+
+/** Compiles all tools. Mistakes that only show between entries are added to `mistakes`. */
+export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
   const hosts = new HostTree<Mounted>();
+  const byTool = new Map<string, Mounted[]>();
   const owners = new Map<string, string>();
   const mounts = tools.flatMap((tool) => {
     checkNames(tool, mistakes);
@@ -45,9 +55,11 @@ export function compile(tools: readonly Tool[], mistakes: string[]): HostTree<Mo
     const owner = owners.get(pattern.text) ?? toolName;
     if (owner !== toolName) mistakes.push(`${toolName}: ${pattern.text} already belongs to ${owner}`);
     owners.set(pattern.text, toolName);
-    hosts.add(pattern, { ...compiled, under: pattern.under });
+    const mounted = { ...compiled, under: pattern.under };
+    hosts.add(pattern, mounted);
+    byTool.set(toolName, [...(byTool.get(toolName) ?? []), mounted]);
   }
-  return hosts;
+  return { hosts, byTool };
 }
 
 /** A name is part of the API: within a tool it has one verb. Its category may differ, as that of AWS's services does. */
@@ -101,8 +113,13 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   }
   addBases(surface, paths, extraction);
   for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);
-  return { toolName: tool.name, paths, unknown: unknownOf(surface, extraction) };
+  const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
+  return { toolName: tool.name, bases, paths, unknown: unknownOf(surface, extraction) };
 }
+
+/** A path of literals alone; undefined for one with placeholders. */
+const textOf = (parts: readonly Part[]): string | undefined =>
+  parts.every((it) => it.kind === 'literal') ? parts.map((it) => `/${it.text}`).join('') : undefined;
 
 type AnyPath = Omit<Candidate, 'captures'>;
 
@@ -135,12 +152,15 @@ function addRoutes(
   }
 }
 
+/** Of what stands in no operation. */
+export const unknownCategory = 'other';
+
 /** What a path is that stands in no operation. */
 const unknownOf =
   ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
   (method: string, template: string): Meaning => ({
     name: `${shortMethod(method)}:${template}`,
-    category: 'other',
+    category: unknownCategory,
     verb: verb ?? verbOf(method),
     extraction,
   });

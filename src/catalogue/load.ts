@@ -27,7 +27,7 @@ export function loadCatalogue(dir: string, additions: readonly unknown[] = []): 
     const tool = parseTool(addition, `tools[${index}]`, mistakes);
     if (tool) addTool(tools, tool);
   }
-  const hosts = compile(tools, mistakes);
+  const mounts = compile(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
   const summaries = tools.map((tool) => {
     const operations = new Map(
@@ -38,7 +38,7 @@ export function loadCatalogue(dir: string, additions: readonly unknown[] = []): 
     );
     return { name: tool.name, title: tool.title, operations: [...operations.values()] };
   });
-  return createCatalogue(summaries, hosts);
+  return createCatalogue(summaries, mounts);
 }
 
 /** The tools of a folder, as their files say. What is wrong is added to `mistakes`. */

@@ -1,23 +1,80 @@
+import { GatewayError } from '../errors.ts';
+import { decodeField, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
-const overrides = new Set(['x-http-method-override', 'x-http-method', 'x-method-override']);
+/** With `-` for all that `toFolded` folds. */
+const overrides = new Set(['-method', 'x-http-method-override', 'x-http-method', 'x-method-override']);
+const lengths = { least: '_method'.length, most: 'x-http-method-override'.length } as const;
+/** Each character may be an escape. */
+const encodedNameMax = 3 * lengths.most;
+/** Of one call; each is understood for itself. */
+const methodsMax = 8;
+const none: readonly string[] = Object.freeze([]);
+
+/** The body is left out where it is not there yet. */
+export type Overridable = Pick<Request, 'method' | 'headers' | 'target'> &
+  Partial<Pick<Request, 'contentType' | 'bodyText'>>;
 
 /**
- * The method that frameworks take instead of the request's own, by header or by `_method` in the query. Whether the vendor
- * does so is not known, hence both are judged and the stricter counts.
+ * The methods, in upper case, that frameworks may take instead of the request's own: by header, or by `_method` in the query or the
+ * form of a POST. Whether the vendor does so, and which of several it takes, is not known, hence all are judged and the strictest
+ * counts. Throws VALIDATION_FAILED where there are more than 8.
  */
-export function overridingMethod({
+export function overridingMethods({
   method,
   headers,
   target,
-}: Pick<Request, 'method' | 'headers' | 'target'>): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] ?? '';
-    // Sorted out by length first: this runs over all headers of every call.
-    if (name.length < 13 || name.length > 22 || !overrides.has(name.toLowerCase())) continue;
-    const value = (headers[i + 1] ?? '').trim().toUpperCase();
-    // One that names the method itself must not hide another behind it.
-    if (value !== method.toUpperCase()) return value;
+  contentType = '',
+  bodyText,
+}: Overridable): readonly string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2)
+    if (isOverridingField(headers[i] ?? '')) values.push(headers[i + 1] ?? '');
+  const question = target.path.indexOf('?');
+  if (question >= 0) takeFields(target.path.slice(question + 1), values);
+  if (bodyText && method.toUpperCase() === 'POST') takeForm(contentType, bodyText, values);
+  return values.length === 0 ? none : methodsIn(values, method.toUpperCase());
+}
+
+function takeForm(contentType: string, bodyText: () => string | undefined, values: string[]): void {
+  const type = contentType.toLowerCase();
+  if (type.startsWith('application/x-www-form-urlencoded')) takeFields(bodyText() ?? '', values);
+  else if (type.startsWith('multipart/')) {
+    const text = bodyText() ?? '';
+    if (!mentionsMethod.test(text)) return;
+    for (const { name, value } of multipartFields(text, contentType))
+      if (isOverride(name)) values.push(value);
   }
-  return /[?&]_method=([A-Za-z]{1,20})(?:&|$)/.exec(target.path)?.[1]?.toUpperCase();
+}
+
+const mentionsMethod = /method/i;
+/** Spares nearly all queries and forms the parsing. */
+const mayNameMethod = /method|%/i;
+
+function takeFields(text: string, values: string[]): void {
+  if (!mayNameMethod.test(text)) return;
+  // Some servers take `;` for `&`. Values may be long: only those that matter are decoded.
+  for (const pair of text.split(/[&;]/)) {
+    const equals = pair.indexOf('=');
+    if (equals < 0 || equals > encodedNameMax) continue;
+    if (isOverride(decodeField(pair.slice(0, equals)))) values.push(decodeField(pair.slice(equals + 1)));
+  }
+}
+
+/** A look at the first letter spares nearly all names the rest: this runs over all headers of every call. */
+const isOverridingField = (name: string): boolean => (name.charCodeAt(0) | 0x20) === 0x78 && isOverride(name);
+
+const isOverride = (name: string): boolean =>
+  name.length >= lengths.least && name.length <= lengths.most && overrides.has(toFolded(name.trim()));
+
+/** There are servers to which `X_Http_Method` is `X-Http-Method` (RFC 3875, 4.1.18), and some that write `_` for dots and spaces. */
+const toFolded = (name: string): string => name.toLowerCase().replace(/[_. ]/g, '-');
+
+/** One that names the method itself must not hide another behind it. */
+function methodsIn(values: readonly string[], own: string): readonly string[] {
+  const methods = new Set(values.flatMap((value) => value.toUpperCase().match(/[A-Z][A-Z-]{0,31}/g) ?? []));
+  methods.delete(own);
+  if (methods.size > methodsMax)
+    throw new GatewayError('VALIDATION_FAILED', `A call may name ${methodsMax} methods beside its own.`);
+  return [...methods];
 }

@@ -1,10 +1,10 @@
 import type { Operation, Verb } from '../call.ts';
 import { isWebScheme } from '../target.ts';
-import type { Candidate, Mounted } from './compile.ts';
+import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
-import type { HostMatch, HostTree } from './hosts.ts';
+import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
-import { overridingMethod } from './overriding-method.ts';
+import { overridingMethods } from './overriding-method.ts';
 import { type Capture, splitPath, templateOf } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
 
@@ -24,28 +24,56 @@ export interface Catalogue {
    * CPU only, in time linear in the request; the body is asked for only where the operation depends on it.
    */
   understand(request: Request): Operation;
+  /**
+   * The same where the tool is known and the host says nothing of it, as behind a relay: `below` is the path below the relay's own. The
+   * tool's table is asked for the whole path, and for the rest as it would stand at the tool's own hosts. Of a tool that the catalogue
+   * lacks the name alone is known.
+   */
+  understandAs(toolName: string, below: string, request: Request): Operation;
   /** The tool that a host belongs to, whatever the path. */
   toolOf(host: string): string | undefined;
 }
 
 const customProxy = 'custom_proxy';
 
-export function createCatalogue(tools: readonly ToolSummary[], hosts: HostTree<Mounted>): Catalogue {
+export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
   return {
     tools,
     toolOf: (host) => hosts.find(host)?.values[0]?.toolName,
     understand(request) {
       const { scheme, host } = request.target;
       const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
-      const understandAs = (method: string) =>
-        (match && understandAt(match, method, request)) ?? unknownHost(scheme, method);
-      const method = request.method.toUpperCase();
-      const operation = understandAs(method);
-      const override = overridingMethod(request);
-      if (override === undefined || override === method) return operation;
-      return strictest([operation, understandAs(override)]) ?? operation;
+      return byMethod(
+        request,
+        (method) =>
+          (match && understandAt(match, method, request, request.target.path)) ?? unknownHost(scheme, method),
+      );
+    },
+    understandAs(toolName, below, request) {
+      const match = { values: byTool.get(toolName) ?? [], captures: noCaptures };
+      const { scheme, path } = request.target;
+      const places = match.values.flatMap(({ under, bases }) =>
+        bases.map((base) => `${under.map((it) => `/${it}`).join('')}${base}${below}`),
+      );
+      return byMethod(request, (method) => {
+        const known = [path, ...new Set(places)].map((it) => understandAt(match, method, request, it));
+        const operation = known.find((it) => it && it.category !== unknownCategory) ?? known.find(Boolean);
+        return operation ?? { ...unknownHost(scheme, method), toolName };
+      });
     },
   };
+}
+
+const noCaptures: ReadonlyMap<string, string> = new Map();
+
+/** As the method says, or one that overrides it where that is stricter. */
+function byMethod(request: Request, understand: (method: string) => Operation): Operation {
+  const method = request.method.toUpperCase();
+  const operation = understand(method);
+  const overriding = overridingMethods(request);
+  return overriding.length === 0
+    ? operation
+    : (strictest([operation, ...overriding.map(understand)]) ?? operation);
 }
 
 /** Undefined where the tool lies below another path of the host. */
@@ -53,8 +81,9 @@ function understandAt(
   { values: mounts, captures: hostCaptures }: HostMatch<Mounted>,
   method: string,
   request: Request,
+  path: string,
 ): Operation | undefined {
-  const segments = splitPath(request.target.path);
+  const segments = splitPath(path);
   const reading = new Reading(request, hostCaptures);
   let owner: Mounted | undefined;
   for (const mount of mounts) {

@@ -20,6 +20,20 @@ export const permissions = [
   'admin',
 ] as const;
 
+export type Permission = (typeof permissions)[number];
+
+/** What a key minted without the field may do. */
+export const defaultPermissions: readonly Permission[] = [
+  'scan',
+  'policies:read',
+  'policies:write',
+  'keys:read',
+  'keys:ephemeral',
+  'keys:revoke',
+  'activity:read',
+  'usage:read',
+];
+
 export const tenantId = identifier
   .nullable()
   .default(null)

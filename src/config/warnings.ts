@@ -12,6 +12,12 @@ const writtenAs = {
   sessionToken: 'session_token',
 } as const;
 
+/** Over a wire: what goes to this machine itself stays in it. */
+function isPlainHttp(upstream: string): boolean {
+  const { protocol, hostname } = new URL(upstream);
+  return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname);
+}
+
 /** What is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file itself. */
 export function findWarnings(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
   return [...plainSecrets(written, isLiteral), ...weakSettings(written)];
@@ -53,12 +59,19 @@ function weakSettings(written: Written): readonly Finding[] {
   }
   if (written.mode === 'monitor')
     findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
-  for (const [index, { credential, tenant }] of written.inbound.entries()) {
+  for (const [index, { credential, tenant, upstream }] of written.inbound.entries()) {
+    if (credential !== null && isPlainHttp(upstream)) {
+      findings.push({
+        path: ['inbound', index, 'upstream'],
+        message: 'the credential goes over plain http, for everybody on the way to read',
+      });
+    }
     const isKnown = written.credentials.some(
       (it) => it.name === credential && (it.tenant ?? tenant) === (tenant ?? it.tenant),
     );
     if (credential !== null && !isKnown) {
-      const message = 'there is no such credential in this file; until there is one, calls are answered 502';
+      const message =
+        'there is no such credential in this file; unless the vault has it, calls are answered 502';
       findings.push({ path: ['inbound', index, 'credential'], message });
     }
   }

@@ -14,6 +14,7 @@ import { dirname, join, resolve } from 'node:path';
 import { permissions } from '../config/agents.ts';
 import { newId } from '../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../key-text.ts';
+import { liveKey } from '../state/live-key.ts';
 import type { AgentRecord, KeyRecord } from '../state/store.ts';
 
 /** Where `npm start` keeps its state, seen from the working directory. */
@@ -92,30 +93,17 @@ export function firstStartRecords(
       status: 'active',
       createdAtMs: nowMs,
     },
-    key: {
+    key: liveKey({
       keyId: first.keyId,
       hash: hashKey(keyDigest(first.keyText)),
       prefix: keyPrefix(first.keyText),
-      type: 'live',
       tenantId,
       envName,
-      envNames: [],
       agentId: first.agentId,
       name: 'first start',
-      description: null,
       permissions: firstPermissions,
-      ipAllowlist: null,
       createdAtMs: nowMs,
-      expiresAtMs: null,
-      revokedAtMs: null,
-      revokedBy: null,
-      perMinute: null,
-      requireNonce: false,
-      parentKeyId: null,
-      maxUses: null,
-      scope: null,
-      isFromConfig: false,
-    },
+    }),
   };
 }
 

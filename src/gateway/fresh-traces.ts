@@ -1,3 +1,4 @@
+import { timeOfTraceId } from '../ids.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 
@@ -10,7 +11,7 @@ const freshMs = 5000;
  */
 export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): Store {
   const shipped = async (traceId: string): Promise<void> => {
-    if (Math.abs(Date.now() - timeOf(traceId)) < freshMs) await journal.flush();
+    if (Math.abs(Date.now() - (timeOfTraceId(traceId) ?? 0)) < freshMs) await journal.flush();
   };
   return {
     ...store,
@@ -24,7 +25,3 @@ export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): 
     },
   };
 }
-
-/** The milliseconds in a UUID of version 7 (RFC 9562, 5.7). */
-const timeOf = (traceId: string): number =>
-  Number.parseInt(traceId.slice(0, 8) + traceId.slice(9, 13), 16) || 0;

@@ -9,7 +9,7 @@ import { createEngine } from '../detectors/engine.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { type Log, openLog } from '../log.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
-import { createAuthThrottle } from '../pipeline/auth-throttle.ts';
+import { createAuthThrottles } from '../pipeline/auth-throttle.ts';
 import { openVault } from '../pipeline/credentials.ts';
 import { createEvents } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
@@ -73,7 +73,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     warn(config, log);
     let gate = createGate(config, foundations);
     closers.add(() => gate.upstream.close());
-    const servers = openServers(() => gate, authority, log);
+    const servers = openServers(() => gate, authority, foundations.catalogue, log);
     closers.add(() => servers.close());
     for (const address of config.proxy.listen) bound.proxy.push(await listen(servers.newProxy(), address));
     for (const address of config.control.listen)
@@ -197,7 +197,7 @@ async function openFoundations(
     catalogue: loadCatalogue(join(dataFolder, 'tools')),
     pepper,
     vault,
-    throttle: createAuthThrottle(),
+    throttles: createAuthThrottles(),
     approvals: createApprovalDesk(store),
     incidents,
     events: createEvents(store, log),

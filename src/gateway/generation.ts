@@ -2,13 +2,14 @@ import { createHmac } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
+import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
-import type { AuthThrottle } from '../pipeline/auth-throttle.ts';
+import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
 import { createCredentials } from '../pipeline/credentials.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
@@ -39,7 +40,7 @@ export interface Foundations {
   readonly catalogue: Catalogue;
   readonly pepper: Buffer;
   readonly vault: Vault;
-  readonly throttle: AuthThrottle;
+  readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
   readonly incidents: IncidentDesk;
   readonly events: Events;
@@ -50,8 +51,9 @@ export interface Foundations {
   status(): GateStatus;
 }
 
-/** Puts one generation together. Throws `ConfigError` with all mistakes of the policy files; nothing is changed then. */
+/** Puts one generation together. Throws `ConfigError` with all mistakes of policy files, or of routes; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
+  checkTools(config, on.catalogue);
   const tenants = createTenants(config, on.registeredTenants, on.store);
   const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log), on.engine);
   const names = headerNames(config.branding.headerWord);
@@ -65,8 +67,6 @@ export function createGate(config: Config, on: Foundations): Gate {
     catalogue: on.catalogue,
     store: on.store,
     tenants,
-    maxDecodedBytes: config.limits.maxDecodedBytes,
-    scanTimeoutMs: config.limits.scanTimeoutMs,
     clock: () => performance.now(),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
@@ -118,7 +118,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     names,
     credentials: createCredentials(config, on.store, on.vault),
     vault: on.vault,
-    throttle: on.throttle,
+    throttles: on.throttles,
     approvals: on.approvals,
     events: on.events,
     log: on.log,
@@ -136,6 +136,18 @@ export function createGate(config: Config, on: Foundations): Gate {
 
 const toResolveEntry = ({ host, address, port }: Config['upstream']['resolve'][number]): ResolveEntry =>
   port === null ? { host, address } : { host, address, port };
+
+/** A route's misspelt tool would pass by the rules for the one that is meant. */
+function checkTools({ file, inbound, tools }: Config, catalogue: Catalogue): void {
+  const known = new Set([...catalogue.tools, ...tools].map((it) => it.name));
+  const mistakes: Mistake[] = [];
+  for (const [index, { tool }] of [...inbound.values()].entries()) {
+    if (tool === null || known.has(tool)) continue;
+    const message = `there is no such tool${suggestion(tool, known)}`;
+    mistakes.push({ path: `inbound[${index}].tool`, line: undefined, message });
+  }
+  if (mistakes.length > 0) throw new ConfigError(file, mistakes);
+}
 
 /** The policies of all files that the patterns name. A pattern that matches nothing is a warning. */
 export function loadPolicyFiles(config: Config, log: Log): PolicyDocument[] {

@@ -56,9 +56,12 @@ const refused: readonly Gap[] = [
 
 const ignored: readonly Gap[] = [
   {
-    path: 'inbound[].tool',
-    isAsked: ({ inbound }) => [...inbound.values()].some((it) => it.tool !== null),
-    instead: 'the tool is found by the host of the upstream',
+    path: 'response_scan',
+    isAsked: ({ responseScan, tenants, inbound, tools }) =>
+      responseScan.mode === 'enforce' ||
+      [...tenants.values()].some((it) => it.responseScan.mode === 'enforce') ||
+      [...inbound.values(), ...tools].some((it) => it.responseScan !== null),
+    instead: 'answers go back unread, and POST /v1/scan/response reads those that it is sent',
   },
   {
     path: 'intercept.passthrough',

@@ -1,22 +1,46 @@
+import { routeKeyPrefix } from '../api/key-fields.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Config, InboundRoute, KeyConfig } from '../config/schema.ts';
+import { derivedId } from '../ids.ts';
 import { keyDigest, peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import { liveKey } from '../state/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../state/store.ts';
 
 const pageSize = 1000;
 
+export interface SeedKeysOptions {
+  readonly pepper: Buffer;
+  readonly log: Log;
+  /** Agents that belong to other tenants than the configuration says. */
+  readonly ofOthers: ReadonlySet<string>;
+}
+
 /**
  * Makes the state agree with the keys of the configuration: new ones are added, changed ones changed, and those that were taken out of it
  * are revoked. A key that was revoked stays so, also when it is written down again.
+ *
+ * The configuration that was read last is taken for the newest: nodes that share a state must not be started with an older one. Nothing
+ * tells a file that does not know a key yet from one that knows it no more, and a key that was taken out must not outlive that.
  */
-export async function seedKeys(store: Store, config: Config, pepper: Buffer, log: Log): Promise<void> {
+export async function seedKeys(
+  store: Store,
+  config: Config,
+  { pepper, log, ofOthers }: SeedKeysOptions,
+): Promise<void> {
   const nowMs = Date.now();
   const keys = [
     ...config.keys.map((it) => fromConfig(it, pepper, config, nowMs)),
     ...[...config.inbound.values()].flatMap((it) => ofRoute(it, pepper, config, nowMs)),
   ];
   for (const key of keys) {
+    if (ofOthers.has(key.agentId)) {
+      log.error(
+        { key_id: key.keyId, name: key.name },
+        'a key whose agent belongs to another tenant is left out',
+      );
+      continue;
+    }
     const standing = await store.keyById(key.tenantId, key.keyId);
     if (!standing) await add(store, config, key);
     else if (standing.agentId !== key.agentId || standing.envName !== key.envName)
@@ -28,7 +52,7 @@ export async function seedKeys(store: Store, config: Config, pepper: Buffer, log
     else await update(store, standing, key, nowMs);
   }
   const ids = new Set(keys.map((it) => it.keyId));
-  for (const tenantId of config.tenants.keys()) await revokeOthers(store, tenantId, ids, nowMs);
+  for (const tenantId of config.tenants.keys()) await revokeOthers(store, tenantId, ids, nowMs, log);
 }
 
 /** What the digest of a route's own key is made of: no text of a key has it, so nobody can present one. */
@@ -37,7 +61,7 @@ const routeDigest = ({ tenantId, prefix }: InboundRoute): string =>
 
 /** Stands for the callers of an inbound route who have no key of the gateway. */
 export const routeKey = (route: InboundRoute, pepper: Buffer) => ({
-  prefix: 'inbound',
+  prefix: routeKeyPrefix,
   hash: peppered(routeDigest(route), pepper),
 });
 
@@ -80,6 +104,7 @@ async function revokeOthers(
   tenantId: string,
   ids: ReadonlySet<string>,
   nowMs: number,
+  log: Log,
 ): Promise<void> {
   let cursor: string | undefined;
   do {
@@ -87,6 +112,7 @@ async function revokeOthers(
     for (const key of items) {
       if (!key.isFromConfig || key.revokedAtMs !== null || ids.has(key.keyId)) continue;
       await store.revokeKey(tenantId, key.keyId, eventOf(key, 'key.revoked', nowMs, 'config'));
+      log.warn({ key_id: key.keyId, name: key.name }, 'a key that the configuration has no more is revoked');
     }
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -104,25 +130,11 @@ const eventOf = (key: KeyRecord, kind: string, atMs: number, operator: string): 
 const refusal = (config: Config, message: string): ConfigError =>
   new ConfigError(config.file, [{ path: 'keys', line: undefined, message }]);
 
-const defaults = {
-  type: 'live',
-  envNames: [],
-  revokedAtMs: null,
-  revokedBy: null,
-  perMinute: null,
-  requireNonce: false,
-  parentKeyId: null,
-  maxUses: null,
-  scope: null,
-  isFromConfig: true,
-} as const;
-
 /** A key of which only the digest is known: its id follows from it, its prefix says so. */
 function fromConfig(key: KeyConfig, pepper: Buffer, config: Config, nowMs: number): KeyRecord {
   const { hash, tenantId, agentId, name, description, permissions, ipAllowlist, expiresAtMs } = key;
-  return {
-    ...defaults,
-    keyId: toId(hash),
+  return liveKey({
+    keyId: derivedId(hash),
     hash: peppered(hash, pepper),
     prefix: 'config',
     tenantId,
@@ -134,7 +146,8 @@ function fromConfig(key: KeyConfig, pepper: Buffer, config: Config, nowMs: numbe
     ipAllowlist,
     createdAtMs: nowMs,
     expiresAtMs,
-  };
+    isFromConfig: true,
+  });
 }
 
 /** The key of a route whose callers have none: the state counts and limits its calls like those of any other. */
@@ -142,20 +155,17 @@ function ofRoute(route: InboundRoute, pepper: Buffer, config: Config, nowMs: num
   const { tenantId, agentId, prefix, auth } = route;
   if (auth.type === 'key' || agentId === null) return [];
   return [
-    {
-      ...defaults,
+    liveKey({
       ...routeKey(route, pepper),
-      keyId: toId(routeDigest(route)),
+      keyId: derivedId(routeDigest(route)),
       tenantId,
       envName: envOf(config, tenantId, agentId),
       agentId,
       name: `inbound ${prefix}`,
-      description: null,
       permissions: ['scan'],
-      ipAllowlist: null,
       createdAtMs: nowMs,
-      expiresAtMs: null,
-    },
+      isFromConfig: true,
+    }),
   ];
 }
 
@@ -163,7 +173,3 @@ const envOf = (config: Config, tenantId: string, agentId: string): string =>
   config.agents.find((it) => it.id === agentId)?.envName ??
   config.tenants.get(tenantId)?.environments[0] ??
   'default';
-
-/** A UUID of version 8 (RFC 9562, 5.8): the same digest gives the same id on every node. */
-const toId = (digest: string): string =>
-  `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;

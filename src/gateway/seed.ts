@@ -1,4 +1,3 @@
-import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
@@ -13,9 +12,14 @@ export interface SeedOptions {
   readonly log: Log;
 }
 
-/** Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. */
+/**
+ * Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. An agent that another
+ * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Traces are kept
+ * from now on as the plans say.
+ */
 export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<void> {
   const nowMs = Date.now();
+  const ofOthers = new Set<string>();
   for (const agent of config.agents) {
     const standing = await store.ensureAgent({
       agentId: agent.id,
@@ -26,19 +30,22 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
       status: 'active',
       createdAtMs: nowMs,
     });
-    if (standing.tenantId !== agent.tenantId) {
-      throw new ConfigError(config.file, [
-        {
-          path: 'agents',
-          line: undefined,
-          message: `the agent ${agent.id} belongs to another tenant already`,
-        },
-      ]);
-    }
+    if (standing.tenantId === agent.tenantId) continue;
+    ofOthers.add(agent.id);
+    const { id: agent_id, tenantId: tenant_id } = agent;
+    log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
   }
-  await seedKeys(store, config, pepper, log);
+  await seedKeys(store, config, { pepper, log, ofOthers });
+  // Not awaited: what has gathered while the daemon was away may be much.
+  store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
   if (!firstStart) return;
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
   await store.ensureAgent(agent);
   await addOnce(store, key, 'first-start');
+}
+
+/** Of tenants that were registered by minting for them, as of one of which nothing is known. */
+function retentionOf({ tenants, defaultTenant }: Config): (tenantId: string) => number {
+  const otherMs = defaultTenant('default').retentionMs;
+  return (tenantId) => tenants.get(tenantId)?.retentionMs ?? otherMs;
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
-
-const lists = new WeakMap<readonly string[], BlockList>();
+import { isIP } from 'node:net';
+import { isWithin, unmapped } from '../ranges.ts';
 
 /**
  * The address that a request comes from. Where the peer is a trusted proxy: the rightmost entry of X-Forwarded-For that is none, since
@@ -11,10 +10,9 @@ const lists = new WeakMap<readonly string[], BlockList>();
 export function clientAddressOf(request: IncomingMessage, trustedProxies: readonly string[]): string {
   let address = plain(request.socket.remoteAddress ?? '');
   if (trustedProxies.length === 0) return address;
-  const trusted = listOf(trustedProxies);
   const forwarded = request.headers['x-forwarded-for'];
   const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
-  while (isTrusted(trusted, address)) {
+  while (isWithin(trustedProxies, address)) {
     const entry = entries.pop();
     if (entry === undefined) break;
     const next = plain(entry.trim());
@@ -27,25 +25,5 @@ export function clientAddressOf(request: IncomingMessage, trustedProxies: readon
 /** Without the port and the brackets that some proxies write; IPv4-mapped addresses as the IPv4 address that they are. */
 function plain(text: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
-  const address = bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1');
-  return address.toLowerCase().startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-}
-
-function isTrusted(list: BlockList, address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
-
-function listOf(ranges: readonly string[]): BlockList {
-  const known = lists.get(ranges);
-  if (known) return known;
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  lists.set(ranges, list);
-  return list;
+  return unmapped(bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1'));
 }

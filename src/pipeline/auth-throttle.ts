@@ -9,34 +9,56 @@ export const addressesMax = 10_000;
 export interface AuthThrottle {
   /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
   check(address: string, nowMs: number): void;
-  failed(address: string, nowMs: number): void;
+  /**
+   * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that of one key, which is valid and
+   * may not be used from this address: each of them counts for itself.
+   */
+  failed(address: string, nowMs: number, keyId?: string): void;
 }
+
+/** Each counts for itself: who tries keys does not hold up those who show something else from the same address. */
+export interface AuthThrottles {
+  /** Nobody guesses a key: one that is valid passes whatever failed before it, and only what fails is held up. */
+  readonly keys: AuthThrottle;
+  /** Secrets that people chose: they are not even compared where too many failed. */
+  readonly adminSecret: AuthThrottle;
+  readonly routeTokens: AuthThrottle;
+}
+
+export const createAuthThrottles = (): AuthThrottles => ({
+  keys: createAuthThrottle(),
+  adminSecret: createAuthThrottle(),
+  routeTokens: createAuthThrottle(),
+});
 
 /** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
 export function createAuthThrottle(): AuthThrottle {
   // In the order of the last failure.
   const buckets = new Map<string, Bucket>();
 
+  /** What the bucket holds: at least a token, or this throws. */
+  function levelOf(source: string, nowMs: number): number {
+    const bucket = buckets.get(source);
+    const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
+    if (level >= partsPerToken) return level;
+    throw new GatewayError(
+      'RATE_LIMITED',
+      'Too many requests from this address had no valid key; wait before the next.',
+      { retryAfterSeconds: secondsUntilToken(level, rate) },
+    );
+  }
+
   return {
     check(address, nowMs) {
-      const bucket = buckets.get(toSource(address));
-      if (!bucket) return;
-      const level = levelAt(bucket, rate, nowMs);
-      if (level >= partsPerToken) return;
-      throw new GatewayError(
-        'RATE_LIMITED',
-        'Too many requests from this address had no valid key; wait before the next.',
-        { retryAfterSeconds: secondsUntilToken(level, rate) },
-      );
+      levelOf(toSource(address), nowMs);
     },
-    failed(address, nowMs) {
-      const source = toSource(address);
-      const known = buckets.get(source);
-      const level = known ? levelAt(known, rate, nowMs) : rate.capacity * partsPerToken;
+    failed(address, nowMs, keyId) {
+      const source = keyId === undefined ? toSource(address) : `${toSource(address)} ${keyId}`;
+      const level = levelOf(source, nowMs) - partsPerToken;
       buckets.delete(source);
       const oldest = buckets.size >= addressesMax ? buckets.keys().next().value : undefined;
       if (oldest !== undefined) buckets.delete(oldest);
-      buckets.set(source, { level: Math.max(0, level - partsPerToken), atMs: nowMs });
+      buckets.set(source, { level, atMs: nowMs });
     },
   };
 }

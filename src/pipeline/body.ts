@@ -3,18 +3,28 @@ import { inflateBody } from '../text/inflate.ts';
 import { isInOtherCharset, readBody } from './body-structure.ts';
 
 /**
- * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails the call is marked
- * unreadable and the body is empty.
+ * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails, or was done with a wider bound
+ * before it was known whose call it is, the call is marked unreadable and the body is empty.
  */
 export function plainBody(call: Call, maxBytes: number): Buffer {
   if (call.contentEncoding === '') return call.body;
-  if (call.plain) return call.plain;
-  const inflated = inflateBody(call.body, call.contentEncoding, maxBytes);
-  if ('unreadable' in inflated) call.unreadable ??= inflated.unreadable;
-  const body = 'body' in inflated ? inflated.body : Buffer.alloc(0);
-  call.plain = body;
-  return body;
+  call.plain ??= inflated(call, maxBytes);
+  if (call.plain.length > maxBytes) {
+    call.unreadable ??= `The content decodes to more than the limit of ${maxBytes} bytes.`;
+    call.plain = noBytes;
+  }
+  return call.plain;
 }
+
+/** Empty where it is unreadable. */
+function inflated(call: Call, maxBytes: number): Buffer {
+  const result = inflateBody(call.body, call.contentEncoding, maxBytes);
+  if ('body' in result) return result.body;
+  call.unreadable ??= result.unreadable;
+  return noBytes;
+}
+
+const noBytes = Buffer.alloc(0);
 
 /** The structure of the body, by its bytes and its declared type; read once and kept. See `readBody`. */
 export function bodyValue(call: Call, maxBytes: number): BodyValue {

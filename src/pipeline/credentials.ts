@@ -1,186 +1,168 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
-import type { Call, Identity } from '../call.ts';
-import type { Config, CredentialConfig } from '../config/schema.ts';
+import type { Call } from '../call.ts';
+import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { compileGlob } from '../policy/glob.ts';
 import { readingsOf } from '../policy/url-pattern.ts';
+import { type Cache, createCache } from '../state/cache.ts';
 import { loadOrMakeSecret } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
-import { toHostMatcher } from '../upstream/host-glob.ts';
+import { createScrub, type Scrub } from '../upstream/scrub.ts';
 import { createVault, parseVaultKey, type Vault, vaultKeyBytes } from '../vault/vault.ts';
-import { type Injection, type Secret, toInjection } from './injection.ts';
-import { compilePathGlob } from './path-glob.ts';
+import { type Entry, toEntries } from './credential-entry.ts';
+import { parseSecret } from './credential-secret.ts';
+import { askReadable, type Injection, type ReadyCredential, toReadyCredential } from './injection.ts';
 
-/** The credentials that the gateway sends instead of the agent, in one generation of the configuration. */
+/**
+ * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
+ * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
+ */
 export interface Credentials {
   /**
-   * The one for a call of the forward proxy: the first in the file whose tenant, host, path and agent are the call's; undefined where
-   * there is none. Fails with CREDENTIAL_UNAVAILABLE where there is one that cannot be sent: the call must not go without.
+   * What a call of the forward proxy goes out with: the first credential in the file whose tenant, host, path and agent are the call's.
+   * The agent is the key's own, for any may be named. Undefined where no credential goes to that host. Fails with CREDENTIAL_UNAVAILABLE
+   * where there is one that cannot be sent: the call must not go without.
    */
   forCall(call: Call): MaybePromise<Injection | undefined>;
-  /** The one that a route names. Fails in the same way. */
-  named(tenantId: string, name: string): MaybePromise<Injection>;
+  /**
+   * What a call of a route goes out with: the credential that it names. Fails in the same way, also where that is for other hosts, paths or
+   * agents; the agent is the route's, or else the key's own.
+   */
+  forRoute(call: Call, route: InboundRoute): MaybePromise<Injection | undefined>;
 }
 
-/** One of the configuration, ready to be asked. */
-interface Entry {
-  readonly config: CredentialConfig;
-  isFor(host: string): boolean;
-  isAt(path: string): boolean;
-  isOf(identity: Identity): boolean;
-  /** Where the secret stands in the file. */
-  readonly injection: Injection | undefined;
+/** Hosts of a tenant for which it is remembered what may come back from them; they share what is the same for many. */
+const hostsMax = 4096;
+const nearMax = 256;
+
+/** The credentials that a host may have got. */
+interface Near {
+  readonly entries: readonly Entry[];
+  /** Those of them that could be sent when a call was there last, and what looks for them. */
+  ready: readonly ReadyCredential[];
+  scrub: Scrub | undefined;
 }
 
-/** The types that can be sent; the others of the configuration are refused when it is loaded. */
-export const sentTypes = ['bearer', 'basic', 'headers', 'query'] as const;
-export type SentType = (typeof sentTypes)[number];
+interface Owned {
+  readonly entries: readonly Entry[];
+  readonly byHost: Cache<Near>;
+  readonly byNames: Cache<Near>;
+}
 
-export function createCredentials(config: Config, store: Store, vault: Vault): Credentials {
-  const byTenant = Map.groupBy(config.credentials.map(toEntry), (it) => it.config.tenantId);
+export function createCredentials(
+  config: Pick<Config, 'credentials' | 'inbound'>,
+  store: Pick<Store, 'credentialOf'>,
+  vault: Vault,
+): Credentials {
+  const byTenant = new Map<string, Owned>();
+  for (const [tenantId, entries] of toEntries(config))
+    byTenant.set(tenantId, { entries, byHost: createCache(hostsMax), byNames: createCache(nearMax) });
   /** Opening and making the needles costs more than a small call: done once for each record of the state. */
-  const opened = new WeakMap<SealedCredential, Injection>();
+  const opened = new WeakMap<SealedCredential, ReadyCredential>();
 
-  function open(record: SealedCredential | undefined, name: string, parameter: string | null): Injection {
-    if (!record) throw unavailable(`The credential ${name} is not in the vault, or was revoked.`);
+  function open(record: SealedCredential | undefined, { name, type, parameter }: Entry): Found {
+    if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
+    if (type !== undefined && record.type !== type)
+      return unavailable(`The credential ${name} is of another type in the vault than in the configuration.`);
     const known = opened.get(record);
     if (known) return known;
     const text = vault.open(record, record.sealed);
     if (text === undefined)
-      throw unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
-    const injection = toInjection(parseSecret(record.type, text, parameter ?? name));
-    opened.set(record, injection);
-    return injection;
+      return unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
+    const secret = parseSecret(record.type, text, parameter ?? name);
+    if (!secret) return unavailable('The credential is of a type that this version does not send.');
+    const ready = toReadyCredential(secret);
+    opened.set(record, ready);
+    return ready;
   }
 
-  function fromVault(tenantId: string, name: string, entry: Entry | undefined): MaybePromise<Injection> {
-    const parameter = entry?.config.type === 'query' ? entry.config.parameter : null;
-    const opening = (record: SealedCredential | undefined): Injection => {
-      if (record && entry && record.type !== entry.config.type)
-        throw unavailable(
-          `The credential ${name} is of another type in the vault than in the configuration.`,
-        );
-      return open(record, name, parameter);
+  function find(tenantId: string, entry: Entry): MaybePromise<Found> {
+    if (entry.ready) return entry.ready;
+    const record = store.credentialOf(tenantId, entry.name);
+    return record instanceof Promise ? record.then((it) => open(it, entry)) : open(record, entry);
+  }
+
+  function nearOf({ entries, byHost, byNames }: Owned, host: string): Near {
+    const known = byHost.get(host);
+    if (known) return known;
+    const reaching = entries.filter((it) => it.mayReach(host));
+    const names = reaching.map((it) => it.name).join();
+    const near = byNames.get(names) ?? { entries: reaching, ready: [], scrub: undefined };
+    byNames.set(names, near);
+    byHost.set(host, near);
+    return near;
+  }
+
+  function inject(
+    tenantId: string,
+    near: Near,
+    chosen: Entry | undefined,
+  ): MaybePromise<Injection | undefined> {
+    const all = near.entries.map((it) => find(tenantId, it));
+    const toInjection = (found: readonly Found[]): Injection | undefined => {
+      const sent = chosen && found[near.entries.indexOf(chosen)];
+      if (sent instanceof GatewayError) throw sent;
+      const scrub = scrubOf(near, found.filter(isReady));
+      return scrub && { apply: sent?.apply ?? askReadable, scrub };
     };
-    const record = store.credentialOf(tenantId, name);
-    return record instanceof Promise ? record.then(opening) : opening(record);
+    return all.every(isThere) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
-
-  const ready = (tenantId: string, name: string, entry: Entry | undefined): MaybePromise<Injection> =>
-    entry?.injection ?? fromVault(tenantId, name, entry);
 
   return {
-    forCall(call) {
-      const { identity, target } = call;
-      const entries = identity && byTenant.get(identity.tenantId);
-      if (!entries) return undefined;
-      const near = entries.filter((it) => it.isFor(target.host) && it.isOf(identity));
-      if (near.length === 0) return undefined;
-      const entry = choose(near, target.href);
-      if (!entry) return undefined;
-      const { name } = entry.config;
-      if (target.scheme !== 'https') throw unavailable(`The credential ${name} is sent over https only.`);
-      return ready(identity.tenantId, name, entry);
+    forCall({ identity, target }) {
+      const owned = identity && byTenant.get(identity.tenantId);
+      if (!owned) return undefined;
+      const near = nearOf(owned, target.host);
+      if (near.entries.length === 0) return undefined;
+      const candidates = near.entries.filter((it) => it.isFor(target.host) && it.isOf(identity.ownAgent));
+      const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
+      if (chosen && target.scheme !== 'https')
+        throw unavailable(`The credential ${chosen.name} is sent over https only.`);
+      return inject(identity.tenantId, near, chosen);
     },
-    named(tenantId, name) {
-      return ready(
-        tenantId,
-        name,
-        byTenant.get(tenantId)?.find((it) => it.config.name === name),
-      );
+    forRoute({ identity, target }, { tenantId, credential, agentId }) {
+      const owned = byTenant.get(tenantId);
+      if (!owned || !identity) return undefined;
+      const named = owned.entries.find((it) => it.name === credential);
+      const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
+      if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
+        throw unavailable(
+          `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
+        );
+      return inject(tenantId, nearOf(owned, target.host), named);
     },
   };
 }
 
+type Found = ReadyCredential | GatewayError;
+const isReady = (it: Found): it is ReadyCredential => !(it instanceof GatewayError);
+const isThere = (it: MaybePromise<Found>): it is Found => !(it instanceof Promise);
+
+/** Made anew when the vault has changed; undefined where there is nothing to look for. */
+function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefined {
+  if (ready.length !== near.ready.length || ready.some((it, i) => it !== near.ready[i])) {
+    near.ready = ready;
+    near.scrub = createScrub([...new Set(ready.flatMap((it) => it.secrets))]);
+  }
+  return ready.length === 0 ? undefined : near.scrub;
+}
+
 /** A path that servers read in several ways must lead to one credential in all of them. */
-function choose(near: readonly Entry[], href: string): Entry | undefined {
-  const chosen = new Set(readingsOf(href).map((url) => near.find((it) => it.isAt(pathOf(url)))));
+function choose(candidates: readonly Entry[], href: string): Entry | undefined {
+  const chosen = new Set(pathsOf(href).map((path) => candidates.find((it) => it.isAt(path))));
   if (chosen.size > 1)
     throw unavailable('The path can be read in several ways, which lead to different credentials.');
   return [...chosen][0];
 }
 
-const pathOf = (url: string): string => {
-  const start = url.indexOf('/', url.indexOf('://') + 3);
-  return start < 0 ? '/' : (url.slice(start).split('?', 1)[0] ?? '/');
-};
+const isAlwaysAt = (entry: Entry, href: string): boolean => pathsOf(href).every((path) => entry.isAt(path));
 
-function toEntry(config: CredentialConfig): Entry {
-  const hosts = config.hosts.map(toHostMatcher);
-  const paths = config.paths?.map(compilePathGlob);
-  const names = config.agents.map((it) => compileGlob(it));
-  const secret = config.vault ? undefined : toSecret(config);
-  return {
-    config,
-    injection: secret && toInjection(secret),
-    isFor: (host) => hosts.some((matches) => matches(host)),
-    isAt: (path) => paths === undefined || paths.some((matches) => matches(path)),
-    isOf: ({ agentId, agentName }) =>
-      config.agents.includes(agentId) || names.some((matches) => matches(agentName)),
-  };
-}
-
-/** What stands in the file; undefined for a type that is not sent. */
-function toSecret(config: CredentialConfig): Secret | undefined {
-  switch (config.type) {
-    case 'bearer':
-      return { type: 'bearer', value: config.value ?? '' };
-    case 'basic':
-      return { type: 'basic', username: config.username ?? '', password: config.password ?? '' };
-    case 'headers':
-      return { type: 'headers', values: config.values ?? new Map() };
-    case 'query':
-      return { type: 'query', parameter: config.parameter ?? config.name, value: config.value ?? '' };
-    default:
-      return undefined;
-  }
-}
-
-/** What may stand in a header field or a query (RFC 9110, 5.5). */
-const text = z.string().regex(/^[\t\x20-\x7e\x80-\xff]{1,65536}$/, {
-  error: 'must be 1 to 65536 characters of one line of Latin-1',
-});
-const fieldName = z
-  .string()
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, { error: 'must be the name of a header' });
-const ofConnection =
-  /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i;
-
-/** The fields of a secret by type, as they are given to be sealed. */
-export const secretSchemas = {
-  bearer: z.strictObject({ value: text }),
-  basic: z.strictObject({ username: text, password: text }),
-  headers: z.strictObject({
-    values: z
-      .record(fieldName, text)
-      .refine((it) => Object.keys(it).every((name) => !ofConnection.test(name)), {
-        error: 'has a header that a credential cannot set',
-      })
-      .refine((it) => Object.keys(it).length >= 1 && Object.keys(it).length <= 32, {
-        error: 'must have 1 to 32 headers',
-      }),
-  }),
-  query: z.strictObject({ value: text }),
-} as const satisfies Record<SentType, z.ZodType>;
-
-export const isSentType = (type: string): type is SentType => (sentTypes as readonly string[]).includes(type);
-
-function parseSecret(type: string, json: string, parameter: string): Secret {
-  if (!isSentType(type)) throw unavailable('The credential is of a type that this version does not send.');
-  const fields: unknown = JSON.parse(json);
-  switch (type) {
-    case 'bearer':
-      return { type, ...secretSchemas.bearer.parse(fields) };
-    case 'basic':
-      return { type, ...secretSchemas.basic.parse(fields) };
-    case 'headers':
-      return { type, values: new Map(Object.entries(secretSchemas.headers.parse(fields).values)) };
-    case 'query':
-      return { type, parameter, ...secretSchemas.query.parse(fields) };
-  }
-}
+/** Without the query, in all their readings. */
+const pathsOf = (href: string): readonly string[] =>
+  readingsOf(href).map((url) => {
+    const start = url.indexOf('/', url.indexOf('://') + 3);
+    return start < 0 ? '/' : (url.slice(start).split('?', 1)[0] ?? '/');
+  });
 
 const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
 

@@ -20,16 +20,8 @@ export function admitDegraded(
   if (!known?.ok || known.key.type === 'ephemeral') return undefined;
   const { key, identity, agentStatus } = known;
   if (tenants.find(identity.tenantId)?.onFailure !== 'open') return undefined;
-  const { agentId, agentName, tenantId, envName } = identity;
-  const agent = {
-    agentId,
-    tenantId,
-    envName,
-    name: agentName,
-    runtimeType: null,
-    status: agentStatus,
-    createdAtMs: 0,
-  };
+  const { ownAgent, tenantId, envName } = identity;
+  const agent = { ...ownAgent, tenantId, envName, status: agentStatus, createdAtMs: 0 };
   const examined = examine({ key, parent: undefined, agent }, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
   // Whether the agent has been there nobody can tell: the stricter answer stands.

@@ -1,20 +1,22 @@
-import type { BodyValue, Call, DataClass, Operation } from '../call.ts';
-import { overridingMethod } from '../catalogue/overriding-method.ts';
+import type { BodyValue, Call, DataClass, Operation, OwnAgent } from '../call.ts';
+import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import type { Target } from '../target.ts';
 import { bodyValue, hidesNames } from './body.ts';
 import { isExternal } from './external.ts';
+import { toRequest } from './request.ts';
 
 /** What the policies may know of a call. Dear things are worked out when the first rule asks. */
 export class CallFacts implements Facts {
   readonly envName: string;
   readonly operation: Operation;
   readonly method: string;
-  readonly overridingMethod: string | undefined;
+  readonly overridingMethods: readonly string[];
   readonly target: Target;
   readonly agentId: string;
   readonly runtimeType: string | undefined;
+  readonly ownAgent: OwnAgent;
   readonly nowMs: number;
   readonly classes: readonly DataClass[];
   readonly riskScore: number;
@@ -34,10 +36,11 @@ export class CallFacts implements Facts {
     this.envName = call.identity.envName;
     this.operation = call.operation;
     this.method = call.method;
-    this.overridingMethod = overridingMethod(call);
+    this.overridingMethods = overridingMethods(toRequest(call, tenant.maxDecodedBytes));
     this.target = call.target;
     this.agentId = call.identity.agentId;
     this.runtimeType = call.claimed.runtimeType;
+    this.ownAgent = call.identity.ownAgent;
     this.nowMs = call.receivedAtMs;
     this.classes = classes;
     this.riskScore = call.riskScore;

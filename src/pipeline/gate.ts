@@ -7,7 +7,7 @@ import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
-import type { AuthThrottle } from './auth-throttle.ts';
+import type { AuthThrottles } from './auth-throttle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
@@ -30,8 +30,8 @@ export interface Gate {
   /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
   readonly record: Recorder;
   readonly names: HeaderNames;
-  /** By address, for failures to authenticate: everywhere where keys and secrets are presented. It outlives reloads. */
-  readonly throttle: AuthThrottle;
+  /** By address, for failures to authenticate: everywhere where keys and secrets are presented. They outlive reloads. */
+  readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
   /** Seals and opens stored credentials. */
   readonly vault: Vault;

@@ -11,7 +11,7 @@ const codings =
 /** What is to be done with a field, by its name as clients write it: they write few names, each in few ways. */
 type Reading = 'read' | 'unread' | 'unless-codings';
 const readings = new Map<string, Reading>();
-const readingsMax = 1024;
+export const readingsMax = 1024;
 const keptNameLengthMax = 64;
 
 function readingOf(name: string): Reading {
@@ -32,7 +32,7 @@ function isRead(name: string, value: string): boolean {
 }
 
 /** Between two fields: no pattern that stays on a line crosses it, and no decoder joins what stands on its sides. */
-const separator = '\n\x1e\n';
+export const separator = '\n\x1e\n';
 
 /** Calls `take` for every field that is read, in the order in which they stand in the text. */
 function forEachField(

@@ -3,9 +3,12 @@ import { toGatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../state/store.ts';
+import { createRepeatedDenials, denialsEnough } from './repeated-denials.ts';
 
-/** Incidents that wait for a state that is away. */
+/** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. */
 export const waitingMax = 1000;
+/** That one incident keeps. */
+const tracesMax = 100;
 const retryMs = 1000;
 
 /**
@@ -13,8 +16,8 @@ const retryMs = 1000;
  * more at the end; what does not fit any more is in the log, and in the trace of its call either way.
  */
 export interface IncidentDesk {
-  /** Takes the call's causes, once its trace is written. */
-  take(call: Call): void;
+  /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
+  take(call: Call, shipped: () => Promise<void>): void;
   /** Resolves when all that was taken is in the state, or was tried a last time. */
   close(): Promise<void>;
 }
@@ -22,26 +25,60 @@ export interface IncidentDesk {
 interface Entry {
   readonly incident: IncidentRecord;
   readonly audit: AuditEvent;
+  /** Asked before it is opened; undefined where there is no doubt. */
+  readonly isDue: (() => Promise<boolean>) | undefined;
 }
 
+const repeatedDenials: IncidentCause = {
+  trigger: 'repeated-denials',
+  title: `The agent was denied ${denialsEnough} times within an hour`,
+  severity: 'HIGH',
+};
+
 export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
-  const waiting: Entry[] = [];
+  const denials = createRepeatedDenials(store);
+  const waiting = new Map<string, Entry>();
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
+  function add(entry: Entry): void {
+    const name = nameOf(entry.incident);
+    const same = waiting.get(name);
+    if (!same && waiting.size >= waitingMax) log.error(whatOf(entry), 'an incident was not opened');
+    else waiting.set(name, same ? joined(same, entry) : entry);
+  }
+
+  function putBack(entry: Entry): void {
+    const name = nameOf(entry.incident);
+    const later = waiting.get(name);
+    waiting.set(name, later ? joined(entry, later) : entry);
+  }
+
+  function noteDenial(call: Call, shipped: () => Promise<void>): void {
+    const entry = toEntry(call, repeatedDenials, undefined);
+    const { tenantId, agentId } = entry.incident;
+    const denial = { tenantId, agentId, atMs: call.receivedAtMs };
+    const isDue = async (): Promise<boolean> => {
+      await shipped();
+      return denials.isRepeated(denial);
+    };
+    add(denials.note(denial) ? entry : { ...entry, isDue });
+  }
+
+  /** What comes while it runs is opened too. */
   async function openAll(): Promise<void> {
-    for (let next = waiting[0]; next; next = waiting[0]) {
+    for (const [name, entry] of waiting) {
+      waiting.delete(name);
       try {
-        await store.openIncident(next.incident, next.audit);
-        waiting.shift();
+        if (entry.isDue && !(await entry.isDue())) continue;
+        await store.openIncident(entry.incident, entry.audit);
       } catch (error) {
-        const what = { err: error, trace_id: next.incident.traceIds[0], trigger: next.incident.trigger };
         if (toGatewayError(error).code === 'STATE_UNAVAILABLE') {
-          log.warn(what, 'an incident cannot be opened yet');
+          log.warn({ ...whatOf(entry), err: error }, 'an incident cannot be opened yet');
+          putBack(entry);
           return;
         }
-        waiting.shift();
-        log.error(what, 'an incident was not opened');
+        log.error({ ...whatOf(entry), err: error }, 'an incident was not opened');
       }
     }
   }
@@ -50,7 +87,7 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
     if (running || timer) return;
     running = openAll().then(() => {
       running = undefined;
-      if (waiting.length === 0) return;
+      if (waiting.size === 0) return;
       timer = setTimeout(() => {
         timer = undefined;
         start();
@@ -59,13 +96,10 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
   }
 
   return {
-    take(call) {
-      for (const cause of call.incidents) {
-        const entry = toEntry(call, cause);
-        if (waiting.length < waitingMax) waiting.push(entry);
-        else log.error({ trace_id: call.traceId, trigger: cause.trigger }, 'an incident was not opened');
-      }
-      if (waiting.length > 0) start();
+    take(call, shipped) {
+      for (const cause of call.incidents) add(toEntry(call, cause, undefined));
+      if (call.verdict?.decision === 'DENY') noteDenial(call, shipped);
+      if (waiting.size > 0) start();
     },
     async close() {
       await running;
@@ -76,7 +110,27 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
   };
 }
 
-function toEntry({ identity, traceId, receivedAtMs }: Call, cause: IncidentCause): Entry {
+/** The state opens one for each of these, which takes the traces of all. */
+const nameOf = ({ tenantId, agentId, trigger }: IncidentRecord): string =>
+  `${tenantId}\n${agentId}\n${trigger}`;
+
+const whatOf = ({ incident }: Entry) => ({ trace_id: incident.traceIds[0], trigger: incident.trigger });
+
+function joined(earlier: Entry, { incident, isDue }: Entry): Entry {
+  return {
+    ...earlier,
+    incident: {
+      ...earlier.incident,
+      traceIds: [...earlier.incident.traceIds, ...incident.traceIds].slice(-tracesMax),
+      traceCount: earlier.incident.traceCount + incident.traceCount,
+      changedAtMs: incident.changedAtMs,
+    },
+    isDue: isDue && earlier.isDue,
+  };
+}
+
+function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue']): Entry {
+  const { identity, traceId, receivedAtMs } = call;
   if (!identity) throw new Error('an incident needs a call that was identified');
   const { tenantId, envName, agentId } = identity;
   const incidentId = newId();
@@ -105,5 +159,6 @@ function toEntry({ identity, traceId, receivedAtMs }: Call, cause: IncidentCause
       subject: incidentId,
       details: { trigger: cause.trigger, severity: cause.severity, agent_id: agentId, trace_id: traceId },
     },
+    isDue,
   };
 }

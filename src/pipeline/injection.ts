@@ -1,5 +1,6 @@
 import { type Target, targetWithin } from '../target.ts';
-import { createScrub, type Scrub } from '../upstream/scrub.ts';
+import type { Scrub } from '../upstream/scrub.ts';
+import { decodePercent } from './percent.ts';
 
 /** The secrets of a credential, by its type: what the configuration or the vault holds. */
 export type Secret =
@@ -14,42 +15,49 @@ export interface Injectable {
   readonly headers: readonly string[];
 }
 
-/** A credential that is ready to be sent, and to be looked for in the answer. */
+/** A change that a request goes out with, and what is to be looked for in the answer. */
 export interface Injection {
-  /** The request with the credential, and without what the agent has sent in its place. */
   apply(request: Injectable): Injectable;
   readonly scrub: Scrub;
 }
 
+/** A credential that is ready to be sent. */
+export interface ReadyCredential {
+  /** The request with the credential, and without what the agent has sent in its place. Its answer can be read. */
+  apply(request: Injectable): Injectable;
+  /** What no answer may show. */
+  readonly secrets: readonly string[];
+}
+
 /**
- * Asked for, because the answer must be read: in no coding that would have to be undone first, and whole, for one who got it in pieces
+ * Not sent on, because the answer must be read: in no coding that would have to be undone first, and whole, for one who got it in pieces
  * of his choice would get the secret in pieces, too.
  */
-const replaced: ReadonlySet<string> = new Set(['authorization', 'accept-encoding', 'range', 'if-range']);
+const ofReading = ['accept-encoding', 'range', 'if-range', 'request-range', 'x-ms-range'];
 
-export function toInjection(secret: Secret): Injection {
+export function toReadyCredential(secret: Secret): ReadyCredential {
   const headers = headersOf(secret);
-  const names = new Set([...headers.keys()].map(toFieldName));
+  const replaced = new Set([...ofReading, 'authorization', ...[...headers.keys()].map(toFieldName)]);
   const flat = [...headers].flat();
   return {
-    scrub: createScrub(secretsOf(secret, headers)),
-    apply: (request) => ({
-      target:
-        secret.type === 'query'
-          ? withParameter(request.target, secret.parameter, secret.value)
-          : request.target,
-      headers: [
-        ...request.headers.filter((_, i) => {
-          const name = toFieldName(request.headers[i & ~1] as string);
-          return !replaced.has(name) && !names.has(name);
-        }),
-        'Accept-Encoding',
-        'identity',
-        ...flat,
-      ],
+    secrets: secretsOf(secret, headers),
+    apply: ({ target, headers: sent }) => ({
+      target: secret.type === 'query' ? withParameter(target, secret.parameter, secret.value) : target,
+      headers: [...withoutFields(sent, replaced), 'Accept-Encoding', 'identity', ...flat],
     }),
   };
 }
+
+const notReadable: ReadonlySet<string> = new Set(ofReading);
+
+/** The request as it is, but for an answer that can be read. */
+export const askReadable = ({ target, headers }: Injectable): Injectable => ({
+  target,
+  headers: [...withoutFields(headers, notReadable), 'Accept-Encoding', 'identity'],
+});
+
+const withoutFields = (headers: readonly string[], names: ReadonlySet<string>): string[] =>
+  headers.filter((_, i) => !names.has(toFieldName(headers[i & ~1] as string)));
 
 /** There are servers to which `X_Api_Key` is `X-Api-Key` (RFC 3875, 4.1.18). */
 const toFieldName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
@@ -71,11 +79,42 @@ function headersOf(secret: Secret): ReadonlyMap<string, string> {
 const basicToken = (username: string, password: string): string =>
   Buffer.from(`${username}:${password}`, 'latin1').toString('base64');
 
-/** What an answer must not show. Of `Token abc` in a header the part behind the scheme is the secret, also where it stands alone. */
+/** What an answer must not show. */
 function secretsOf(secret: Secret, headers: ReadonlyMap<string, string>): string[] {
-  const sent = [...headers.values()].flatMap((it) => [it, it.slice(it.indexOf(' ') + 1)]);
-  if (secret.type === 'basic') return [...sent, secret.password];
-  return secret.type === 'query' ? [secret.value] : sent;
+  if (secret.type === 'query') return [secret.value];
+  const sent = [...headers].flatMap(([name, value]) => (isPlain.test(name) ? [] : secretsIn(value)));
+  return secret.type === 'basic' ? [...sent, secret.password] : sent;
+}
+
+/** Headers that a credential may bring along, and that say nothing secret: `2022-11-28` stands in every other answer. */
+const isPlain = /^(?:accept(?:-.*)?|content-type|user-agent|.*-version)$/i;
+
+/** Of a part that is looked for alone. */
+const partLengthMin = 8;
+const word = /^[A-Za-z_-]+$/;
+
+/**
+ * A value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those behind the scheme and the names, which
+ * are words that stand elsewhere, too.
+ */
+function secretsIn(value: string): string[] {
+  const tokens = value.split(/[ ;,"']+/).filter((it) => it !== '');
+  const parts = tokens.flatMap((token, at) => {
+    const isLast = at === tokens.length - 1;
+    const namesNext = !isLast && (at === 0 || token.endsWith('='));
+    const pieces = token.split('=').filter((it) => it !== '');
+    return pieces.filter((it, i) => !((namesNext || i + 1 < pieces.length) && word.test(it)));
+  });
+  const [, behindScheme = value] = /^[\w-]+ +(.+)$/.exec(value) ?? [];
+  return [value, behindScheme, ...parts.filter((it) => it.length >= partLengthMin), ...inBasic(value)];
+}
+
+/** What an Authorization of the scheme Basic says (RFC 7617, 2), and the password in it. */
+function inBasic(value: string): string[] {
+  const [, token] = /^Basic +([^ ]+)$/i.exec(value) ?? [];
+  if (token === undefined) return [];
+  const pair = Buffer.from(token, 'base64').toString('latin1');
+  return [pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
 /** The parameter stands first and alone: of two with one name, some servers take the first and some the last. */
@@ -104,8 +143,4 @@ const names = (pair: string, name: string): boolean =>
     return written === name || written.startsWith(`${name}[`);
   });
 
-const decode = (text: string): string => {
-  const once = (it: string): string =>
-    it.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return once(once(text.replaceAll('+', ' '))).trim();
-};
+const decode = (text: string): string => decodePercent(decodePercent(text.replaceAll('+', ' '))).trim();

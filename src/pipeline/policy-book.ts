@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Call } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import { GatewayError } from '../errors.ts';
+import { derivedId } from '../ids.ts';
 import { type CompiledInput, compilePolicies, type PolicySet, parseStoredRules } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
@@ -93,8 +94,6 @@ const fromRecord = (record: PolicyRecord): CompiledInput => ({
   rules: parseStoredRules(record.rules),
 });
 
-/** A UUID of version 8 (RFC 9562, 5.8) from tenant and name: the same file gives the same id on every node. */
-function filePolicyId(tenantId: string, name: string): string {
-  const digest = hash('sha256', `${tenantId.length}:${tenantId}${name}`);
-  return `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
-}
+/** The same file gives the same id on every node. */
+const filePolicyId = (tenantId: string, name: string): string =>
+  derivedId(hash('sha256', `${tenantId.length}:${tenantId}${name}`));

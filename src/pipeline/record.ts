@@ -7,10 +7,11 @@ import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedUrl } from './redacted.ts';
 
-const findingsMax = 50;
+/** That one trace names. */
+export const recordedFindingsMax = 50;
 
 export interface RecorderOptions {
-  readonly journal: Pick<Journal, 'append'>;
+  readonly journal: Pick<Journal, 'append' | 'flush'>;
   readonly store: Pick<Store, 'noteCall'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
   readonly log: Log;
@@ -50,7 +51,7 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);
-        if (call.verdict && call.incidents.length > 0) incidents.take(call);
+        if (call.verdict?.decision === 'DENY') incidents.take(call, journal.flush);
       },
       (cause: unknown) => unrecorded(recorded, cause),
     );
@@ -66,12 +67,10 @@ const json = JSON.stringify;
  * every call pays for it: half of what one `JSON.stringify` of the whole costs.
  */
 export function traceLine(call: Call, refusal: GatewayError | undefined): string {
-  const { operation, verdict, claimed, findings, signals } = call;
+  const { operation, verdict, runtimeType, findings, signals } = call;
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
-  // The name that the caller gives is kept once it was looked through.
-  const agentName = call.head.length > 0 ? call.agentName : undefined;
-  line += `,"agent_name":${json(agentName ?? call.identity?.agentName ?? null)}`;
-  if (claimed.runtimeType !== undefined) line += `,"runtime_type":${json(claimed.runtimeType)}`;
+  line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
+  if (runtimeType !== undefined) line += `,"runtime_type":${json(runtimeType)}`;
   line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(call.method)}`;
   line += `,"url":${json(redactedUrl(call))},"body_bytes":${call.body.length}`;
   if (operation) {
@@ -91,7 +90,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
       'incidents',
       call.incidents.map((it) => it.trigger),
     );
-  if (findings.length > 0) line += list('findings', findings.slice(0, findingsMax).map(publicFinding));
+  if (findings.length > 0)
+    line += list('findings', findings.slice(0, recordedFindingsMax).map(publicFinding));
   if (verdict && verdict.matchedRules.length > 0)
     line += `,"matched_rules":${json(verdict.matchedRules.map(publicRule))}`;
   if (verdict?.decidedBy) {

@@ -1,22 +1,35 @@
 import type { Call } from '../call.ts';
 import { toAuthority } from '../target.ts';
 import { redact } from '../text/redact.ts';
+import { separator } from './head-text.ts';
 
-const urlLengthMax = 2048;
-const previewBytesMax = 1024;
+/** What is kept of a URL and of a body. */
+export const urlLengthMax = 2048;
+export const previewBytesMax = 1024;
 
 /**
- * The call's URL with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of a call that nobody has
- * read, its origin alone: nobody knows what its path and query hold.
+ * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
+ * a call that nobody has read, its origin alone: nobody knows what its path and query hold.
  */
 export function redactedUrl(call: Call): string {
-  const { href, scheme, host, port } = call.target;
+  const { href, fragment, scheme, host, port } = call.target;
   if (call.head.length === 0) return `${scheme}://${toAuthority(scheme, host, port)}/`;
-  const cuts = call.findings.filter((it) => it.part === 'head' && it.start < href.length).map(toCut);
-  if (cuts.length === 0) return href.slice(0, urlLengthMax);
-  const url = call.head.subarray(0, href.length);
-  const within = cuts.map((cut) => ({ ...cut, end: Math.min(cut.end, href.length) }));
-  return redact(url, within).bytes.toString('latin1').slice(0, urlLengthMax);
+  const url = redactedText(call, 0, href);
+  if (fragment === '') return url.slice(0, urlLengthMax);
+  return `${url}#${redactedText(call, href.length + separator.length, fragment)}`.slice(0, urlLengthMax);
+}
+
+/** A text of the head, from its place there. */
+function redactedText({ head, findings }: Call, from: number, text: string): string {
+  const end = from + text.length;
+  const found = findings.filter((it) => it.part === 'head' && it.start < end && it.end > from);
+  if (found.length === 0) return text;
+  const cuts = found.map((it) => ({
+    start: Math.max(it.start, from) - from,
+    end: Math.min(it.end, end) - from,
+    label: it.kind,
+  }));
+  return redact(head.subarray(from, end), cuts).bytes.toString('latin1');
 }
 
 /** The beginning of the body with all findings cut out. */

@@ -22,17 +22,15 @@ export async function checkReplay(
   const timestamp = headers[`${names.requestPrefix}timestamp`];
   const nonce = headers[`${names.requestPrefix}nonce`];
   if (timestamp === undefined && nonce === undefined && !key.requireNonce) return;
-  if (typeof timestamp !== 'string' || typeof nonce !== 'string')
-    throw new GatewayError(
-      'VALIDATION_FAILED',
-      key.requireNonce
-        ? 'The key demands a timestamp and a nonce with every request.'
-        : 'A timestamp and a nonce are sent together, or neither.',
-    );
+  const demanded = key.requireNonce
+    ? 'is demanded by the key'
+    : 'and the other one are sent together, or neither';
+  if (typeof timestamp !== 'string') throw invalid(`${names.requestPrefix}timestamp`, demanded);
+  if (typeof nonce !== 'string') throw invalid(`${names.requestPrefix}nonce`, demanded);
   if (!seconds.test(timestamp))
-    throw new GatewayError('VALIDATION_FAILED', 'The timestamp must be in seconds since 1970.');
+    throw invalid(`${names.requestPrefix}timestamp`, 'must be in seconds since 1970');
   if (!printable.test(nonce))
-    throw new GatewayError('VALIDATION_FAILED', 'The nonce must be 8 to 128 printable characters.');
+    throw invalid(`${names.requestPrefix}nonce`, 'must be 8 to 128 printable characters');
   const windowMs = tenants.find(key.tenantId)?.replayWindowMs ?? 0;
   const atMs = Number(timestamp) * 1000;
   if (Math.abs(nowMs - atMs) > windowMs)
@@ -42,3 +40,6 @@ export async function checkReplay(
   if (!(await store.claimNonce(key.tenantId, key.keyId, nonce, nowMs, endsAtMs)))
     throw new GatewayError('REPLAYED', 'The nonce was seen before; send the request anew.');
 }
+
+const invalid = (path: string, message: string): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', `The header ${path} ${message}.`, { errors: [{ path, message }] });

@@ -16,7 +16,7 @@ export type StageOptions = AdmitOptions &
 export function createStages(options: StageOptions): readonly Stage[] {
   return [
     identify(),
-    understand(options.catalogue, options.maxDecodedBytes),
+    understand(options.catalogue, options.tenants.largestMaxDecodedBytes),
     admit(options),
     read(options),
     weigh(options),

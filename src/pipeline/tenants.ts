@@ -9,6 +9,10 @@ export interface Tenants {
   /** What the plan of a tenant grants; undefined where the tenant is not served. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   ids(): readonly string[];
+  /** Of all tenants: a body of so many bytes is too large for none of them. */
+  readonly smallestMaxBodyBytes: number;
+  /** Of all tenants: what may be decoded of a call before it is known whose it is. */
+  readonly largestMaxDecodedBytes: number;
   /** From now on the tenant is served, with the default plan and one environment. */
   register(tenantId: string): void;
 }
@@ -20,6 +24,8 @@ export function createTenants(
   store: Pick<Store, 'registeredTenants'>,
 ): Tenants {
   const known = new Map(config.tenants);
+  // Those that will be registered are like this one.
+  const all = [...known.values(), config.defaultTenant('default')];
   const register = (tenantId: string): void => {
     registered.add(tenantId);
     if (!known.has(tenantId)) known.set(tenantId, config.defaultTenant(tenantId));
@@ -36,6 +42,8 @@ export function createTenants(
     learn: (tenantId) => known.get(tenantId) ?? learn(tenantId),
     termsOf: (tenantId) => known.get(tenantId)?.plan,
     ids: () => [...known.keys()],
+    smallestMaxBodyBytes: all.reduce((least, it) => Math.min(least, it.maxBodyBytes), Infinity),
+    largestMaxDecodedBytes: all.reduce((most, it) => Math.max(most, it.maxDecodedBytes), 0),
     register,
   };
 }

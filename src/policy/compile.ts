@@ -165,7 +165,7 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
   const routes = new Map<string, RouteIndex>();
   return (facts) => {
     const route = routeOf(facts);
-    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}\n${route.overridingMethod}`;
+    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}\n${route.overridingMethods}`;
     let index = routes.get(key);
     if (index === undefined) {
       if (routes.size >= routesMax) routes.clear();
@@ -191,12 +191,12 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
   );
   const envNames = new Set(rules.flatMap(({ policy }) => policy.envNames ?? []));
   const known = (name: string, names: ReadonlySet<string>): string => (names.has(name) ? name : '');
-  return ({ envName, operation, method, overridingMethod }) => ({
+  return ({ envName, operation, method, overridingMethods }) => ({
     envName: known(envName, envNames),
     toolName: known(operation.toolName, toolNames),
     verb: operation.verb,
     method: known(method.toUpperCase(), methods),
-    overridingMethod: overridingMethod && known(overridingMethod, methods),
+    overridingMethods: overridingMethods.map((it) => known(it, methods)),
   });
 }
 

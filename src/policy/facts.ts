@@ -1,4 +1,4 @@
-import type { BodyValue, DataClass, Operation } from '../call.ts';
+import type { BodyValue, DataClass, Operation, OwnAgent } from '../call.ts';
 import type { Target } from '../target.ts';
 
 /**
@@ -11,12 +11,14 @@ export interface Facts {
   readonly operation: Operation;
   /** In any case. */
   readonly method: string;
-  /** Upper case: the method that a header or the query names beside the request's own, and that some servers take instead. */
-  readonly overridingMethod: string | undefined;
+  /** Upper case: the methods that the call names beside its own, and that some servers take instead. */
+  readonly overridingMethods: readonly string[];
   readonly target: Target;
-  /** Lower case. */
+  /** Lower case: the agent that makes the call, as far as the call says. */
   readonly agentId: string;
   readonly runtimeType: string | undefined;
+  /** The agent that the key was made for: whoever names another one is still this one to a rule that refuses. */
+  readonly ownAgent: Pick<OwnAgent, 'agentId' | 'runtimeType'>;
   readonly nowMs: number;
   /** Classes of the findings anywhere in the call, of medium confidence or more. */
   readonly classes: readonly DataClass[];

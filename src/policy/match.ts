@@ -1,5 +1,6 @@
 import type { Resource, UnknownField, Verb } from '../call.ts';
-import type { Check, Evaluation } from './evaluation.ts';
+import type { Check } from './evaluation.ts';
+import type { Facts } from './facts.ts';
 import { compileGlob, type Glob } from './glob.ts';
 import { compilePrincipalPattern } from './principal.ts';
 import type { Match } from './schema.ts';
@@ -19,8 +20,8 @@ export interface Route {
   readonly verb: Verb;
   /** Upper case. */
   readonly method: string;
-  /** What a server may take instead; undefined where the call names none. */
-  readonly overridingMethod: string | undefined;
+  /** What a server may take instead. */
+  readonly overridingMethods: readonly string[];
 }
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
@@ -32,8 +33,8 @@ const routeKeys: RouteTable = {
   tool_name: (name, { toolName }) => name === toolName,
   tool_names: (names, { toolName }) => names.includes(toolName),
   verbs: (verbs, { verb }) => verbs.includes(verb),
-  methods: (methods, { method, overridingMethod }, allows) =>
-    holdsForMethods(method, overridingMethod, allows, (it) =>
+  methods: (methods, { method, overridingMethods }, allows) =>
+    holdsForMethods(method, overridingMethods, allows, (it) =>
       methods.some((name) => name.toUpperCase() === it),
     ),
 };
@@ -43,15 +44,16 @@ export function holdsOnRoute(match: Match, route: Route, allows: boolean): boole
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
 }
 
-/** Which of two methods the server takes is not known: a rule that allows asks both of them, any other one. */
+/** Which of several methods the server takes is not known: a rule that allows asks all of them, any other one. */
 function holdsForMethods(
   method: string,
-  overriding: string | undefined,
+  overriding: readonly string[],
   allows: boolean,
   isMatched: (method: string) => boolean,
 ): boolean {
-  if (overriding === undefined) return isMatched(method);
-  return isMatched(method) === isMatched(overriding) ? isMatched(method) : !allows;
+  if (overriding.length === 0) return isMatched(method);
+  const methods = [method, ...overriding];
+  return allows ? methods.every(isMatched) : methods.some(isMatched);
 }
 
 type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
@@ -66,8 +68,10 @@ export const callKeys: CallTable = {
       ...(methods.length > 0 ? [methodCheck(methods, allows)] : []),
     ]);
   },
-  agent_ids: (ids) => isAmong(ids, ({ facts }) => facts.agentId),
-  agent_runtime_types: (types) => isAmong(types, ({ facts }) => facts.runtimeType),
+  agent_ids: (ids, allows) =>
+    isAgentAmong(ids, allows, ({ agentId, ownAgent }) => [agentId, ownAgent.agentId]),
+  agent_runtime_types: (types, allows) =>
+    isAgentAmong(types, allows, ({ runtimeType, ownAgent }) => [runtimeType, ownAgent.runtimeType]),
   region_patterns: (patterns, allows) =>
     globsOn('region', anyGlob(patterns), allows, ({ region }) => valuesIn(region)),
   account_patterns: (patterns, allows) =>
@@ -140,7 +144,9 @@ const isMethod = (operation: string): boolean => operation.startsWith('method:')
 const methodCheck =
   (methods: readonly string[], allows: boolean): Check =>
   ({ facts }) =>
-    holdsForMethods(facts.method.toUpperCase(), facts.overridingMethod, allows, (it) => methods.includes(it));
+    holdsForMethods(facts.method.toUpperCase(), facts.overridingMethods, allows, (it) =>
+      methods.includes(it),
+    );
 
 function toOperationCheck(operation: string): Check {
   if (operation === '*') return () => true;
@@ -155,10 +161,20 @@ function anyOf(checks: readonly Check[]): Check {
   return (call) => checks.some((check) => check(call));
 }
 
-function isAmong(values: readonly string[], read: (call: Evaluation) => string | undefined): Check {
-  const set = new Set<string | undefined>(values);
-  return (call) => set.has(read(call));
+/** `read` answers what is said of the agent that the call names, and of the key's own. Nobody escapes what refuses it by naming another. */
+function isAgentAmong(
+  values: readonly string[],
+  allows: boolean,
+  read: (facts: Facts) => readonly [named: Said, own: Said],
+): Check {
+  const set = new Set<Said>(values);
+  return ({ facts }) => {
+    const [named, own] = read(facts);
+    return set.has(named) || (!allows && set.has(own));
+  };
 }
+
+type Said = string | null | undefined;
 
 /**
  * Whether the values of a field match. Of several (the vendor takes one, we do not know which) a rule that allows asks each, any

@@ -36,7 +36,7 @@ export type Validation =
 export function validatePolicy(value: unknown, known: KnownNames): Validation {
   const warnings = unknownFields(value).map((field) => {
     const near = nearest(field, Object.keys(applySchema.shape));
-    return `${field} is not a field of a policy and was ignored${near ? `; did you mean ${near}?` : ''}`;
+    return `${shorten(field)} is not a field of a policy and was ignored${near ? `; did you mean ${near}?` : ''}`;
   });
   return toValidation(applySchema.safeParse(value, { reportInput: true }), known, warnings);
 }
@@ -54,8 +54,7 @@ export function parseStoredRules(rules: readonly unknown[]): readonly Rule[] {
 type Parsed = z.ZodSafeParseResult<z.output<typeof applySchema> & Partial<z.output<typeof fileSchema>>>;
 
 function toValidation(parsed: Parsed, known: KnownNames, warnings: readonly string[]): Validation {
-  if (!parsed.success)
-    return { ok: false, errors: parsed.error.issues.flatMap(toErrors).slice(0, errorsMax) };
+  if (!parsed.success) return { ok: false, errors: firstErrors(parsed.error.issues) };
   const { name, description, mode, rules, env_name, env_names, tenants } = parsed.data;
   const policy: PolicyDocument = {
     name,
@@ -88,10 +87,22 @@ function environmentErrors(
     }));
 }
 
-function toErrors(issue: z.core.$ZodIssue): PolicyError[] {
+/** No further than they are shown: looking for the nearest word costs more than reading the policy. */
+function firstErrors(issues: readonly z.core.$ZodIssue[]): PolicyError[] {
+  const errors: PolicyError[] = [];
+  for (const issue of issues) {
+    if (errors.length >= errorsMax) break;
+    errors.push(...toErrors(issue, errorsMax - errors.length));
+  }
+  return errors;
+}
+
+function toErrors(issue: z.core.$ZodIssue, max: number): PolicyError[] {
   if (issue.code === 'unrecognized_keys') {
     const valid = validKeysAt(issue.path);
-    return issue.keys.map((key) => ({ path: toPath([...issue.path, key]), message: unknownKey(key, valid) }));
+    return issue.keys
+      .slice(0, max)
+      .map((key) => ({ path: toPath([...issue.path, key]), message: unknownKey(key, valid) }));
   }
   return [{ path: toPath(issue.path), message: toMessage(issue) }];
 }
@@ -163,7 +174,6 @@ function unknownFields(value: unknown): string[] {
   return typeof value === 'object' && value !== null
     ? Object.keys(value)
         .filter((key) => !fields.includes(key))
-        .map(shorten)
         .slice(0, errorsMax)
     : [];
 }

@@ -1,15 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { noHead } from '../call.ts';
+import { Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { rawProblem } from '../http/problem.ts';
+import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { normaliseHost, parseAuthority } from '../target.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
+import { normaliseHost, parseAuthority, targetWithin } from '../target.ts';
 import { acceptTls } from '../tls/accept.ts';
 import type { Contexts } from '../tls/contexts.ts';
-import { authenticateProxyUser } from './authenticate.ts';
+import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
+import { whyBlocked } from './egress.ts';
 import type { Tunnel } from './forward.ts';
 import type { KeyConnections } from './key-connections.ts';
 
@@ -37,19 +40,24 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
     if (!authority || !/:\d+$/.test(request.url ?? '')) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
     }
+    const clientAddress = socket.remoteAddress ?? '';
     const { user, tenant } = await authenticateProxyUser(
       current,
       request.headers['proxy-authorization'],
-      socket.remoteAddress ?? '',
+      clientAddress,
     );
-    current.guard.checkHost(authority.host, authority.port);
+    const turnBack = async (error: GatewayError): Promise<GatewayError> =>
+      inProxyTerms(await turnAway(current, connectAsCall(authority, user.key, clientAddress), error));
+    if (!tenant) throw await turnBack(proxyAuthRequired());
+    const blocked = whyBlocked(current.guard, authority);
+    if (blocked) throw await turnBack(blocked);
     connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
     return {
       scheme: 'https',
       ...authority,
       ...user,
       tenantId: tenant.id,
-      clientAddress: socket.remoteAddress ?? '',
+      clientAddress,
       serverName: '',
       lastHead: noHead(),
     };
@@ -94,6 +102,30 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
       (error: unknown) => refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
     );
   };
+}
+
+/** A refused CONNECT as a call: nothing of what the tunnel would have carried is known. */
+function connectAsCall(
+  { host, port }: { readonly host: string; readonly port: number },
+  key: PresentedKey,
+  clientAddress: string,
+): Call {
+  const nowMs = Date.now();
+  return new Call({
+    traceId: newTraceId(nowMs),
+    entrance: 'forward',
+    receivedAtMs: nowMs,
+    clientAddress,
+    key,
+    method: 'CONNECT',
+    target: targetWithin('https', host, port, '/'),
+    headers: [],
+    body: Buffer.alloc(0),
+    contentType: '',
+    contentEncoding: '',
+    claimed: {},
+    lastHead: undefined,
+  });
 }
 
 /** Where the client's spelling is no name, the raw text stays: it agrees with no host. */

@@ -6,8 +6,10 @@ import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
-import { authenticateProxyUser, proxyAuthRequired } from './authenticate.ts';
+import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
+import { whyBlocked } from './egress.ts';
 import { enforce } from './enforce.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
@@ -33,6 +35,8 @@ interface Addressed {
   readonly claimed: Claimed;
   readonly tenantId: string;
   readonly clientAddress: string;
+  /** Why it is not sent on, whatever it carries. */
+  readonly refusal: GatewayError | undefined;
 }
 
 /**
@@ -47,15 +51,18 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
     const traceId = newTraceId(receivedAtMs);
     /** Whatever goes wrong before there is a verdict ends here. */
     const refuse = (thrown: unknown): void => {
-      const error = inProxyTerms(toGatewayError(thrown), tunnel);
+      const failure = toGatewayError(thrown);
+      // Inside a tunnel 401 says of the origin's answer what 407 says outside.
+      const error = tunnel ? failure : inProxyTerms(failure);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(exchange, error, refusalHeaders(names, traceId, error.code));
     };
     exchange.answer.once('close', current.enter());
 
     const proceed = (head: RequestHead, from: Addressed): void => {
-      const inspect = (body: Buffer): void => {
-        const call = new Call({
+      const bodyBytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
+      const toCall = (body: Buffer): Call =>
+        new Call({
           traceId,
           entrance: 'forward',
           receivedAtMs,
@@ -69,22 +76,25 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           contentEncoding: head.contentEncoding,
           claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
           lastHead: tunnel?.lastHead,
+          bodyBytesMax,
           isAwaited: () => !exchange.answer.destroyed,
         });
-        judge(current, call, exchange).catch(refuse);
+      const inspect = (body: Buffer): void => {
+        judge(current, toCall(body), exchange).catch(refuse);
       };
-      if (!exchange.hasBody) inspect(noBody);
-      else {
-        const bytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
-        exchange.collect(bytesMax, { done: inspect, failed: refuse });
-      }
+      const failed = (error: GatewayError): void => {
+        turnAway(current, toCall(noBody), error).then(refuse, refuse);
+      };
+      if (from.refusal) failed(from.refusal);
+      else if (!exchange.hasBody) inspect(noBody);
+      else exchange.collect(bodyBytesMax, { done: inspect, failed });
     };
 
     try {
       const head = readRequestHead(exchange.fields, names.requestPrefix, current.config.limits.maxHeaders);
       if (tunnel) proceed(head, addressedInside(tunnel, exchange, head));
       else
-        authenticated(current, connections, exchange, head)
+        addressedOutside(current, connections, exchange, head)
           .then((from) => proceed(head, from))
           .catch(refuse);
     } catch (error) {
@@ -109,22 +119,19 @@ function addressedInside(tunnel: Tunnel, { target: url }: Exchange, head: Reques
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
   agreeWithHost(head, target);
   const { key, claimed, tenantId, clientAddress } = tunnel;
-  return { target, key, claimed, tenantId, clientAddress };
+  return { target, key, claimed, tenantId, clientAddress, refusal: undefined };
 }
 
-/** Every request in absolute-form says itself who sends it. */
-async function authenticated(
+/** Every request in absolute-form says itself who sends it, and where to. */
+async function addressedOutside(
   gate: Gate,
   connections: KeyConnections,
   { target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
-  const { user, tenant } = await authenticateProxyUser(
-    gate,
-    head.proxyAuthorization,
-    socket.remoteAddress ?? '',
-  );
-  connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
+  const clientAddress = socket.remoteAddress ?? '';
+  const { user, tenant } = await authenticateProxyUser(gate, head.proxyAuthorization, clientAddress);
+  if (tenant) connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
   }
@@ -133,15 +140,9 @@ async function authenticated(
     throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
   }
   agreeWithHost(head, target);
-  gate.guard.checkHost(target.host, target.port);
-  const tenantId = tenant.id;
-  return {
-    target,
-    key: user.key,
-    claimed: user.claimed,
-    tenantId,
-    clientAddress: socket.remoteAddress ?? '',
-  };
+  const refusal = tenant ? whyBlocked(gate.guard, target) : proxyAuthRequired();
+  const tenantId = tenant?.id ?? '';
+  return { target, key: user.key, claimed: user.claimed, tenantId, clientAddress, refusal };
 }
 
 /** Host must name where the request goes (RFC 9112, 3.2): a field that says something else is an attack or a mistake. */
@@ -157,8 +158,3 @@ const misdirected = (host: string): GatewayError =>
     'MISDIRECTED_REQUEST',
     `This connection leads to ${host}; open another one for another host.`,
   );
-
-/** Outside a tunnel an invalid key is a matter between client and proxy (407); inside one, 401 says the same of the origin's answer. */
-function inProxyTerms(error: GatewayError, tunnel: Tunnel | undefined): GatewayError {
-  return error.code === 'INVALID_KEY' && !tunnel ? proxyAuthRequired() : error;
-}

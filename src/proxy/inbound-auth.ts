@@ -1,10 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { BlockList, isIP } from 'node:net';
 import type { PresentedKey } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { isWithin } from '../ranges.ts';
+import { isAddressAllowed } from '../state/admission.ts';
 
 /** What a request to a route shows, beside where it wants to go. */
 export interface Shown {
@@ -16,86 +17,91 @@ export interface Shown {
 }
 
 /** Who calls, and the request without what said so: that is for the gateway, and never goes on. */
-export interface Admitted extends Pick<Shown, 'headers' | 'query'> {
+export interface Known extends Pick<Shown, 'headers' | 'query'> {
   readonly key: PresentedKey;
+  /** INVALID_KEY, where the key has the form of one and is not valid. */
+  readonly refusal?: GatewayError;
 }
 
 /**
  * Knows the caller of a route as its `auth` says: by a key of the route's tenant, by a secret of the platform, by the address, or not at
- * all. Throws INVALID_KEY, and NOT_FOUND for a key of another tenant; failures are counted against the address.
+ * all. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of another tenant. Where there is no such route, a key is asked for
+ * all the same: only who has one learns that. Failures are counted against the address, and answered RATE_LIMITED where there were too
+ * many.
  */
 export async function authenticateInbound(
   gate: Gate,
-  route: InboundRoute,
+  route: InboundRoute | undefined,
   shown: Shown,
   nowMs: number,
-): Promise<Admitted> {
-  const { clientAddress } = shown;
-  gate.throttle.check(clientAddress, nowMs);
-  try {
-    return await byAuth(gate, route, shown, nowMs);
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'INVALID_KEY')
-      gate.throttle.failed(clientAddress, nowMs);
-    throw error;
-  }
-}
-
-async function byAuth(gate: Gate, route: InboundRoute, shown: Shown, nowMs: number): Promise<Admitted> {
+): Promise<Known> {
+  if (!route || route.auth.type === 'key') return byKey(gate, route, shown, nowMs);
   const { headers, query, clientAddress } = shown;
-  switch (route.auth.type) {
-    case 'key':
-      return await byKey(gate, route, shown, nowMs);
-    case 'token':
-      return { ...withoutToken(route.auth, shown), key: gate.routeKey(route) };
-    case 'ip':
-      if (!isWithin(route.auth.allow, clientAddress)) throw unknownCaller();
-      return { headers, query, key: gate.routeKey(route) };
-    case 'none':
-      return { headers, query, key: gate.routeKey(route) };
+  const { keys, routeTokens } = gate.throttles;
+  const key = gate.routeKey(route);
+  if (route.auth.type === 'token') {
+    routeTokens.check(clientAddress, nowMs);
+    const rest = withoutToken(route.auth, shown);
+    if (rest) return { ...rest, key };
+    routeTokens.failed(clientAddress, nowMs);
+    throw unknownCaller();
   }
+  if (route.auth.type === 'ip' && !isWithin(route.auth.allow, clientAddress)) {
+    keys.failed(clientAddress, nowMs);
+    throw unknownCaller();
+  }
+  return { headers, query, key };
 }
 
 async function byKey(
   gate: Gate,
-  route: InboundRoute,
-  { headers, query }: Shown,
+  route: InboundRoute | undefined,
+  { headers, query, clientAddress }: Shown,
   nowMs: number,
-): Promise<Admitted> {
+): Promise<Known> {
+  const { keys } = gate.throttles;
   const presented = valuesOf(headers, 'authorization');
   const text = presented.length === 1 ? (/^Bearer +(\S+)$/i.exec(presented[0] ?? '')?.[1] ?? '') : '';
   const key = gate.readKey(text);
-  if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key: "Authorization: Bearer iv_live_…".');
+  if (!key) {
+    keys.failed(clientAddress, nowMs);
+    throw unknownCaller();
+  }
   const holder = await identifyOrRecall(gate, key.hash, nowMs);
-  if (!holder.ok) throw new GatewayError('INVALID_KEY', holder.detail);
+  if (!holder.ok) keys.failed(clientAddress, nowMs);
+  else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
+  const kept = withoutFields(headers, (name, value) => name === 'authorization' || value.includes(text));
+  if (!holder.ok)
+    return { key, query, headers: kept, refusal: new GatewayError('INVALID_KEY', holder.detail) };
   // As if there was no such route: who belongs to another tenant learns nothing of it.
-  if (holder.identity.tenantId !== route.tenantId) throw noRoute();
+  if (holder.identity.tenantId !== route?.tenantId) throw noRoute();
   if (query.includes(text)) {
     throw new GatewayError('VALIDATION_FAILED', 'The API key belongs into the Authorization header alone.');
   }
-  return {
-    key,
-    query,
-    headers: withoutFields(headers, (name, value) => name === 'authorization' || value.includes(text)),
-  };
+  return { key, query, headers: kept };
 }
 
 type TokenAuth = Extract<InboundRoute['auth'], { type: 'token' }>;
 
-/** Exactly one field, or parameter, with the secret; it is taken out. */
-function withoutToken({ header, query: parameter, value }: TokenAuth, { headers, query }: Shown) {
+/** What is left once exactly one field, or parameter, with the secret is taken out; undefined where it is not there. */
+function withoutToken(
+  { header, query: parameter, value }: TokenAuth,
+  { headers, query }: Shown,
+): Pick<Shown, 'headers' | 'query'> | undefined {
   if (header !== null) {
-    const name = header.toLowerCase();
+    const name = foldedName(header);
     const [first, second] = valuesOf(headers, name);
-    if (second !== undefined || !isSame(first, value)) throw unknownCaller();
+    if (second !== undefined || !isSame(first, value)) return undefined;
     return { headers: withoutFields(headers, (it) => it === name), query };
   }
-  const isToken = (pair: string): boolean => readPart(pair.split('=', 1)[0] ?? '') === parameter;
-  const pairs = query.slice(1).split('&');
+  // Each with what divides it from the one before it: some servers read `;` as `&`.
+  const pairs = query.slice(1).split(/(?=[&;])/);
+  const textOf = (pair: string): string => pair.replace(/^[&;]/, '');
+  const isToken = (pair: string): boolean => readPart(textOf(pair).split('=', 1)[0] ?? '') === parameter;
   const [first, second] = pairs.filter(isToken);
   if (second !== undefined || !isSame(first && readPart(first.slice(first.indexOf('=') + 1)), value))
-    throw unknownCaller();
-  const kept = pairs.filter((it) => !isToken(it)).join('&');
+    return undefined;
+  const kept = textOf(pairs.filter((it) => !isToken(it)).join(''));
   return { headers, query: kept === '' ? '' : `?${kept}` };
 }
 
@@ -112,34 +118,23 @@ const latin1Of = (text: string): string =>
 const isSame = (shown: string | undefined, secret: string): boolean =>
   shown !== undefined && timingSafeEqual(hash('sha256', shown, 'buffer'), hash('sha256', secret, 'buffer'));
 
-const lists = new WeakMap<readonly string[], BlockList>();
-
-function isWithin(ranges: readonly string[], address: string): boolean {
-  const family = isIP(address);
-  if (family === 0) return false;
-  let list = lists.get(ranges);
-  if (!list) {
-    list = new BlockList();
-    for (const range of ranges) {
-      const [start = '', bits] = range.split('/');
-      const type = isIP(start) === 6 ? 'ipv6' : 'ipv4';
-      list.addSubnet(start, bits === undefined ? (type === 'ipv6' ? 128 : 32) : Number(bits), type);
-    }
-    lists.set(ranges, list);
-  }
-  return list.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
+/** As CGI and what came of it reads names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there. */
+export const foldedName = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-');
 
 const valuesOf = (headers: readonly string[], name: string): string[] =>
-  headers.filter((_, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name);
+  headers.filter((_, i) => i % 2 === 1 && foldedName(headers[i - 1] as string) === name);
 
+/** `isOut` is asked with folded names. */
 const withoutFields = (
   headers: readonly string[],
   isOut: (name: string, value: string) => boolean,
 ): readonly string[] =>
-  headers.filter((_, i) => !isOut((headers[i & ~1] as string).toLowerCase(), headers[i | 1] as string));
+  headers.filter((_, i) => !isOut(foldedName(headers[i & ~1] as string), headers[i | 1] as string));
 
 export const noRoute = (): GatewayError => new GatewayError('NOT_FOUND', 'There is no such route.');
 
 const unknownCaller = (): GatewayError =>
-  new GatewayError('INVALID_KEY', 'The request does not show what this route knows its callers by.');
+  new GatewayError(
+    'INVALID_KEY',
+    'Send what the route knows its callers by, as a rule a valid API key: "Authorization: Bearer iv_live_…".',
+  );

@@ -1,4 +1,6 @@
 import { Call, type Claimed } from '../call.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
@@ -9,26 +11,38 @@ import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { compilePathGlob, type PathGlob } from '../pipeline/path-glob.ts';
+import { toRequest } from '../pipeline/request.ts';
+import { understandAs } from '../pipeline/stages/understand.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
 import { readingsOf } from '../policy/url-pattern.ts';
+import { parseTarget, type Target } from '../target.ts';
+import { whyBlocked } from './egress.ts';
 import { enforce } from './enforce.ts';
-import { authenticateInbound, noRoute } from './inbound-auth.ts';
+import { authenticateInbound, foldedName, noRoute } from './inbound-auth.ts';
 import { type InboundPath, isInboundTarget, parseInboundPath, targetBelow } from './inbound-path.ts';
+import type { KeyConnections } from './key-connections.ts';
 import { readRequestHead } from './request-head.ts';
 
 /** Whether a request target belongs to the inbound routes, so that `createInbound` answers it. */
 export const isInbound = isInboundTarget;
 
+/** What all routes share. */
+export interface Served {
+  readonly catalogue: Catalogue;
+  readonly connections: KeyConnections;
+}
+
 /**
  * `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy: the request is judged like any other and sent on to the
  * upstream of its route, with the stored credential of that. Every answer says what was decided.
  */
-export function createInbound(gate: () => Gate, log: Log): (exchange: NodeExchange) => void {
+export function createInbound(gate: () => Gate, on: Served, log: Log): (exchange: NodeExchange) => void {
   return function inbound(exchange) {
     const current = gate();
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
     exchange.answer.once('close', current.enter());
-    serve(current, exchange, traceId, receivedAtMs).catch((thrown: unknown) => {
+    serve(current, on, { exchange, traceId, receivedAtMs }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(exchange, error, refusalHeaders(current.names, traceId, error.code));
@@ -36,50 +50,94 @@ export function createInbound(gate: () => Gate, log: Log): (exchange: NodeExchan
   };
 }
 
-async function serve(
-  gate: Gate,
-  exchange: NodeExchange,
-  traceId: string,
-  receivedAtMs: number,
-): Promise<void> {
+interface Arrival {
+  readonly exchange: NodeExchange;
+  readonly traceId: string;
+  readonly receivedAtMs: number;
+}
+
+/** Finds out who calls which route. */
+async function serve(gate: Gate, on: Served, { exchange, traceId, receivedAtMs }: Arrival): Promise<void> {
   const path = parseInboundPath(exchange.target);
-  const route = path && gate.config.inbound.get(path.prefix);
-  if (!path || !route) throw noRoute();
+  if (!path) throw noRoute();
+  const route = gate.config.inbound.get(path.prefix);
   const clientAddress = clientAddressOf(exchange.request, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-  const { key, headers, query } = await authenticateInbound(
+  const { key, headers, query, refusal } = await authenticateInbound(
     gate,
     route,
-    { headers: withoutWay(head.headers), query: path.query, clientAddress },
+    { headers: forUpstream(head.headers), query: path.query, clientAddress },
     receivedAtMs,
   );
+  const toCall = (target: Target, body: Buffer): Call =>
+    new Call({
+      traceId,
+      entrance: 'inbound',
+      receivedAtMs,
+      clientAddress,
+      key,
+      method: exchange.method,
+      target,
+      headers,
+      body,
+      contentType: head.contentType,
+      contentEncoding: head.contentEncoding,
+      claimed: route ? claimedFor(route, head.claimed) : {},
+      lastHead: undefined,
+      bodyBytesMax: route ? bodyBytesMax(gate, route) : 0,
+      isAwaited: () => !exchange.answer.destroyed,
+    });
+  // Where a route leads is for its tenant to know, and a key that is not valid may be of another one.
+  if (refusal || !route)
+    throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
-  checkAllowed(route, exchange.method, path);
-  gate.guard.checkHost(target.host, target.port);
-  const bytesMax = bodyBytesMax(gate, route);
-  const body = await readBody(exchange, bytesMax);
-  const call = new Call({
-    traceId,
-    entrance: 'inbound',
-    receivedAtMs,
-    clientAddress,
-    key,
-    method: exchange.method,
-    target,
-    headers,
-    body,
-    contentType: head.contentType,
-    contentEncoding: head.contentEncoding,
-    claimed: claimedFor(route, head.claimed),
-    lastHead: undefined,
-    bodyBytesMax: bytesMax,
-    isAwaited: () => !exchange.answer.destroyed,
-  });
+  await passOn(gate, on, { exchange, route, path, toCall: (body) => toCall(target, body) });
+}
+
+interface Passing {
+  readonly exchange: NodeExchange;
+  readonly route: InboundRoute;
+  readonly path: InboundPath;
+  toCall(body: Buffer): Call;
+}
+
+/** What the caller of a route asks for, as far as the route takes it. */
+async function passOn(
+  gate: Gate,
+  { catalogue, connections }: Served,
+  { exchange, route, path, toCall }: Passing,
+): Promise<void> {
+  const bodyless = toCall(noBody);
+  const { target, key } = bodyless;
+  const turnBack = async (error: unknown): Promise<never> => {
+    throw await turnAway(gate, bodyless, toGatewayError(error));
+  };
+  const refused =
+    whyMethodNotAllowed(gate, route, bodyless) ??
+    whyPathNotAllowed(route, path) ??
+    whyBlocked(gate.guard, target);
+  if (refused) return turnBack(refused);
+  const connectionsMax = gate.tenants.find(route.tenantId)?.maxConnectionsPerAgent ?? 0;
+  if (key) connections.claim(exchange.socket, key.hash, connectionsMax);
+  const call = toCall(await readBody(exchange, bodyBytesMax(gate, route)).catch(turnBack));
+  // A form may name another method, too.
+  const refusedByBody = whyMethodNotAllowed(gate, route, call);
+  if (refusedByBody) return turnBack(refusedByBody);
+  understandByRoute(gate, catalogue, call, route, path);
   const verdict = await gate.inspect(call);
-  const { credential, tenantId } = route;
-  enforce(gate, call, verdict, exchange, () =>
-    credential === null ? undefined : gate.credentials.named(tenantId, credential),
-  );
+  enforce(gate, call, verdict, exchange, (it) => gate.credentials.forRoute(it, route));
+}
+
+/** The tool that a route names is that of its calls, whatever the host of its upstream. */
+function understandByRoute(
+  gate: Gate,
+  catalogue: Catalogue,
+  call: Call,
+  { tool, tenantId }: InboundRoute,
+  { rest }: InboundPath,
+): void {
+  if (tool === null) return;
+  understandAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
 /** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */
@@ -90,31 +148,51 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Cla
   return claimed;
 }
 
-/** What proxies before us say of the way to here: addresses of the inside, which are nothing for the upstream. */
-const ofTheWay = /^(?:forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/i;
+/**
+ * What proxies before us say of the way to here, which are addresses of the inside; other paths than the one that was judged, which some
+ * servers believe; and twins of the fields that frame a message, which CGI takes for them.
+ */
+const notForUpstream =
+  /^(?:forwarded|x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip|x-original-url|x-rewrite-url)$/;
+const framingTwins = new Set(['content-length', 'transfer-encoding']);
 
-const withoutWay = (headers: readonly string[]): readonly string[] =>
-  headers.filter((_, i) => !ofTheWay.test(headers[i & ~1] as string));
+const forUpstream = (headers: readonly string[]): readonly string[] =>
+  headers.filter((_, i) => {
+    const written = headers[i & ~1] as string;
+    const name = foldedName(written);
+    return !notForUpstream.test(name) && !(framingTwins.has(name) && /[_.]/.test(written));
+  });
 
-const allowedPaths = new WeakMap<readonly string[], readonly PathGlob[]>();
+/** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */
+function whyMethodNotAllowed(
+  gate: Gate,
+  { allowedMethods, tenantId }: InboundRoute,
+  call: Call,
+): GatewayError | undefined {
+  if (allowedMethods.length === 0) return undefined;
+  const methods = [call.method, ...overridingMethods(toRequest(call, maxDecodedBytes(gate, tenantId)))];
+  if (methods.every((it) => allowedMethods.includes(it))) return undefined;
+  return new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowedMethods.join(', ')} here.`);
+}
 
-/** Methods and paths that the route takes. A path that servers read in several ways must be allowed in each. */
-function checkAllowed(route: InboundRoute, method: string, { rest }: InboundPath): void {
-  const { allowedMethods } = route;
-  if (allowedMethods.length > 0 && !allowedMethods.includes(method)) {
-    throw new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowedMethods.join(', ')} here.`);
-  }
-  if (route.allowedPaths.length === 0) return;
-  let globs = allowedPaths.get(route.allowedPaths);
+const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
+
+/** Why the route does not lead there. A path that servers read in several ways must be allowed in each. */
+function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath): GatewayError | undefined {
+  if (allowedPaths.length === 0) return undefined;
+  let globs = globsOf.get(allowedPaths);
   if (!globs) {
-    globs = route.allowedPaths.map(compilePathGlob);
-    allowedPaths.set(route.allowedPaths, globs);
+    globs = allowedPaths.map(compilePathGlob);
+    globsOf.set(allowedPaths, globs);
   }
   const origin = 'https://route';
   const readings = readingsOf(`${origin}${rest || '/'}`).map((url) => url.slice(origin.length));
   const isAllowed = readings.every((path) => globs.some((matches) => matches(path)));
-  if (!isAllowed) throw new GatewayError('NOT_FOUND', 'The route does not lead to this path.');
+  return isAllowed ? undefined : new GatewayError('NOT_FOUND', 'The route does not lead to this path.');
 }
+
+const maxDecodedBytes = (gate: Gate, tenantId: string): number =>
+  (gate.tenants.find(tenantId) ?? gate.config.limits).maxDecodedBytes;
 
 const noBody = Buffer.alloc(0);
 

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { GatewayError } from '../errors.ts';
+import { RangeList } from '../ranges.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
-import { embeddedIpv4, isMetadataAddress, isMetadataName, RangeList, specialRangeOf } from './ranges.ts';
+import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
 
 /*
  * The guard against server-side request forgery. It judges twice: the host as it is asked for, before anything is resolved, and

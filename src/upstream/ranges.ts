@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { RangeList } from '../ranges.ts';
 
 /*
  * Addresses that are not the public internet (IANA special-purpose registries, RFC 6890 and successors), and the cloud metadata
@@ -51,35 +52,6 @@ const metadataAddresses = [
 
 const metadataName =
   /^(?:(?:metadata|instance-data)(?:\.(?:[a-z0-9_-]+\.)*internal)?|(?:rancher-)?metadata|metadata\.(?:goog|tencentyun\.com|packet\.net|platformequinix\.com|udhcpc\.io))$/;
-
-/** Addresses by range. Empty ranges contain nothing. */
-export class RangeList {
-  /** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
-  readonly #ipv4 = new BlockList();
-  readonly #ipv6 = new BlockList();
-
-  /** Of CIDRs and single addresses. Throws a RangeError that quotes the first text that is neither. */
-  constructor(ranges: readonly string[]) {
-    for (const range of ranges) this.#add(range);
-  }
-
-  #add(text: string): void {
-    const [address = '', prefix, ...rest] = text.split('/');
-    const version = isIP(address);
-    const bits = version === 4 ? 32 : 128;
-    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-    if (version === 0 || address.includes('%') || rest.length > 0 || length < 0 || length > bits) {
-      throw new RangeError(`"${text}" is not an IP address or CIDR.`);
-    }
-    if (version === 4) this.#ipv4.addSubnet(address, length, 'ipv4');
-    else this.#ipv6.addSubnet(address, length, 'ipv6');
-  }
-
-  /** An IPv4-mapped address counts as IPv6. `address` must have passed `isIP`: BlockList finds rubbish nowhere. */
-  has(address: string): boolean {
-    return isIP(address) === 4 ? this.#ipv4.check(address, 'ipv4') : this.#ipv6.check(address, 'ipv6');
-  }
-}
 
 const special = Object.entries(specialRanges).map(([name, ranges]) => ({
   name,

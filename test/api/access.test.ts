@@ -6,7 +6,7 @@ import { adminSecret, startTestGateway } from '../support/gateway.ts';
 
 const call = { method: 'GET', url: 'https://api.example.org/' };
 
-t.test('who fails to authenticate too often has to wait', async (t) => {
+t.test('what fails to authenticate too often has to wait, and nothing else', async (t) => {
   const gateway = await startTestGateway(t);
   let refused = await gateway.api('GET', '/v1/usage', undefined, 'Bearer wrong');
   t.match(refused, { status: 401, body: { code: 'INVALID_KEY' } });
@@ -15,9 +15,54 @@ t.test('who fails to authenticate too often has to wait', async (t) => {
     refused = await gateway.api('GET', '/v1/usage', undefined, `Bearer ${newKeyText('live')}`);
   t.match(refused, { status: 429, body: { code: 'RATE_LIMITED' } });
   t.ok(Number(refused.headers.get('retry-after')) >= 1);
-  const secret = await gateway.api('GET', '/v1/usage', undefined, `Bearer ${adminSecret}`);
-  t.match(secret, { status: 429 }, 'nothing is compared for this address any more');
   t.match(await gateway.api('GET', '/healthz', undefined, ''), { status: 200 });
+  t.match(await gateway.api('GET', '/v1/usage'), { status: 200 }, 'a key that is valid');
+  t.match(await gateway.api('POST', '/v1/scan', call), { status: 200 }, 'and its calls');
+  const asAdmin = (secret: string) => gateway.api('GET', '/v1/usage', undefined, `Bearer ${secret}`);
+  t.match(await asAdmin(adminSecret), { status: 200 }, 'keys that fail do not hold up the admin secret');
+
+  let guessed = await asAdmin('guessed');
+  for (let i = 0; i < 200 && guessed.status === 401; i++) guessed = await asAdmin(`guessed ${i}`);
+  t.match(guessed, { status: 401 }, 'what is no token is not even a guess');
+  for (let i = 0; i < 200 && guessed.status === 401; i++) guessed = await asAdmin(`guessed-${i}`);
+  t.match(guessed, { status: 429, body: { code: 'RATE_LIMITED' } });
+  t.match(await asAdmin(adminSecret), { status: 429 }, 'no secret of this address is compared any more');
+  t.match(await gateway.api('GET', '/v1/usage'), { status: 200 });
+});
+
+t.test('a key from an address that it may not be used from costs its tenant nothing', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { key, key_id: keyId } = await gateway.mint({ ip_allowlist: ['203.0.113.0/24'] });
+  const ask = async (body: string, nonce: string) => {
+    const response = await fetch(new URL('/v1/scan', gateway.controlUrl), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'x-service-timestamp': String(Math.floor(Date.now() / 1000)),
+        'x-service-nonce': nonce,
+      },
+      body,
+    });
+    return { status: response.status, code: ((await response.json()) as { code?: string }).code };
+  };
+  const refused = { status: 403, code: 'IP_NOT_ALLOWED' };
+  t.match(await ask(JSON.stringify(call), 'nonce-one'), refused);
+  t.match(await ask('{', 'nonce-one'), refused, 'whatever else is wrong');
+  t.match((await gateway.api('GET', `/v1/keys/${keyId}`)).body, { blocked_attempts: 2, calls_24h: 0 });
+
+  let last = await ask('{', 'nonce-two');
+  for (let i = 0; i < 200 && last.status === 403; i++) last = await ask('{', 'nonce-two');
+  t.match(last, { status: 429, code: 'RATE_LIMITED' }, 'too often is a failure like any other');
+  t.match(
+    await gateway.api('POST', '/v1/scan', call),
+    { status: 200 },
+    'other keys of the address are not meant',
+  );
+
+  const change = { ip_allowlist: ['127.0.0.0/8'] };
+  await gateway.api('PATCH', `/v1/keys/${keyId}`, change, `Bearer ${adminSecret}`);
+  t.match(await ask(JSON.stringify(call), 'nonce-one'), { status: 200 }, 'no nonce was used up');
 });
 
 t.test('what is no key is turned away', async (t) => {
@@ -79,6 +124,12 @@ t.test('the client behind trusted proxies is the rightmost that is none of them'
     { name: 'with a port', peer: '::ffff:10.0.0.1', forwarded: '198.51.100.7:4711', want: '198.51.100.7' },
     { name: 'in brackets', peer: '10.0.0.1', forwarded: '[2001:db8::1]:4711', want: '2001:db8::1' },
     {
+      name: 'an IPv4-mapped address in whatever spelling',
+      peer: '10.0.0.1',
+      forwarded: '198.51.100.7, ::ffff:a00:9, 0:0:0:0:0:FFFF:10.0.0.2',
+      want: '198.51.100.7',
+    },
+    {
       name: 'an IPv4-mapped proxy',
       peer: '10.0.0.1',
       forwarded: '198.51.100.7, ::FFFF:10.0.0.9',
@@ -91,6 +142,7 @@ t.test('the client behind trusted proxies is the rightmost that is none of them'
       headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
     } as unknown as http.IncomingMessage;
     t.equal(clientAddressOf(request, ['10.0.0.0/8']), want, name);
+    t.equal(clientAddressOf(request, ['10.0.0.0/8', '::/0']), want, `${name}, and all of IPv6 is trusted`);
     t.equal(clientAddressOf(request, []), peer.replace('::ffff:', ''), `${name}, but nobody is trusted`);
   }
   t.end();

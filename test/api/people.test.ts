@@ -92,6 +92,29 @@ t.test('an approval is decided once, by somebody else, and counts for one identi
     t.match(await gateway.api('GET', gone), { status: 404 }, gone);
 });
 
+t.test('a key takes few of the places where one waits for a decision', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply([{ rule_id: 'hold', match: {}, condition: {}, action: 'REQUIRE_APPROVAL' }]);
+  const { body: held } = await gateway.api('POST', '/v1/scan', call);
+  const path = `/v1/approvals/${held.approval_id}`;
+  const { key: analyst } = await gateway.mint({
+    default_agent_id: randomUUID(),
+    permissions: ['approvals:decide'],
+  });
+  const { body: child } = await gateway.api('POST', '/v1/keys/ephemeral', {});
+  const wait = (key: string) => gateway.api('GET', `${path}/wait?timeout=60`, undefined, bearer(key));
+  const waiting = Array.from({ length: 34 }, (_, i) => wait(i % 2 === 0 ? gateway.key : child.key));
+  t.match(await Promise.race(waiting), { status: 429, body: { code: 'RATE_LIMITED' } });
+  const other = wait(analyst);
+  await gateway.api('POST', `${path}/decision`, { decision: 'denied' }, bearer(analyst));
+  t.match(await other, { status: 200, body: { status: 'denied' } }, 'another key finds room');
+  const statuses = (await Promise.all(waiting)).map((it) => it.status);
+  t.same(
+    [200, 429].map((status) => statuses.filter((it) => it === status).length),
+    [32, 2],
+  );
+});
+
 t.test('incidents are opened, looked into, closed with a code', async (t) => {
   const gateway = await startTestGateway(t);
   const admin = bearer(gateway.adminSecret);

@@ -48,6 +48,17 @@ t.test('the answer to a call is classified and tied to its trace', async (t) => 
   const trace = await gateway.api('GET', `/v1/traces/${judged.trace_id}`);
   t.match(trace.body.response_scans[0], { response_status: 200, data_classes: ['SECRETS'] });
 
+  const { key: stranger } = await gateway.mint({ default_agent_id: randomUUID() });
+  t.match(
+    await scan('x', {}, stranger),
+    { status: 404, body: { code: 'NOT_FOUND' } },
+    'the trace of another agent',
+  );
+  const { key: sister } = await gateway.mint();
+  t.match(await scan('x', {}, sister), { status: 200 }, 'another key of the agent');
+  const { body: child } = await gateway.api('POST', '/v1/keys/ephemeral', {});
+  t.match(await scan('x', {}, child.key), { status: 200 }, 'a key that the key has made');
+
   const { key: foreign } = await gateway.mint({ tenant_id: 'newcomer', default_agent_id: randomUUID() });
   t.match(await scan('x', {}, foreign), { status: 404 }, 'the trace of another tenant');
   t.match(await scan('x', { trace_id: randomUUID() }), { status: 404, body: { code: 'NOT_FOUND' } });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { destinationOf, loadCatalogue } from '../../src/catalogue/catalogue.ts';
+import { overridingMethods } from '../../src/catalogue/overriding-method.ts';
 import { parseTarget, targetWithin } from '../../src/target.ts';
 import { requestOf } from './support.ts';
 
@@ -26,6 +27,40 @@ t.test('a host that no tool has is custom_proxy, named by method', async (t) => 
     const want = { toolName: 'custom_proxy', name, category: 'http', verb, resource: {}, principals: [] };
     t.strictSame(understand(method, url), want, `${method.slice(0, 20)} ${url}`);
   }
+});
+
+t.test('a tool that is known by name is read behind any host', async (t) => {
+  const relay = 'https://relay.example.com/x';
+  const cases = [
+    { tool: 'slack', below: '/chat.postMessage', method: 'POST', name: 'post_message', verb: 'WRITE' },
+    { tool: 'slack', below: '/nothing', method: 'GET', name: 'GET:/x/nothing', verb: 'WRITE' },
+    {
+      tool: 'github',
+      below: '/repos/acme/app/issues',
+      method: 'POST',
+      name: 'create_issue',
+      repo: 'acme/app',
+    },
+    { tool: 'github', below: '', method: 'DELETE', name: 'DELETE:/x', verb: 'WRITE' },
+    { tool: 'in-house', below: '/repos/acme/app', method: 'POST', name: 'http_post', verb: 'WRITE' },
+    { tool: '__proto__', below: '', method: 'GET', name: 'http_get', verb: 'READ' },
+  ];
+  for (const { tool, below, method, name, repo, ...want } of cases) {
+    const operation = catalogue.understandAs(tool, below, requestOf(method, relay + below));
+    t.match(operation, { toolName: tool, name, ...want }, `${tool} ${below}`);
+    t.equal(operation.resource.repo, repo);
+  }
+  const whole = requestOf('POST', 'https://relay.example.com/api/chat.delete');
+  t.match(
+    catalogue.understandAs('slack', '/chat.update', whole),
+    { name: 'delete_message' },
+    'the whole path first',
+  );
+  const overridden = requestOf('POST', `${relay}/repos/acme/app`, { 'X-HTTP-Method-Override': 'DELETE' });
+  t.match(catalogue.understandAs('github', '/repos/acme/app', overridden), {
+    name: 'delete_repo',
+    verb: 'ADMIN',
+  });
 });
 
 t.test('a scheme that is not of the web is named by itself, whatever its host', async (t) => {
@@ -160,6 +195,55 @@ t.test('a method override never makes a call milder', async (t) => {
     name: 'http_put',
     verb: 'WRITE',
   });
+});
+
+const form = 'application/x-www-form-urlencoded';
+const naming = {
+  'another spelling of the header': requestOf('POST', issues, { X_HTTP_Method_Override: 'DELETE' }),
+  'a header with dots': requestOf('POST', issues, { 'X.Http.Method': 'DELETE' }),
+  'the second of two in one header': requestOf('POST', issues, { 'X-Http-Method': 'PATCH, delete' }),
+  'a second header behind a harmless one': requestOf('POST', issues, {
+    'X-HTTP-Method-Override': 'PATCH',
+    'X-Method-Override': 'DELETE',
+  }),
+  'an escaped name': requestOf('POST', `${issues}?%5fmethod=DELETE`),
+  'an escaped value': requestOf('POST', `${issues}?_method=%44ELETE`),
+  'a name behind a space': requestOf('POST', `${issues}?+_method=DELETE`),
+  'a parameter behind a semicolon': requestOf('POST', `${issues}?a=1;_method=DELETE`),
+  'a parameter named like the header': requestOf('POST', `${issues}?x-http-method-override=DELETE`),
+  'a form': requestOf('POST', issues, { 'content-type': form }, 'a=1&_method=DELETE'),
+  'a form with an escaped name': requestOf('POST', issues, { 'content-type': form }, '%5Fmeth%6fd=DELETE'),
+  'a form of parts': requestOf(
+    'POST',
+    issues,
+    { 'content-type': 'multipart/form-data; boundary=b' },
+    '--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--\r\n',
+  ),
+};
+
+for (const [name, request] of Object.entries(naming)) {
+  t.test(`${name} names a method`, async (t) => {
+    t.ok(overridingMethods(request).includes('DELETE'), overridingMethods(request).join());
+  });
+}
+
+t.test('what only looks so names no method', async (t) => {
+  const cases = [
+    requestOf('POST', `${issues}?method=DELETE&my_method=DELETE&x=_method`),
+    requestOf('POST', issues, {}, { _method: 'DELETE' }),
+    requestOf('PUT', issues, { 'content-type': form }, '_method=DELETE'),
+    requestOf('POST', issues, { 'X-Method': 'DELETE', 'X-HTTP-Method-Override': 'post' }),
+  ];
+  for (const request of cases) t.same(overridingMethods(request), []);
+});
+
+t.test('a call may name eight methods beside its own and no more', async (t) => {
+  const of = (count: number) =>
+    requestOf('POST', issues, {
+      'X-HTTP-Method': Array.from({ length: count }, (_, i) => `M${'ABCDEFGHI'.charAt(i)}`).join(),
+    });
+  t.equal(overridingMethods(of(8)).length, 8);
+  t.throws(() => overridingMethods(of(9)), { code: 'VALIDATION_FAILED' });
 });
 
 t.test('a hostile body changes no more than what it names', async (t) => {

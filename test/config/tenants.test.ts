@@ -198,7 +198,12 @@ t.test('warns of what is allowed and yet unwise', async (t) => {
     `  - { name: c, type: headers, values: { X-A: literal, X-B: "Key \${env:TOKEN}" } }`,
     'inbound:',
     '  - { prefix: a, upstream: "http://h", credential: a }',
-    '  - { prefix: b, upstream: "http://h", credential: none }',
+    '  - { prefix: b, upstream: "https://h", credential: none }',
+    '  - { prefix: c, upstream: "http://h" }',
+    ...['127.0.0.1:8', '[::1]', 'localhost', 'a.localhost'].map(
+      (host, i) => `  - { prefix: c${i}, upstream: "http://${host}", credential: a }`,
+    ),
+    '  - { prefix: d, upstream: "http://127.0.0.1.example", credential: a }',
     'feeds: [{ name: a, url: "http://h" }]',
   ].join('\n');
   const warnings = parse(text, { TOKEN: 'x' }).warnings.map((it) => `${it.line} ${it.path}`);
@@ -208,9 +213,20 @@ t.test('warns of what is allowed and yet unwise', async (t) => {
     '7 credentials[2].values.X-A',
     '2 control.admin_secret',
     '1 mode',
+    '9 inbound[0].upstream',
     '10 inbound[1].credential',
-    '11 feeds[0].url',
+    '16 inbound[7].upstream',
+    '17 feeds[0].url',
   ]);
+  for (const name of ['', '"a b"', '../a', '[a]', 'a'.repeat(65)])
+    t.throws(
+      () =>
+        parse(
+          `tenants: [{ id: acme }]\ninbound: [{ prefix: p, upstream: "http://h", credential: ${name || '""'} }]`,
+        ),
+      /inbound\[0\]\.credential/,
+      `a credential cannot be called ${name}`,
+    );
   const settings = { SERVICE_API_KEYS_ADMIN_SECRET: 'a secret that is long enough' };
   for (const it of ['', `control: { admin_secret: "\${env:SERVICE_API_KEYS_ADMIN_SECRET:-}" }`]) {
     t.strictSame(parse(it, settings).warnings, [], 'a secret of the environment does not stand in the file');

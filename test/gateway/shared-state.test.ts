@@ -3,7 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { agentId, startTestGateway } from '../support/gateway.ts';
+import { stringify } from 'yaml';
+import { newTraceId } from '../../src/ids.ts';
+import { openRedisStore } from '../../src/state/redis/store.ts';
+import { callBatch, recordedCall } from '../state/records.ts';
+import { agentId, startTestGateway, testConfig } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 
 const scan = { agent_id: agentId, method: 'POST', url: 'https://api.test.example/x' };
@@ -18,7 +22,7 @@ async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'clos
     state: {
       url: `redis://${redis.host}:${redis.port}/0`,
       dir: './local',
-      timeout: '300ms',
+      timeout: '2s',
       on_failure: onFailure,
     },
     vault: { key_file: keyFile },
@@ -67,3 +71,29 @@ for (const { onFailure, want } of failures) {
     t.pass('and recovers by itself');
   });
 }
+
+t.test('traces are kept as long as the configuration says, from the reload on', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const hourMs = 3_600_000;
+  const traceId = newTraceId(Date.now() - 48 * hourMs);
+  const store = await openRedisStore({
+    ...redis.address,
+    prefix: 'postern:',
+    timeoutMs: 5_000,
+    ca: undefined,
+    log: { warn: () => undefined },
+  });
+  await store.recordCalls(callBatch([recordedCall({ traceId })]));
+  await store.close();
+  const config = (retention: string) => ({
+    state: { url: `redis://${redis.host}:${redis.port}/0`, dir: './local' },
+    activity: { retention },
+  });
+  const gateway = await startTestGateway(t, { config: config('3d') });
+  const asKey = () => gateway.api('GET', `/v1/traces/${traceId}`, undefined, `Bearer ${gateway.adminSecret}`);
+  t.match(await asKey(), { status: 200 });
+  writeFileSync(gateway.configFile, stringify(testConfig({ config: config('1d') })));
+  t.ok(await gateway.reload());
+  t.match(await asKey(), { status: 404 });
+});

@@ -118,9 +118,48 @@ t.test('a nonce is good once, a timestamp within its window', async (t) => {
   const nonce = 'a-nonce-of-the-test';
   t.equal(await send({}), 400, 'the key demands them');
   t.equal(await send({ 'x-service-timestamp': timestamp }), 400, 'one without the other');
-  t.equal(await send({ 'x-service-timestamp': timestamp, 'x-service-nonce': 'short' }), 400);
+  for (const odd of ['short', 'n'.repeat(129), 'with a space'])
+    t.equal(await send({ 'x-service-timestamp': timestamp, 'x-service-nonce': odd }), 400, odd);
+  for (const odd of ['1'.repeat(13), '-1', '1.5'])
+    t.equal(await send({ 'x-service-timestamp': odd, 'x-service-nonce': nonce }), 400, odd);
   t.equal(await send({ 'x-service-timestamp': timestamp, 'x-service-nonce': nonce }), 200);
   t.equal(await send({ 'x-service-timestamp': timestamp, 'x-service-nonce': nonce }), 409);
   const late = String(Number(timestamp) - 3600);
   t.equal(await send({ 'x-service-timestamp': late, 'x-service-nonce': 'another-nonce' }), 409);
+});
+
+t.test('five denials of one agent within an hour open an incident, which takes further ones', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply([{ rule_id: 'stop', match: { methods: ['POST'] }, condition: {}, action: 'DENY' }]);
+  for (let i = 0; i < 4; i++) await gateway.api('POST', '/v1/scan', scanOf());
+  t.match((await gateway.api('GET', '/v1/incidents', undefined, admin)).body, { items: [] });
+  await gateway.api('POST', '/v1/scan', scanOf());
+  const { body: last } = await gateway.api('POST', '/v1/scan', scanOf());
+  const { body } = await eventually(
+    () => gateway.api('GET', '/v1/incidents', undefined, admin),
+    (it) => it.body.items?.[0]?.trace_ids.at(-1) === last.trace_id,
+  );
+  t.match(body.items, [{ trigger: 'repeated-denials', severity: 'HIGH' }]);
+  t.equal(body.items.length, 1);
+});
+
+t.test('a message that is too large takes nothing of the quota, and leaves its trace', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { tenants: [{ id: 'acme', plan: 'free', limits: { max_body_bytes: 1024 } }], agents: [] },
+  });
+  const agent = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11';
+  const send = (bytes: number) =>
+    gateway.api('POST', '/v1/a2a/scan', {
+      from_agent_id: agent,
+      to_agent_id: agent,
+      method: 'tell',
+      payload: { text: 'x'.repeat(bytes) },
+    });
+  t.match(await send(2000), {
+    status: 413,
+    body: { code: 'PAYLOAD_TOO_LARGE', limit_bytes: 1024, trace_id: /-7/ },
+  });
+  t.match((await gateway.api('GET', '/v1/usage')).body, { scans_used: 0 });
+  t.equal((await send(10)).status, 200);
+  t.match((await gateway.api('GET', '/v1/usage')).body, { scans_used: 1 });
 });

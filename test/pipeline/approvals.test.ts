@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
@@ -47,6 +48,76 @@ t.test('an approved call is let through once, a denied one is denied without ask
   await decide(gateway, other.approval_id, 'denied');
   t.match(await scan({ amount: 3 }), { decision: 'DENY', reason_codes: ['RECENT_APPROVAL_DENIAL'] });
 });
+
+/** Calls that servers may take for another one than the call before them. */
+const aws = (target: string) => ({
+  method: 'POST',
+  url: 'https://dynamodb.eu-west-1.amazonaws.com/',
+  headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `DynamoDB_20120810.${target}` },
+  body: { TableName: 'orders' },
+});
+const pay = scanOf({ amount: 1 });
+const twins: readonly [name: string, asked: object, other: object][] = [
+  ['does another operation by a header', aws('GetItem'), aws('DeleteTable')],
+  ['names another method', pay, { ...pay, headers: { ...pay.headers, 'x-http-method-override': 'DELETE' } }],
+  [
+    'names another method in another spelling',
+    pay,
+    { ...pay, headers: { ...pay.headers, X_HTTP_Method: 'PUT' } },
+  ],
+  ['has its body read in another way', { ...pay, body: 'a=1' }, { ...pay, headers: {}, body: 'a=1' }],
+  ['has another fragment', { ...pay, url: `${pay.url}#one` }, { ...pay, url: `${pay.url}#two` }],
+  ['is made in another environment', pay, { ...pay, agent_id: undefined, env: 'staging' }],
+];
+
+t.test('a grant lets out no call that', async (t) => {
+  const tenants = [{ id: 'acme', plan: 'enterprise', environments: ['production', 'staging'] }];
+  const gateway = await startTestGateway(t, { config: { tenants } });
+  await gateway.apply([{ ...rules[0], match: {} }]);
+  const { key } = await gateway.mint({ env_names: ['staging'] });
+  const scan = async (call: object) => (await gateway.api('POST', '/v1/scan', call, `Bearer ${key}`)).body;
+  for (const [name, asked, other] of twins) {
+    const held = await scan(asked);
+    await decide(gateway, held.approval_id, 'approved');
+    t.not((await scan(other)).decision, 'ALLOW', name);
+    t.match(await scan(asked), { decision: 'ALLOW' }, `${name}, but the call itself`);
+  }
+});
+
+t.test('whoever decides sees the fragment of a URL', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply(rules);
+  const { body: held } = await gateway.api('POST', '/v1/scan', { ...pay, url: `${pay.url}#all-of-it` });
+  const { body } = await gateway.api('GET', `/v1/approvals/${held.approval_id}`, undefined, admin);
+  t.equal(body.url, `${pay.url}#all-of-it`);
+});
+
+t.test(
+  'a denial stands for the call of whatever agent the key names, a grant for the agent that asked',
+  async (t) => {
+    const gateway = await startTestGateway(t);
+    await gateway.apply(rules);
+    const scanAs = async (agent_id: string, body: unknown) =>
+      (await gateway.api('POST', '/v1/scan', { ...scanOf(body), agent_id })).body;
+    const denied = await scanAs(randomUUID(), { amount: 1 });
+    await decide(gateway, denied.approval_id, 'denied');
+    t.match(await scanAs(randomUUID(), { amount: 1 }), { reason_codes: ['RECENT_APPROVAL_DENIAL'] });
+    const { key } = await gateway.mint({ default_agent_id: randomUUID() });
+    const { body: ofOther } = await gateway.api(
+      'POST',
+      '/v1/scan',
+      { ...pay, agent_id: undefined },
+      `Bearer ${key}`,
+    );
+    t.match(ofOther, { decision: 'REQUIRE_APPROVAL' }, 'another key asks for itself');
+
+    const [first, second] = [randomUUID(), randomUUID()];
+    const granted = await scanAs(first, { amount: 2 });
+    await decide(gateway, granted.approval_id, 'approved');
+    t.match(await scanAs(second, { amount: 2 }), { decision: 'REQUIRE_APPROVAL' });
+    t.match(await scanAs(first, { amount: 2 }), { decision: 'ALLOW' });
+  },
+);
 
 t.test('a policy that denies wins over a grant', async (t) => {
   const gateway = await startTestGateway(t);

@@ -18,6 +18,7 @@ t.test('an address that fails too often is held up, until its bucket has filled 
   const throttle = createAuthThrottle();
   t.equal(failuresUntilLimited(throttle, '192.0.2.1'), 60);
   t.throws(() => throttle.check('192.0.2.1', 0), { code: 'RATE_LIMITED', extra: { retryAfterSeconds: 2 } });
+  t.throws(() => throttle.failed('192.0.2.1', 0), { code: 'RATE_LIMITED' }, 'one failure more says the same');
   t.doesNotThrow(() => throttle.check('192.0.2.1', 2000));
   t.doesNotThrow(() => throttle.check('192.0.2.2', 0), 'another address is not meant');
 });
@@ -45,6 +46,15 @@ for (const { name, one, other, same } of sources) {
     t.equal(failuresUntilLimited(throttle, other) === 0, same);
   });
 }
+
+t.test('keys that may not be used from an address count each for itself', async (t) => {
+  const throttle = createAuthThrottle();
+  const address = '2001:db8:1:2::1';
+  for (let i = 0; i < 60; i++) throttle.failed(address, 0, 'one');
+  t.throws(() => throttle.failed('2001:db8:1:2::2', 0, 'one'), { code: 'RATE_LIMITED' });
+  t.doesNotThrow(() => throttle.failed(address, 0, 'other'));
+  t.doesNotThrow(() => throttle.failed(address, 0), 'nor does the address count with them');
+});
 
 t.test('beyond the bound the address that has not failed for longest is forgotten', async (t) => {
   const throttle = createAuthThrottle();

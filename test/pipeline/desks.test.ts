@@ -1,27 +1,25 @@
 import pino from 'pino';
 import t from 'tap';
+import { validateConfig } from '../../src/config/load.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { createApprovalDesk, waitersMax } from '../../src/pipeline/approval-desk.ts';
+import { newId, newTraceId } from '../../src/ids.ts';
+import { createApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/pipeline/approval-desk.ts';
 import { createIncidentDesk, waitingMax } from '../../src/pipeline/incident-desk.ts';
-import type { IncidentRecord, Store } from '../../src/state/store.ts';
-import { callOf } from '../support/call.ts';
+import { liveKey } from '../../src/state/live-key.ts';
+import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
+import { callOf, identityOf } from '../support/call.ts';
+import { verdictOf } from './verdict.ts';
 
 const log = pino({ level: 'silent' });
 
 /** A state of which only what is asked for is there. */
 const storeWith = (part: Partial<Store>): Store => part as Store;
 
-function callWithIncident() {
-  const call = callOf();
-  call.identity = {
-    keyId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
-    keyPrefix: 'iv_live_abcd',
-    tenantId: 'acme',
-    envName: 'production',
-    agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12',
-    agentName: 'bot',
-    permissions: new Set(),
-  };
+const shipped = async (): Promise<void> => undefined;
+
+function callWithIncident(agentId = newId(), traceId = newTraceId(0)) {
+  const call = callOf({ traceId });
+  call.identity = identityOf({ agentId });
   call.incidents = [{ trigger: 'critical-denial', title: 'denied', severity: 'CRITICAL' }];
   return call;
 }
@@ -35,11 +33,32 @@ t.test('incidents wait for a state that is away, up to a bound, and none is open
     return { isNew: true, incident };
   };
   const desk = createIncidentDesk(storeWith({ openIncident }), log);
-  for (let i = 0; i < waitingMax + 10; i++) desk.take(callWithIncident());
+  for (let i = 0; i < waitingMax + 10; i++) desk.take(callWithIncident(), shipped);
   isAway = false;
   await desk.close();
-  t.equal(opened.length, waitingMax);
-  t.equal(new Set(opened.map((it) => it.incidentId)).size, waitingMax);
+  t.equal(opened.length, waitingMax + 1, 'those that wait, and the one that is on its way');
+  t.equal(new Set(opened.map((it) => it.incidentId)).size, opened.length);
+});
+
+t.test('while they wait, incidents of one agent and trigger become one, with the last traces', async (t) => {
+  const opened: IncidentRecord[] = [];
+  let isAway = true;
+  const openIncident: Store['openIncident'] = async (incident) => {
+    if (isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away');
+    opened.push(incident);
+    return { isNew: true, incident };
+  };
+  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const agentId = newId();
+  const traceIds = Array.from({ length: 110 }, () => newTraceId(0));
+  for (const traceId of traceIds) desk.take(callWithIncident(agentId, traceId), shipped);
+  desk.take(callWithIncident(), shipped);
+  isAway = false;
+  await desk.close();
+  t.equal(opened.length, 2);
+  const joined = opened.find((it) => it.agentId === agentId);
+  t.equal(joined?.traceCount, 110);
+  t.same(joined?.traceIds, traceIds.slice(-100));
 });
 
 t.test('an incident that the state refuses does not keep the others', async (t) => {
@@ -50,21 +69,99 @@ t.test('an incident that the state refuses does not keep the others', async (t) 
     return { isNew: true, incident };
   };
   const desk = createIncidentDesk(storeWith({ openIncident }), log);
-  desk.take(callWithIncident());
-  desk.take(callWithIncident());
+  desk.take(callWithIncident(), shipped);
+  desk.take(callWithIncident(), shipped);
   await desk.close();
   t.equal(asked, 2);
 });
 
-t.test('so many may wait for approvals and no more; who is woken looks again', async (t) => {
+t.test('so many may wait for approvals and no more, all in all and of one tenant', async (t) => {
   let status: 'pending' | 'approved' = 'pending';
   const approvalById: Store['approvalById'] = async () => ({ status }) as never;
   const desk = createApprovalDesk(storeWith({ approvalById }));
-  const waiting = Array.from({ length: waitersMax }, () => desk.wait('acme', 'a', 60_000));
-  t.ok(desk.isFull);
+  const waitAs = (tenantId: string, count: number) =>
+    Array.from({ length: count }, () => desk.wait(tenantId, 'a', 60_000));
+  const waiting = waitAs('acme', waitersOfTenantMax);
+  t.ok(desk.isFull('acme'));
   await t.rejects(desk.wait('acme', 'a', 60_000), { code: 'GATEWAY_BUSY' });
+  t.notOk(desk.isFull('globex'), 'others find room');
+  waiting.push(...waitAs('globex', waitersMax - waitersOfTenantMax - 1), ...waitAs('initech', 1));
+  t.ok(desk.isFull('initech'), 'until all of it is taken');
+  await t.rejects(desk.wait('initech', 'a', 60_000), { code: 'GATEWAY_BUSY' });
   status = 'approved';
   desk.wake('a');
-  t.same(new Set((await Promise.all(waiting)).map((it) => it?.status)), new Set(['approved']));
-  t.notOk(desk.isFull);
+  const answers = await Promise.all(waiting);
+  t.same(new Set(answers.map((it) => it?.status)), new Set(['approved']), 'who is woken looks again');
+  t.notOk(desk.isFull('acme'));
+});
+
+const keyOf = (keyId: string, agentId: string, parentKeyId: string | null = null): KeyRecord => ({
+  ...liveKey({
+    keyId,
+    hash: keyId,
+    prefix: 'iv_live_abcd',
+    tenantId: 'acme',
+    envName: 'default',
+    agentId,
+    name: keyId,
+    permissions: [],
+    createdAtMs: 0,
+  }),
+  parentKeyId,
+});
+
+/** `bot` and `other` are agents; the live keys are of `bot`, `bot`, `other` and `third`, and the ephemeral ones of the keys they name. */
+const keys = [
+  keyOf('bots', 'bot'),
+  keyOf('bots-second', 'bot'),
+  keyOf('others', 'other'),
+  keyOf('thirds', 'third'),
+  keyOf('child-of-bots', 'bot', 'bots'),
+  keyOf('sibling', 'bot', 'bots'),
+  // Of a key whose agent has changed since.
+  keyOf('child-of-others', 'bot', 'others'),
+];
+
+const deciders: readonly [asked: string, named: string, key: string, may: boolean][] = [
+  ['bots', 'bot', 'bots', false],
+  ['bots', 'bot', 'bots-second', false],
+  ['bots', 'bot', 'child-of-bots', false],
+  ['bots', 'bot', 'others', true],
+  // The call names an agent that is not its key's: neither the one nor the other decides.
+  ['bots', 'other', 'others', false],
+  ['bots', 'other', 'bots-second', false],
+  ['bots', 'other', 'thirds', true],
+  // An ephemeral key asked: its maker does not decide, nor do its siblings.
+  ['child-of-bots', 'other', 'bots', false],
+  ['child-of-bots', 'other', 'sibling', false],
+  ['child-of-others', 'bot', 'others', false],
+  ['child-of-others', 'bot', 'thirds', true],
+  // Of a key that is not there any more, what the approval says counts.
+  ['gone', 'bot', 'bots', false],
+  ['gone', 'bot', 'thirds', true],
+];
+
+for (const [asked, named, keyId, may] of deciders) {
+  t.test(`${keyId} ${may ? 'decides' : 'does not decide'} what ${asked} asked as ${named}`, async (t) => {
+    const keyById: Store['keyById'] = async (_, id) => keys.find((it) => it.keyId === id);
+    const desk = createApprovalDesk(storeWith({ keyById }));
+    const approval = { tenantId: 'acme', keyId: asked, agentId: named } as ApprovalRecord;
+    const key = keys.find((it) => it.keyId === keyId);
+    t.equal(await desk.mayDecide(approval, key as KeyRecord), may);
+  });
+}
+
+t.test('two codings of one body are two calls', async (t) => {
+  const store = storeWith({ holdCall: async (approval) => ({ kind: 'pending', approval, isNew: true }) });
+  const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
+  const desk = createApprovalDesk(store);
+  const hashOf = async (contentEncoding: string) => {
+    const call = callOf({ contentEncoding, body: Buffer.from('a') });
+    call.identity = identityOf();
+    call.operation = { toolName: 'x', name: 'x', category: 'x', verb: 'READ', resource: {}, principals: [] };
+    const tenant = config.tenants.get('acme') ?? config.defaultTenant('acme');
+    return (await desk.hold(call, verdictOf('REQUIRE_APPROVAL'), tenant)).approval.callHash;
+  };
+  t.equal(await hashOf('x-own'), await hashOf('x-own'));
+  t.not(await hashOf('x-own'), await hashOf(''));
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { headLocator, headText } from '../../src/pipeline/head-text.ts';
+import { headLocator, headText, readingsMax } from '../../src/pipeline/head-text.ts';
 import { callOf } from '../support/call.ts';
 
 const places = [
@@ -59,4 +59,11 @@ t.test('Accept-Encoding is left out only where it is what it should be', async (
   for (const usual of ['gzip, deflate, br', 'gzip;q=1.0, identity; q=0.5, *;q=0', 'zstd'])
     t.notMatch(textOf(usual), /Accept/);
   for (const odd of ['needle', 'gzip, needle', 'gzip; needle=1']) t.match(textOf(odd), odd);
+});
+
+t.test('names are remembered up to a bound, and read the same behind it', async (t) => {
+  const textOf = (...headers: string[]): string => headText(callOf({ headers }));
+  for (let i = 0; i <= readingsMax; i++) t.match(textOf(`x-name-${i}`, 'needle'), `x-name-${i}: needle`);
+  t.notMatch(textOf('Host', 'needle'), 'needle');
+  t.notMatch(textOf('Accept-Encoding', 'gzip'), 'gzip');
 });

@@ -26,3 +26,23 @@ t.test('takes a long path against many stars without going through all their way
   const matches = compilePathGlob(`/${'**/a/'.repeat(200)}b`);
   t.notOk(matches(`/${'a/'.repeat(10_000)}c`));
 });
+
+t.test('matches no path in which some servers see other segments', async (t) => {
+  const matches = compilePathGlob('/repos/acme/**');
+  const hiding = [
+    '%252e%252e%252fother',
+    '..%252fother',
+    '%252E%252E/other',
+    '%25252e%25252e%25252fother',
+    '%25%32%66other',
+    '%%32%66other',
+    'a%255cb',
+    '..%c0%afother',
+    '..%e0%80%afother',
+    '%u002e%u002e/other',
+    `%${'25'.repeat(6)}61`,
+  ];
+  for (const path of hiding) t.notOk(matches(`/repos/acme/${path}`), path);
+  for (const path of ['a%20b', '100%25', '%2541', '%c3%a9', '50%'])
+    t.ok(matches(`/repos/acme/${path}`), path);
+});

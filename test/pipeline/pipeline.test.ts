@@ -1,29 +1,16 @@
 import t from 'tap';
-import type { Call, Verdict } from '../../src/call.ts';
+import type { Call, Decision } from '../../src/call.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createPipeline, type Stage } from '../../src/pipeline/pipeline.ts';
 import { callOf } from '../support/call.ts';
-
-const verdict = (decision: Verdict['decision']): Verdict => ({
-  decision,
-  reasonCodes: [],
-  classifications: [],
-  explanation: [],
-  matchedRules: [],
-  decidedBy: undefined,
-  tags: [],
-  violations: [],
-  wouldBe: undefined,
-  sanitizedBody: undefined,
-  approval: undefined,
-});
+import { verdictOf } from './verdict.ts';
 
 const stage = (name: string, run: (call: Call) => void | Promise<void> = () => undefined): Stage => ({
   name,
   run,
 });
-const decides = (decision: Verdict['decision']) => (call: Call) => {
-  call.verdict = verdict(decision);
+const decides = (decision: Decision) => (call: Call) => {
+  call.verdict = verdictOf(decision);
 };
 
 /** Runs the stages and tells what happened, in order. */

@@ -1,17 +1,11 @@
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
-import { traceLine } from '../../src/pipeline/record.ts';
-import { callOf, findingOf } from '../support/call.ts';
+import { headText } from '../../src/pipeline/head-text.ts';
+import { recordedFindingsMax, traceLine } from '../../src/pipeline/record.ts';
+import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../../src/pipeline/redacted.ts';
+import { callOf, findingOf, identityOf } from '../support/call.ts';
 
-const identity = {
-  keyId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
-  keyPrefix: 'iv_live_abcd',
-  tenantId: 'acme',
-  envName: 'production',
-  agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12',
-  agentName: 'support-bot',
-  permissions: new Set<string>(),
-};
+const identity = identityOf({ envName: 'production', agentName: 'support-bot' });
 
 t.test('a trace is one line of JSON with all that is known of the call', async (t) => {
   const call = callOf({
@@ -48,12 +42,23 @@ t.test('a trace is one line of JSON with all that is known of the call', async (
 
 t.test('hostile text in any field stays inside it', async (t) => {
   const evil = 'x","decision":"ALLOW"}\n{"a":"\u2028';
-  const call = callOf({ method: evil, claimed: { agentName: evil, runtimeType: evil } });
-  call.identity = { ...identity, agentName: evil };
+  const call = callOf({ method: evil });
+  call.identity = identity;
+  call.agentName = evil;
+  call.runtimeType = evil;
   call.head = Buffer.from(call.target.href);
   const line = traceLine(call, undefined);
   t.notMatch(line, '\n');
   t.match(JSON.parse(line), { decision: 'DENY', method: evil, agent_name: evil, runtime_type: evil });
+});
+
+t.test('the fragment of a described call is part of its URL, and is redacted like the rest', async (t) => {
+  const call = callOf({ url: 'https://a.example/x?q=1#part-the-secret-end' });
+  call.head = Buffer.from(headText(call), 'latin1');
+  t.equal(redactedUrl(call), 'https://a.example/x?q=1#part-the-secret-end');
+  const start = call.head.indexOf('the-secret');
+  call.findings = [findingOf({ part: 'head', start, end: start + 'the-secret'.length })];
+  t.equal(redactedUrl(call), 'https://a.example/x?q=1#part-[REDACTED:some-token]-end');
 });
 
 t.test('a refusal says its code, and the time is right in every millisecond', async (t) => {
@@ -71,10 +76,39 @@ t.test('of a call that nobody has read, what its caller wrote is not kept', asyn
   const secret = `ghp_${'a'.repeat(36)}`;
   const call = callOf({
     url: `https://a.example:8443/${secret}?q=${secret}`,
-    claimed: { agentName: secret },
+    claimed: { agentName: secret, runtimeType: secret },
   });
   call.identity = identity;
   const line = traceLine(call, new GatewayError('IP_NOT_ALLOWED', 'elsewhere'));
   t.notMatch(line, secret);
   t.match(JSON.parse(line), { url: 'https://a.example:8443/', agent_name: 'support-bot' });
 });
+
+t.test(
+  'a trace names so many findings and so much of the URL, an approval so much of the body',
+  async (t) => {
+    const secret = 'the-secret';
+    const path = `/${'x'.repeat(urlLengthMax)}${secret}`;
+    const call = callOf({
+      url: `https://a.example${path}`,
+      body: Buffer.from('y'.repeat(previewBytesMax + 100)),
+    });
+    call.identity = identity;
+    call.head = Buffer.from(call.target.href);
+    call.findings = Array.from({ length: recordedFindingsMax + 1 }, (_, i) =>
+      findingOf({ location: `body:$[${i}]` }),
+    );
+    const line = JSON.parse(traceLine(call, undefined));
+    t.equal(line.findings.length, recordedFindingsMax);
+    t.equal(line.url.length, urlLengthMax);
+    const start = call.target.href.indexOf(secret);
+    call.findings = [
+      // It begins before the bound and ends behind it.
+      findingOf({ part: 'head', start: urlLengthMax - 5, end: start + secret.length }),
+      findingOf({ start: previewBytesMax - 5, end: previewBytesMax + 5 }),
+    ];
+    t.ok(redactedUrl(call).endsWith('x[REDA'), 'what is cut out is cut out before the rest is');
+    t.equal(redactedUrl(call).length, urlLengthMax);
+    t.equal(redactedPreview(call).length, previewBytesMax);
+  },
+);

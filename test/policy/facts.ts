@@ -25,11 +25,12 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
   return {
     envName: 'production',
     method: 'POST',
-    overridingMethod: undefined,
+    overridingMethods: [],
     bodyHidesNames: false,
     target: parseTarget(url ?? 'https://api.example.com/v1/things'),
     agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
     runtimeType: 'langchain',
+    ownAgent: { agentId: given.agentId ?? '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11', runtimeType: null },
     nowMs: Date.UTC(2026, 5, 1, 12),
     classes: [],
     riskScore: 0.1,

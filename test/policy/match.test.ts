@@ -285,8 +285,8 @@ t.test('what a call acts on is read widely to refuse and narrowly to allow', asy
   }
 });
 
-t.test('of a method and the one that overrides it, either refuses and only both allow', async (t) => {
-  const overridden = { method: 'POST', overridingMethod: 'DELETE' };
+t.test('of a method and those that override it, any refuses and only all allow', async (t) => {
+  const overridden = { method: 'POST', overridingMethods: ['PATCH', 'DELETE'] };
   for (const key of ['methods', 'operations']) {
     const naming = (...methods: string[]) => ({
       [key]: key === 'methods' ? methods : methods.map((method) => `method:${method}`),
@@ -297,8 +297,35 @@ t.test('of a method and the one that overrides it, either refuses and only both 
     t.equal(decideBy([{ match: naming('POST'), action: 'ALLOW' }], overridden).action, undefined, key);
     t.equal(
       decideBy([{ match: naming('POST', 'DELETE'), action: 'ALLOW' }], overridden).action,
+      undefined,
+      key,
+    );
+    t.equal(
+      decideBy([{ match: naming('POST', 'PATCH', 'DELETE'), action: 'ALLOW' }], overridden).action,
       'ALLOW',
       key,
     );
+  }
+});
+
+t.test('what refuses an agent refuses it under any other name, what allows asks for the name', async (t) => {
+  const [own, named] = ['5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11', '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12'];
+  const facts = {
+    agentId: named,
+    runtimeType: 'crewai',
+    ownAgent: { agentId: own, runtimeType: 'langchain' },
+  };
+  const cases = [
+    ['agent_ids', own, named, '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c13'],
+    ['agent_runtime_types', 'langchain', 'crewai', 'custom'],
+  ] as const;
+  for (const [key, ofOwn, ofNamed, ofNobody] of cases) {
+    const decided = (value: string, action: string) =>
+      decideBy([{ match: { [key]: [value] }, action }], facts).action;
+    for (const action of ['DENY', 'REQUIRE_APPROVAL', 'SANITIZE', 'OPEN_INCIDENT'])
+      for (const value of [ofOwn, ofNamed]) t.equal(decided(value, action), action, `${key} ${action}`);
+    t.equal(decided(ofNamed, 'ALLOW'), 'ALLOW', key);
+    t.equal(decided(ofOwn, 'ALLOW'), undefined, key);
+    t.equal(decided(ofNobody, 'DENY'), undefined, key);
   }
 });

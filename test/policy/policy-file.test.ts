@@ -70,13 +70,16 @@ t.test('mistakes of a file are named with file and line, all at once', async (t)
   }
 });
 
-t.test('a bomb of aliases is refused', async (t) => {
+t.test('aliases are refused, of which a few make a bomb', async (t) => {
   const levels = Array.from(
     { length: 12 },
     (_, n) => `l${n + 1}: &l${n + 1} [${Array(10).fill(`*l${n}`).join(', ')}]`,
   );
   const file = read(`l0: &l0 x\n${levels.join('\n')}\nname: a\n${rule}\n`);
   t.match(file, { ok: false, errors: [{ message: /alias/i }] });
+  const circle = read(`name: a\nrules: &a [${'*a,'.repeat(2000)}]\n`);
+  t.match(circle, { ok: false, errors: [{ message: /alias/i }] });
+  t.match(read(`name: &a x\ndescription: *a\n${rule}\n`), { ok: false, errors: [{ message: /alias/i }] });
 });
 
 t.test('warnings of a file name the line of their policy', async (t) => {

@@ -274,6 +274,8 @@ t.test('all mistakes are answered at once, up to a bound', async (t) => {
     4,
   );
   t.equal(errorsOf({ name: 'p', rules: many(200, { rule_id: 1 }) }).length, 50);
+  const keys = Object.fromEntries(many(5000, 1).map((it, i) => [`key${i}`, it]));
+  t.equal(errorsOf(withRule({ match: keys, condition: keys })).length, 50, 'of one place, too');
   const long = errorsOf(withRule({ ['x'.repeat(5000)]: 1, action: 'y'.repeat(5000) }));
   t.ok(
     long.every(({ path, message }) => path.length + message.length < 1000),

@@ -34,7 +34,9 @@ interface Lab {
 
 async function startLab(t: Test, handler?: Parameters<typeof startUpstream>[1]): Promise<Lab> {
   const upstream = await startUpstream(t, handler);
-  const gateway = await startTestGateway(t, { upstream });
+  // How fast a busy machine reads a body is not what is tested here.
+  const config = { limits: { scan_timeout: '30s' } };
+  const gateway = await startTestGateway(t, { upstream, config });
   const applied = await gateway.apply([denyDeletes, holdMerges]);
   t.equal(applied.status, 200, 'the policy is applied');
   const ca = readFileSync(gateway.caFile, 'utf8');

@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { type ApiReply, agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway } from '../../src/gateway/gateway.ts';
+import {
+  type ApiReply,
+  agentId,
+  startTestGateway,
+  type TestGateway,
+  writeTestConfig,
+} from '../support/gateway.ts';
 import { startUpstream, type TestUpstream, type UpstreamHandler } from '../support/upstream.ts';
 
 const label = '[REDACTED:credential]';
@@ -207,7 +214,12 @@ t.test('knows callers by a token, by their address, or lets everybody in, as the
     { path: '/inbound/header/x', headers: {}, status: 401 },
     { path: `/inbound/query/x?a=1&t=${token}`, headers: {}, status: 200, url: '/base/x?a=1' },
     { path: `/inbound/query/x?t=${token}&t=${token}`, headers: {}, status: 401 },
+    { path: `/inbound/query/x?a=1;t=${token}&b=2`, headers: {}, status: 200, url: '/base/x?a=1&b=2' },
+    { path: `/inbound/query/x?t=${token};b=2`, headers: {}, status: 200, url: '/base/x?b=2' },
+    { path: `/inbound/query/x?t=${token};t=x`, headers: {}, status: 401 },
     { path: '/inbound/query/x?t=', headers: {}, status: 401 },
+    { path: '/inbound/header/x', headers: { 'x-hook': token, X_Hook: token }, status: 401 },
+    { path: '/inbound/header/x', headers: { 'x-hook': token, X_Hook: 'x' }, status: 401 },
     { path: '/inbound/near/x', headers: {}, status: 200 },
     { path: '/inbound/far/x', headers: {}, status: 401 },
     { path: '/inbound/far/x', headers: { 'x-forwarded-for': '10.1.1.1' }, status: 401 },
@@ -248,6 +260,122 @@ t.test('believes the addresses that trusted proxies tell, and no others', async 
     'it is nothing for the upstream',
   );
   t.equal(await from('10.1.1.1, 192.0.2.7'), 401, 'the rightmost counts');
+  for (const spelling of [
+    '::ffff:10.1.1.1',
+    '::ffff:a01:101',
+    '0:0:0:0:0:FFFF:10.1.1.1',
+    '[::ffff:a01:101]:8',
+  ])
+    t.equal(await from(spelling), 200, spelling);
+});
+
+t.test('all of IPv6 is nothing of IPv4', async (t) => {
+  const routes = [{ prefix: 'six', agent: agentId, auth: { type: 'ip', allow: ['::/0'] } }];
+  const platform = { authorization: 'Bearer of-the-platform' };
+  const lab = await startLab(t, routes, undefined, { control: { trusted_proxies: ['127.0.0.1/32'] } });
+  const from = async (forwarded: string): Promise<number> =>
+    (await lab.call('/inbound/six/x', { headers: { ...platform, 'x-forwarded-for': forwarded } })).status;
+  t.equal(await from('2001:db8::1'), 200);
+  for (const address of ['8.8.8.8', '::ffff:8.8.8.8', '::ffff:808:808'])
+    t.equal(await from(address), 401, address);
+});
+
+t.test('sends on no field that says another way, path or length than the request', async (t) => {
+  const lab = await startLab(t, [{ prefix: 'bot', allowed_paths: ['/open/**'] }]);
+  const dropped = {
+    'X-Original-URL': '/shut',
+    'X-Rewrite-URL': '/shut',
+    X_Original_URL: '/shut',
+    'X.Rewrite.URL': '/shut',
+    X_Forwarded_For: '10.9.9.9',
+    'X-Original-Forwarded-For': '10.9.9.9',
+    'X-Cluster-Client-IP': '10.9.9.9',
+    X_Real_IP: '10.9.9.9',
+    Content_Length: '4',
+    Transfer_Encoding: 'chunked',
+  };
+  const answer = await lab.call('/inbound/bot/open/x', {
+    method: 'POST',
+    headers: { ...dropped, 'X-Kept_As-It-Is': '1' },
+    body: '{}',
+  });
+  t.equal(answer.status, 200);
+  const got = lab.upstream.requests.at(-1);
+  const names = (got?.rawHeaders ?? []).filter((_, i) => i % 2 === 0).map((it) => it.toLowerCase());
+  for (const name of Object.keys(dropped)) t.notOk(names.includes(name.toLowerCase()), name);
+  t.ok(names.includes('x-kept_as-it-is'));
+  t.equal(got?.body.toString(), '{}');
+});
+
+t.test('takes no method that the route does not, by whatever name', async (t) => {
+  const lab = await startLab(t, [{ prefix: 'bot', allowed_methods: ['GET', 'POST'] }]);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const cases: { path?: string; headers?: Record<string, string>; body?: string; status?: number }[] = [
+    { headers: { 'X-HTTP-Method-Override': 'DELETE' } },
+    { headers: { X_HTTP_Method_Override: 'DELETE' } },
+    { headers: { 'X-HTTP-Method-Override': 'GET' }, status: 200 },
+    { path: '?_method=DELETE' },
+    { path: '?a=1;%5fmethod=%44ELETE' },
+    { headers: form, body: 'a=1&_method=delete' },
+    { headers: form, body: 'a=1&method=delete', status: 200 },
+  ];
+  for (const { path = '', headers = {}, body = '{}', status = 405 } of cases) {
+    const answer = await lab.call(`/inbound/bot/x${path}`, { method: 'POST', headers, body });
+    t.equal(answer.status, status, JSON.stringify({ path, headers, body }));
+  }
+  t.equal(lab.upstream.requests.length, cases.filter((it) => it.status === 200).length);
+});
+
+t.test('tells nobody without a key which routes there are', async (t) => {
+  const { gateway, call } = await startLab(t, [
+    { prefix: 'bot' },
+    { prefix: 'hook', agent: agentId, auth: { type: 'token', header: 'X-Hook', value: newSecret() } },
+    { prefix: 'near', agent: agentId, auth: { type: 'ip', allow: ['10.0.0.0/8'] } },
+  ]);
+  const revoked = await gateway.mint();
+  await gateway.api('DELETE', `/v1/keys/${revoked.key_id}`);
+  const asked = async (prefix: string, authorization: string) => {
+    const answer = await call(`/inbound/${prefix}/x`, { headers: { authorization } });
+    return { status: answer.status, problem: { ...JSON.parse(answer.text), trace_id: undefined } };
+  };
+  const unknown = await asked('none', 'Bearer nonsense');
+  t.equal(unknown.status, 401);
+  for (const prefix of ['bot', 'hook', 'near'])
+    t.same(await asked(prefix, 'Bearer nonsense'), unknown, prefix);
+  t.same(await asked('none', `Bearer ${revoked.key}`), await asked('bot', `Bearer ${revoked.key}`));
+  t.equal((await asked('none', `Bearer ${gateway.key}`)).status, 404);
+});
+
+t.test('who tries tokens is held up, and nobody who shows a key', async (t) => {
+  const token = newSecret();
+  const { gateway, call } = await startLab(t, [
+    { prefix: 'bot' },
+    { prefix: 'hook', agent: agentId, auth: { type: 'token', header: 'X-Hook', value: token } },
+  ]);
+  const hook = async (value: string) =>
+    (await call('/inbound/hook/x', { headers: { 'x-hook': value } })).status;
+  let status = await hook('guess');
+  for (let i = 0; i < 200 && status === 401; i++) status = await hook(`guess ${i}`);
+  t.equal(status, 429);
+  t.equal(await hook(token), 429, 'the right one is not compared any more');
+  t.equal((await call('/inbound/bot/x')).status, 200);
+  t.equal((await gateway.api('GET', '/v1/usage', undefined, `Bearer ${gateway.adminSecret}`)).status, 200);
+});
+
+t.test('calls of a route count among the connections of their key', async (t) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const tenants = [{ id: 'acme', plan: 'enterprise', limits: { max_connections_per_agent: 2 } }];
+  const agents = [{ id: agentId, tenant: 'acme', name: 'bot' }];
+  const slow: UpstreamHandler = (_request, response) => void released.then(() => response.end());
+  const { call } = await startLab(t, [{ prefix: 'bot' }], slow, { tenants, agents });
+  t.teardown(release);
+  const asked = Array.from({ length: 3 }, () => call('/inbound/bot/x'));
+  const first = await Promise.race(asked);
+  t.equal(first.status, 503);
+  t.equal(codeOf(first), 'GATEWAY_BUSY');
+  release();
+  const statuses = (await Promise.all(asked)).map((it) => it.status);
+  t.same(statuses.sort(), [200, 200, 503]);
 });
 
 t.test('takes no key of another tenant, and shows it nothing', async (t) => {
@@ -274,6 +402,82 @@ t.test('takes no key of another tenant, and shows it nothing', async (t) => {
   );
   t.equal(lab.upstream.connections(), 0);
 });
+
+t.test('calls of a route that names its tool are calls of that tool, whatever the host', async (t) => {
+  const { gateway, call } = await startLab(
+    t,
+    [{ prefix: 'relay', tool: 'slack' }, { prefix: 'own', tool: 'in_house' }, { prefix: 'plain' }],
+    undefined,
+    { tools: [{ name: 'in_house' }] },
+  );
+  await gateway.apply([
+    {
+      rule_id: 'quiet',
+      match: { tool_name: 'slack', operations: ['post_message'], channel_patterns: ['#secret*'] },
+      condition: {},
+      action: 'DENY',
+    },
+  ]);
+  const posting = (text: string) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ channel: text, text: 'hello' }),
+  });
+  const cases = [
+    {
+      path: '/inbound/relay/chat.postMessage',
+      channel: '#open',
+      status: 200,
+      tool: 'slack',
+      operation: 'post_message',
+    },
+    {
+      path: '/inbound/relay/api/chat.postMessage',
+      channel: '#secret-plans',
+      status: 403,
+      tool: 'slack',
+      operation: 'post_message',
+    },
+    {
+      path: '/inbound/relay/chat.postMessage',
+      channel: '#secret-plans',
+      status: 403,
+      tool: 'slack',
+      operation: 'post_message',
+    },
+    {
+      path: '/inbound/own/chat.postMessage',
+      channel: '#secret-plans',
+      status: 200,
+      tool: 'in_house',
+      operation: 'http_post',
+    },
+    {
+      path: '/inbound/plain/chat.postMessage',
+      channel: '#secret-plans',
+      status: 200,
+      tool: 'custom_proxy',
+      operation: 'http_post',
+    },
+  ];
+  for (const { path, channel, status, tool, operation } of cases) {
+    const answer = await call(path, posting(channel));
+    t.equal(answer.status, status, `${path} ${channel}`);
+    t.match((await traceOf(gateway, answer)).body, { tool_name: tool, operation }, path);
+  }
+});
+
+t.test(
+  'a tool that is not there is a mistake, so that no rule for the one that is meant is passed by',
+  async (t) => {
+    const inbound = [{ prefix: 'bot', tenant: 'acme', upstream: 'https://relay.test.example', tool: 'slak' }];
+    const { configFile } = writeTestConfig(t, { config: { inbound } });
+    await t.rejects(
+      startGateway(configFile, {}),
+      /inbound\[0\]\.tool: there is no such tool; did you mean "slack"\?/,
+    );
+  },
+);
 
 t.test('shows the caller no credential that an upstream echoes', async (t) => {
   const lab = await startLab(t, [{ prefix: 'bot' }], (request, response) => {

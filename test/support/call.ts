@@ -1,4 +1,4 @@
-import { Call, type CallFields, type Finding } from '../../src/call.ts';
+import { Call, type CallFields, type Finding, type Identity } from '../../src/call.ts';
 import { parseTarget } from '../../src/target.ts';
 
 /** A call as an entrance makes it, with what a test does not care about filled in. */
@@ -32,5 +32,18 @@ export const findingOf = (fields: Partial<Finding> = {}): Finding => ({
   end: 1,
   atHome: false,
   vendorHosts: [],
+  ...fields,
+});
+
+/** The identity of a key of one agent, which makes the call itself. */
+export const identityOf = (fields: Partial<Identity> = {}): Identity => ({
+  keyId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
+  keyPrefix: 'iv_live_abcd',
+  tenantId: 'acme',
+  envName: 'default',
+  agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12',
+  agentName: 'bot',
+  ownAgent: { agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12', name: 'bot', runtimeType: null },
+  permissions: new Set(),
   ...fields,
 });

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import type { IssuedCertificate } from './certificates.ts';
 import { needProgram } from './programs.ts';
 
 export interface RedisServer {
   readonly host: string;
   readonly port: number;
+  /** Where it speaks TLS, if it was given a certificate. */
+  readonly tlsPort: number;
   readonly address: RedisServerAddress;
   /** One command, as the default user. */
   command(name: string, ...args: readonly (string | number)[]): Promise<unknown>;
@@ -37,6 +40,17 @@ const portsTried = 20;
 
 /** Below the ports that the kernel gives away by itself; a cluster node takes another one, 10000 above. */
 const somePort = (): number => 12_000 + Math.floor(Math.random() * 9_000);
+
+const tlsPortOf = (port: number): number => port + 10_000;
+
+/** Files in `dir`, and the arguments that name them. */
+function writeTls(dir: string, { certPem, keyPem }: IssuedCertificate, port: number): string[] {
+  const [certFile, keyFile] = [join(dir, 'tls.pem'), join(dir, 'tls-key.pem')];
+  writeFileSync(certFile, certPem);
+  writeFileSync(keyFile, keyPem);
+  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile];
+  return ['--tls-port', String(port), '--tls-auth-clients', 'no', ...files];
+}
 
 /** Asks until it is so; rejects after half a minute. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -70,10 +84,17 @@ async function isUp(child: ChildProcess, port: number): Promise<boolean> {
   return isReady && child.exitCode === null;
 }
 
+export interface RedisOptions {
+  readonly dir?: string;
+  readonly args?: readonly string[];
+  /** Asks nobody else for a certificate. */
+  readonly tls?: IssuedCertificate;
+}
+
 /** A real server with an append-only file in a directory of the test; undefined where the machine has none. */
 export async function startRedis(
   t: Test,
-  { dir = t.testdir(), args = [] }: { dir?: string; args?: readonly string[] } = {},
+  { dir = t.testdir(), args = [], tls }: RedisOptions = {},
 ): Promise<RedisServer | undefined> {
   const program = needProgram(t, 'redis-server');
   if (program === undefined) return undefined;
@@ -91,7 +112,8 @@ export async function startRedis(
 
   async function spawnOn(path: string): Promise<boolean> {
     const fixed = ['--bind', host, '--port', String(port), '--dir', dir, '--save', '', '--appendonly', 'yes'];
-    child = spawn(path, [...fixed, '--appendfsync', 'always', ...args], { stdio: 'ignore' });
+    const tlsArgs = tls ? writeTls(dir, tls, tlsPortOf(port)) : [];
+    child = spawn(path, [...fixed, '--appendfsync', 'always', ...tlsArgs, ...args], { stdio: 'ignore' });
     return isUp(child, port);
   }
 
@@ -104,6 +126,7 @@ export async function startRedis(
   return {
     host,
     port,
+    tlsPort: tlsPortOf(port),
     address: {
       cluster: false,
       tls: false,

@@ -3,11 +3,10 @@ import { Call } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import { newTraceId } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import { isAddressAllowed } from '../../state/admission.ts';
+import { turnAway } from '../../pipeline/turn-away.ts';
 import { parseTarget } from '../../target.ts';
 import { uuid } from '../fields.ts';
-import { recordRefusal } from '../refused-call.ts';
-import { type KeyCaller, presentedBy, route } from '../route.ts';
+import { type Caller, presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 
 const messageRequest = z.object({
@@ -59,10 +58,8 @@ export const a2aScan = route({
       principals: [],
     };
     call.destination = `a2a:${to_agent_id}`;
-    if (caller.kind === 'key' && isAddressAllowed(caller.key, clientAddress)) {
-      const refusal = await whyApart(gate, caller, message);
-      if (refusal) throw await recordRefusal(gate, caller, call, refusal);
-    }
+    const refusal = await whyApart(gate, caller, message);
+    if (refusal) throw await turnAway(gate, call, refusal);
     const verdict = await gate.inspect(call);
     const answer = { ...toScanAnswer(call, verdict), from_agent_id, to_agent_id };
     return withSanitizedBody(answer, verdict, false);
@@ -70,11 +67,9 @@ export const a2aScan = route({
 });
 
 /** Why the two agents may not talk to each other; an agent that nobody knows may as well be of another tenant. */
-async function whyApart(
-  gate: Gate,
-  { identity }: KeyCaller,
-  message: Message,
-): Promise<GatewayError | undefined> {
+async function whyApart(gate: Gate, caller: Caller, message: Message): Promise<GatewayError | undefined> {
+  if (caller.kind !== 'key') return undefined;
+  const { identity } = caller;
   for (const agentId of [message.from_agent_id, message.to_agent_id]) {
     const agent = await gate.store.agentById(agentId);
     if (agent?.tenantId !== identity.tenantId)

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import type { Gate } from '../../pipeline/gate.ts';
 import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../state/store.ts';
+import { auditEvent, type Doing } from '../audit-event.ts';
 import {
   decision,
   idOf,
@@ -17,7 +18,6 @@ import {
   toPage,
 } from '../fields.ts';
 import { type Caller, route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
 
 const tag = 'agents';
 const what = 'agent';
@@ -87,6 +87,7 @@ export const listAgents = route({
   access: ['activity:read', 'agents:write'],
   query: z.object(pageQuery),
   answer: pageOf(publicAgent),
+  isListing: true,
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const { items, nextCursor } = await gate.store.listAgents(tenant, toPage(query));
@@ -130,28 +131,18 @@ export const changeAgent = route({
   },
 });
 
-interface Doing {
-  readonly caller: Caller;
-  readonly kind: string;
-  readonly nowMs: number;
-  readonly details: AuditEvent['details'];
-}
+/** What is done to an agent, and by whom. */
+interface Deed extends Doing, Pick<AuditEvent, 'kind' | 'details'> {}
 
-const toEvent = (tenantId: string, agentId: string, { caller, kind, nowMs, details }: Doing): AuditEvent => ({
-  tenantId,
-  atMs: nowMs,
-  kind,
-  operator: operatorOf(caller),
-  subject: agentId,
-  details,
-});
+const toEvent = (tenantId: string, agentId: string, { kind, details, ...by }: Deed): AuditEvent =>
+  auditEvent(by, { tenantId, kind, subject: agentId, details });
 
 async function update(
   gate: Gate,
   tenantId: string,
   agentId: string,
   change: AgentChange,
-  by: Doing,
+  by: Deed,
 ): Promise<PublicAgent> {
   await find(gate, tenantId, agentId);
   const agent = await gate.store.updateAgent(tenantId, agentId, change, toEvent(tenantId, agentId, by));

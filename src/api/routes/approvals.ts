@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { GatewayError, type ProblemExtra } from '../../errors.ts';
-import { isRequester } from '../../pipeline/approval-desk.ts';
+import { GatewayError } from '../../errors.ts';
 import type { Gate } from '../../pipeline/gate.ts';
 import type { ApprovalRecord } from '../../state/store.ts';
+import { auditEvent, operatorOf } from '../audit-event.ts';
 import {
   band,
   idOf,
@@ -17,10 +17,11 @@ import {
   toPage,
 } from '../fields.ts';
 import { route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
 
 const tag = 'approvals';
 const what = 'approval';
+/** Who waits keeps a place that the held calls of the tenant need, too. */
+const waitsPerKeyMax = 32;
 
 const status = z.enum(['pending', 'approved', 'denied', 'expired']);
 
@@ -128,6 +129,7 @@ export const awaitApproval = route({
   access: 'key',
   query: z.object({ timeout: z.coerce.number().int().min(1).max(60).default(30) }),
   answer: approvalState,
+  perKeyMax: waitsPerKeyMax,
   async handle({ gate, params, query, tenantId, signal }) {
     const approvalId = idOf(params, 'approval_id', what);
     const approval = await gate.approvals.wait(
@@ -150,6 +152,7 @@ export const listApprovals = route({
   access: ['activity:read', 'approvals:decide'],
   query: z.object({ ...pageQuery, status: status.optional() }),
   answer: pageOf(publicApproval),
+  isListing: true,
   async handle({ gate, query, tenantId, nowMs }) {
     return toListAnswer(await gate.store.listApprovals(tenantId(), query.status, nowMs, toPage(query)), show);
   },
@@ -187,30 +190,30 @@ export const decideApproval = route({
   async handle({ gate, caller, params, body, tenantId, nowMs }) {
     const tenant = tenantId();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
-    if (caller.kind === 'key' && isRequester(approval, caller.key))
+    if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))
       throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot decide it.');
     const windows = gate.tenants.find(tenant)?.approvals;
     const windowMs = body.decision === 'approved' ? windows?.grantWindowMs : windows?.denyWindowMs;
-    const operator = operatorOf(caller);
     const decided = await gate.store.decideApproval(
       tenant,
       approval.approvalId,
       {
         decision: body.decision,
-        decidedBy: operator,
+        decidedBy: operatorOf(caller),
         note: body.note ?? null,
         scope: body.scope ?? 'once',
         nowMs,
         windowMs: windowMs ?? 0,
       },
-      {
-        tenantId: tenant,
-        atMs: nowMs,
-        kind: 'approval.decided',
-        operator,
-        subject: approval.approvalId,
-        details: { decision: body.decision, trace_id: approval.traceId, agent_id: approval.agentId },
-      },
+      auditEvent(
+        { caller, nowMs },
+        {
+          tenantId: tenant,
+          kind: 'approval.decided',
+          subject: approval.approvalId,
+          details: { decision: body.decision, trace_id: approval.traceId, agent_id: approval.agentId },
+        },
+      ),
     );
     if (!decided) throw missing(what);
     gate.approvals.wake(approval.approvalId);
@@ -219,9 +222,7 @@ export const decideApproval = route({
   },
 });
 
-function alreadyDecided({ status: decision, decidedAtMs }: ApprovalRecord): GatewayError {
-  const extra: ProblemExtra & { standing: unknown } = {
+const alreadyDecided = ({ status: decision, decidedAtMs }: ApprovalRecord): GatewayError =>
+  new GatewayError('CONFLICT', `The approval is ${decision} already.`, {
     standing: { decision, decided_at: toIsoOrNull(decidedAtMs) },
-  };
-  return new GatewayError('CONFLICT', `The approval is ${decision} already.`, extra);
-}
+  });

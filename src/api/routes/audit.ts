@@ -16,6 +16,7 @@ export const listAudit = route({
     subject: z.string().min(1).max(256).optional(),
   }),
   answer: pageOf(publicAuditEntry),
+  isListing: true,
   async handle({ gate, query, tenantId }) {
     const filter = present({ kind: query.kind, subject: query.subject });
     return toListAnswer(await gate.store.listAudit(tenantId(), filter, toPage(query)), showAuditEntry);

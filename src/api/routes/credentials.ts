@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
-import { isSentType, secretSchemas, sentTypes } from '../../pipeline/credentials.ts';
-import type { AuditEvent, SealedCredential } from '../../state/store.ts';
-import { time, toIso } from '../fields.ts';
+import { isSentType, secretSchemas, sentTypes } from '../../pipeline/credential-secret.ts';
+import type { SealedCredential } from '../../state/store.ts';
+import { auditEvent } from '../audit-event.ts';
+import { pageByPlace, pageOf, pageQuery, time, toIso, toListAnswer } from '../fields.ts';
 import { invalid } from '../invalid.ts';
-import { type Caller, route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
+import { route } from '../route.ts';
 
 /* Credentials of the vault. They are written and never read: no answer and no audit entry has a secret in it. */
 
@@ -45,7 +45,11 @@ export const putCredential = route({
     const place = { tenantId: tenant, name: nameOf(params['name']), type: body.type };
     const sealed = gate.vault.seal(place, JSON.stringify(parseSecret(body.type, body.secret)));
     const credential = { ...place, sealed, changedAtMs: nowMs };
-    await gate.store.putCredential(credential, eventOf(caller, credential, 'credential.set', nowMs));
+    const { name: subject, type } = place;
+    await gate.store.putCredential(
+      credential,
+      auditEvent({ caller, nowMs }, { tenantId: tenant, kind: 'credential.set', subject, details: { type } }),
+    );
     return toPublic(credential);
   },
 });
@@ -57,11 +61,15 @@ export const listCredentials = route({
   tag,
   summary: 'List the credentials of the vault',
   access,
-  query: ofTenant,
-  answer: z.object({ items: z.array(publicCredential), next_cursor: z.null() }),
-  async handle({ gate, tenantId }) {
+  query: ofTenant.extend(pageQuery),
+  answer: pageOf(publicCredential),
+  isListing: true,
+  async handle({ gate, query, tenantId }) {
     const credentials = await gate.store.listCredentials(tenantId());
-    return { items: credentials.map(toPublic), next_cursor: null };
+    return toListAnswer(
+      pageByPlace(credentials, ({ name }) => name, query),
+      toPublic,
+    );
   },
 });
 
@@ -75,11 +83,12 @@ export const revokeCredential = route({
   query: ofTenant,
   answer: z.object({ name: z.string(), tenant_id: z.string(), status: z.literal('revoked') }),
   async handle({ gate, caller, params, tenantId, nowMs }) {
-    const place = { tenantId: tenantId(), name: nameOf(params['name']), type: '' };
-    const event = eventOf(caller, place, 'credential.revoked', nowMs);
-    if (!(await gate.store.removeCredential(place.tenantId, place.name, event)))
+    const tenant = tenantId();
+    const name = nameOf(params['name']);
+    const what = { tenantId: tenant, kind: 'credential.revoked', subject: name, details: {} };
+    if (!(await gate.store.removeCredential(tenant, name, auditEvent({ caller, nowMs }, what))))
       throw new GatewayError('NOT_FOUND', 'There is no such credential in the vault.');
-    return { name: place.name, tenant_id: place.tenantId, status: 'revoked' as const };
+    return { name, tenant_id: tenant, status: 'revoked' as const };
   },
 });
 
@@ -100,17 +109,3 @@ function parseSecret(type: string, secret: unknown): unknown {
     })),
   );
 }
-
-const eventOf = (
-  caller: Caller,
-  { tenantId, name, type }: Pick<SealedCredential, 'tenantId' | 'name' | 'type'>,
-  kind: string,
-  atMs: number,
-): AuditEvent => ({
-  tenantId,
-  atMs,
-  kind,
-  operator: operatorOf(caller),
-  subject: name,
-  details: type === '' ? {} : { type },
-});

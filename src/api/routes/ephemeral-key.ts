@@ -4,11 +4,11 @@ import { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../key-text.ts';
 import type { KeyRecord } from '../../state/store.ts';
+import { auditEvent } from '../audit-event.ts';
 import { time, toIso } from '../fields.ts';
 import { keyDescription, publicKey, publicScope, showOneKey, toolName } from '../key-fields.ts';
 import { demand } from '../permissions.ts';
 import { route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
 
 const ttlSecondsDefault = 600;
 const ttlSecondsMax = 86_400;
@@ -78,14 +78,10 @@ export const ephemeralKey = route({
       scope: body.scope ? { tools: body.scope.tools ?? null, verbs: body.scope.verbs ?? null } : null,
       isFromConfig: false,
     };
-    await gate.store.addKey(key, {
-      tenantId: key.tenantId,
-      atMs: nowMs,
-      kind: 'key.created',
-      operator: operatorOf(caller),
-      subject: key.keyId,
-      details: { prefix: key.prefix, name: key.name, agent_id: key.agentId, parent_key_id: parent.keyId },
-    });
+    const { keyId: subject, tenantId, prefix, name, agentId } = key;
+    const details = { prefix, name, agent_id: agentId, parent_key_id: parent.keyId };
+    const what = { tenantId, kind: 'key.created', subject, details };
+    await gate.store.addKey(key, auditEvent({ caller, nowMs }, what));
     const shown = await showOneKey(gate, key, nowMs);
     return { key: text, ephemeral_id: key.keyId, ...shown, expires_at: toIso(key.expiresAtMs ?? endsAtMs) };
   },

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
 import type { IncidentChange, IncidentRecord } from '../../state/store.ts';
+import { auditEvent, type Doing, operatorOf } from '../audit-event.ts';
 import {
   band,
   freeText,
@@ -20,8 +21,7 @@ import {
   toPage,
   uuid,
 } from '../fields.ts';
-import { type Caller, RawAnswer, route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
+import { RawAnswer, route } from '../route.ts';
 
 const tag = 'incidents';
 const what = 'incident';
@@ -97,6 +97,7 @@ export const listIncidents = route({
     severity: band.optional(),
   }),
   answer: pageOf(publicIncident),
+  isListing: true,
   async handle({ gate, query, tenantId }) {
     const filter = present({ status: query.status, agentId: query.agent_id, severity: query.severity });
     return toListAnswer(await gate.store.listIncidents(tenantId(), filter, toPage(query)), show);
@@ -141,7 +142,6 @@ export const createIncident = route({
     const agent = await gate.store.agentById(body.agent_id);
     if (agent?.tenantId !== tenant) throw missing('agent');
     if (body.trace_id && !(await gate.store.traceById(tenant, body.trace_id))) throw missing('trace');
-    const operator = operatorOf(caller);
     const incidentId = newId();
     const traceIds = body.trace_id ? [body.trace_id] : [];
     const { isNew, incident } = await gate.store.openIncident(
@@ -161,16 +161,17 @@ export const createIncident = route({
         closedAtMs: null,
         closeCode: null,
         closedBy: null,
-        notes: body.note ? [{ atMs: nowMs, author: operator, text: body.note }] : [],
+        notes: body.note ? [{ atMs: nowMs, author: operatorOf(caller), text: body.note }] : [],
       },
-      {
-        tenantId: tenant,
-        atMs: nowMs,
-        kind: 'incident.opened',
-        operator,
-        subject: incidentId,
-        details: { agent_id: agent.agentId, trigger: 'manual', severity: body.severity },
-      },
+      auditEvent(
+        { caller, nowMs },
+        {
+          tenantId: tenant,
+          kind: 'incident.opened',
+          subject: incidentId,
+          details: { agent_id: agent.agentId, trigger: 'manual', severity: body.severity },
+        },
+      ),
     );
     const shown = show(incident);
     return isNew ? shown : RawAnswer.of(200, shown);
@@ -243,26 +244,18 @@ export const noteIncident = route({
   },
 });
 
-interface Step {
+interface Step extends Doing {
   readonly tenantId: string;
   readonly incidentId: string;
   readonly standing: IncidentRecord['status'];
   readonly change: IncidentChange;
-  readonly caller: Caller;
-  readonly nowMs: number;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 async function applyChange(gate: Gate, step: Step): Promise<z.infer<typeof publicIncident>> {
-  const { tenantId, incidentId, standing, change, caller, nowMs, details } = step;
-  const changed = await gate.store.changeIncident(tenantId, incidentId, standing, change, {
-    tenantId,
-    atMs: nowMs,
-    kind: 'incident.changed',
-    operator: operatorOf(caller),
-    subject: incidentId,
-    details,
-  });
+  const { tenantId, incidentId, standing, change, details } = step;
+  const event = auditEvent(step, { tenantId, kind: 'incident.changed', subject: incidentId, details });
+  const changed = await gate.store.changeIncident(tenantId, incidentId, standing, change, event);
   if (!changed) throw missing(what);
   return show(changed);
 }

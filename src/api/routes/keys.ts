@@ -1,14 +1,39 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
-import type { AuditEvent, KeyChange } from '../../state/store.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { KeyChange, KeyRecord } from '../../state/store.ts';
 import { publicAuditEntry, showAuditEntry } from '../audit-entry.ts';
-import { idOf, missing, ofTenant, pageOf, pageQuery, present, toListAnswer, toPage } from '../fields.ts';
-import { ipAllowlist, keyDescription, keyName, publicKey, showKeys, showOneKey } from '../key-fields.ts';
-import { type Caller, route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
+import { auditEvent } from '../audit-event.ts';
+import {
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  present,
+  toIsoOrNull,
+  toListAnswer,
+  toPage,
+} from '../fields.ts';
+import {
+  ipAllowlist,
+  isOfRoute,
+  keyDescription,
+  keyName,
+  publicKey,
+  showKeys,
+  showOneKey,
+} from '../key-fields.ts';
+import { route } from '../route.ts';
 
 const tag = 'keys';
 const what = 'key';
+
+async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRecord> {
+  const key = await gate.store.keyById(tenantId, keyId);
+  if (!key || isOfRoute(key)) throw missing(what);
+  return key;
+}
 
 /** `GET /v1/keys`: newest first, each with its counters. */
 export const listKeys = route({
@@ -19,10 +44,12 @@ export const listKeys = route({
   access: 'keys:read',
   query: z.object(pageQuery),
   answer: pageOf(publicKey),
+  isListing: true,
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const page = await gate.store.listKeys(tenant, toPage(query));
-    const shown = await showKeys(gate, tenant, page.items, nowMs);
+    const keys = page.items.filter((it) => !isOfRoute(it));
+    const shown = await showKeys(gate, tenant, keys, nowMs);
     return { items: shown, next_cursor: page.nextCursor };
   },
 });
@@ -36,9 +63,7 @@ export const showKey = route({
   access: 'keys:read',
   answer: publicKey,
   async handle({ gate, params, tenantId, nowMs }) {
-    const key = await gate.store.keyById(tenantId(), idOf(params, 'key_id', what));
-    if (!key) throw missing(what);
-    return showOneKey(gate, key, nowMs);
+    return showOneKey(gate, await find(gate, tenantId(), idOf(params, 'key_id', what)), nowMs);
   },
 });
 
@@ -59,8 +84,7 @@ export const changeKey = route({
   async handle({ gate, caller, params, body, tenantId, nowMs }) {
     const tenant = tenantId();
     const keyId = idOf(params, 'key_id', what);
-    const standing = await gate.store.keyById(tenant, keyId);
-    if (!standing) throw missing(what);
+    const standing = await find(gate, tenant, keyId);
     if (standing.isFromConfig)
       throw new GatewayError('CONFLICT', 'The key is in the configuration; change it there.');
     const change: KeyChange = present({
@@ -69,8 +93,8 @@ export const changeKey = route({
       ipAllowlist: body.ip_allowlist,
     });
     const details = present({ name: body.name, ip_allowlist: body.ip_allowlist });
-    const event = keyEvent(tenant, keyId, 'key.updated', caller, nowMs, details);
-    const key = await gate.store.updateKey(tenant, keyId, change, event);
+    const done = { tenantId: tenant, kind: 'key.updated', subject: keyId, details };
+    const key = await gate.store.updateKey(tenant, keyId, change, auditEvent({ caller, nowMs }, done));
     if (!key) throw missing(what);
     return showOneKey(gate, key, nowMs);
   },
@@ -85,10 +109,11 @@ export const keyAudit = route({
   access: 'keys:read',
   query: z.object(pageQuery),
   answer: pageOf(publicAuditEntry),
+  isListing: true,
   async handle({ gate, params, query, tenantId }) {
     const tenant = tenantId();
     const keyId = idOf(params, 'key_id', what);
-    if (!(await gate.store.keyById(tenant, keyId))) throw missing(what);
+    await find(gate, tenant, keyId);
     return toListAnswer(
       await gate.store.listAudit(tenant, { subject: keyId }, toPage(query)),
       showAuditEntry,
@@ -111,20 +136,15 @@ export const revokeKey = route({
     if (caller.kind === 'key' && caller.key.type === 'ephemeral')
       throw new GatewayError('FORBIDDEN', 'An ephemeral key cannot revoke keys.');
     const tenant = tenantId();
-    const standing = await gate.store.keyById(tenant, keyId);
-    if (!standing) throw missing(what);
-    const event = keyEvent(tenant, keyId, 'key.revoked', caller, nowMs, { prefix: standing.prefix });
-    const revoked = await gate.store.revokeKey(tenant, keyId, event);
+    const standing = await find(gate, tenant, keyId);
+    // For good: a key that was revoked stays so when it is written down again.
+    if (standing.isFromConfig && caller.kind !== 'admin')
+      throw new GatewayError('CONFLICT', 'The key is in the configuration; take it out there.');
+    const [usage] = await gate.store.keyUsage(tenant, [keyId], nowMs);
+    const details = { prefix: standing.prefix, last_seen: toIsoOrNull(usage?.lastSeenAtMs ?? null) };
+    const done = { tenantId: tenant, kind: 'key.revoked', subject: keyId, details };
+    const revoked = await gate.store.revokeKey(tenant, keyId, auditEvent({ caller, nowMs }, done));
     if (!revoked) throw missing(what);
     return showOneKey(gate, revoked, nowMs);
   },
 });
-
-const keyEvent = (
-  tenantId: string,
-  keyId: string,
-  kind: string,
-  caller: Caller,
-  atMs: number,
-  details: AuditEvent['details'],
-): AuditEvent => ({ tenantId, atMs, kind, operator: operatorOf(caller), subject: keyId, details });

@@ -1,17 +1,18 @@
 import { z } from 'zod';
-import { permissions } from '../../config/agents.ts';
+import { defaultPermissions, permissions } from '../../config/agents.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../key-text.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import type { AgentRecord, KeyRecord } from '../../state/store.ts';
+import { liveKey } from '../../state/live-key.ts';
+import type { AgentRecord } from '../../state/store.ts';
+import { auditEvent } from '../audit-event.ts';
 import { envName, instant, missing, ofTenant, uuid } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { ipAllowlist, keyDescription, keyName, publicKey, showOneKey } from '../key-fields.ts';
-import { defaultPermissions } from '../permissions.ts';
 import { type Caller, route } from '../route.ts';
-import { operatorOf, tenantOf } from '../tenant-of.ts';
+import { tenantOf } from '../tenant-of.ts';
 
 const mintRequest = z.object({
   ...ofTenant,
@@ -46,11 +47,10 @@ export const mintKey = route({
     checkEnvironments(tenant, body);
     const agent = await agentFor(gate, tenant, body, nowMs);
     const text = newKeyText('live');
-    const key: KeyRecord = {
+    const key = liveKey({
       keyId: newId(),
       hash: gate.hashKey(keyDigest(text)),
       prefix: keyPrefix(text),
-      type: 'live',
       tenantId: tenant.id,
       envName: agent.envName,
       envNames: body.env_names ?? [],
@@ -61,23 +61,13 @@ export const mintKey = route({
       ipAllowlist: body.ip_allowlist ?? null,
       createdAtMs: nowMs,
       expiresAtMs: body.expires_at ?? null,
-      revokedAtMs: null,
-      revokedBy: null,
       perMinute: body.per_minute ?? null,
       requireNonce: body.require_nonce ?? false,
-      parentKeyId: null,
-      maxUses: null,
-      scope: null,
-      isFromConfig: false,
-    };
-    await gate.store.addKey(key, {
-      tenantId: tenant.id,
-      atMs: nowMs,
-      kind: 'key.created',
-      operator: operatorOf(caller),
-      subject: key.keyId,
-      details: { prefix: key.prefix, name: key.name, agent_id: key.agentId },
     });
+    const { keyId: subject, prefix, name } = key;
+    const details = { prefix, name, agent_id: key.agentId };
+    const what = { tenantId: tenant.id, kind: 'key.created', subject, details };
+    await gate.store.addKey(key, auditEvent({ caller, nowMs }, what));
     return { key: text, ...(await showOneKey(gate, key, nowMs)) };
   },
 });

@@ -5,10 +5,20 @@ import type { Gate } from '../../pipeline/gate.ts';
 import type { PolicyDocument } from '../../policy/schema.ts';
 import { validatePolicy } from '../../policy/validate.ts';
 import type { PolicyRecord } from '../../state/store.ts';
-import { envName, missing, ofTenant, pageOf, pageQuery, time, toIso } from '../fields.ts';
+import { auditEvent, operatorOf } from '../audit-event.ts';
+import {
+  envName,
+  missing,
+  ofTenant,
+  pageByPlace,
+  pageOf,
+  pageQuery,
+  time,
+  toIso,
+  toListAnswer,
+} from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { route } from '../route.ts';
-import { operatorOf } from '../tenant-of.ts';
 
 const tag = 'policies';
 
@@ -69,14 +79,15 @@ export const applyPolicy = route({
         nowMs,
         createdBy: operatorOf(caller),
       },
-      {
-        tenantId,
-        atMs: nowMs,
-        kind: 'policy.applied',
-        operator: operatorOf(caller),
-        subject: policy.name,
-        details: { env_name: policy.envNames?.[0] ?? null, rules: policy.rules.length },
-      },
+      auditEvent(
+        { caller, nowMs },
+        {
+          tenantId,
+          kind: 'policy.applied',
+          subject: policy.name,
+          details: { env_name: policy.envNames?.[0] ?? null, rules: policy.rules.length },
+        },
+      ),
     );
     return { ...showPolicy(record), unchanged: record.unchanged, warnings: [...warnings] };
   },
@@ -131,17 +142,9 @@ export const listPolicies = route({
   access: 'policies:read',
   query: z.object(pageQuery),
   answer: pageOf(publicPolicy),
+  isListing: true,
   async handle({ gate, query, tenantId }) {
-    const after = query.cursor && Buffer.from(query.cursor, 'base64url').toString();
-    const rest = (await gate.store.policiesOf(tenantId()))
-      .filter((it) => after === undefined || placeOf(it) > after)
-      .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-    const items = rest.slice(0, query.limit);
-    const last = rest.length > items.length ? items.at(-1) : undefined;
-    return {
-      items: items.map(showPolicy),
-      next_cursor: last ? Buffer.from(placeOf(last)).toString('base64url') : null,
-    };
+    return toListAnswer(pageByPlace(await gate.store.policiesOf(tenantId()), placeOf, query), showPolicy);
   },
 });
 

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { dataClasses } from '../../call.ts';
+import { GatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
+import type { Gate } from '../../pipeline/gate.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
+import type { KeyRecord } from '../../state/store.ts';
+import { bodyBytesMaxOf } from '../body-limit.ts';
 import { describedBody } from '../described-call.ts';
 import { missing, toIso, uuid } from '../fields.ts';
 import { readAnswer } from '../read-answer.ts';
@@ -29,8 +33,12 @@ export const scanResponse = route({
     })
     .meta({ id: 'ResponseScan' }),
   async handle({ gate, caller, body, raw, tenantId, clientAddress, nowMs }) {
+    if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
     const tenant = tenantId();
     const keyHash = presentedBy(caller)?.hash ?? '';
+    const content = describedBody(body.response_body, raw, 'response_body');
+    const bytesMax = bodyBytesMaxOf(gate, caller);
+    if (content.bytes.length > bytesMax) throw tooLarge(content.bytes.length, bytesMax);
     const admission = await gate.store.admit({
       keyHash,
       nowMs,
@@ -44,9 +52,7 @@ export const scanResponse = route({
       termsOf: gate.tenants.termsOf,
     });
     if (!admission.ok) throw toRefusal(admission);
-    const content = describedBody(body.response_body, raw, 'response_body');
-    const limit = gate.tenants.find(tenant)?.maxBodyBytes ?? gate.config.limits.maxBodyBytes;
-    if (content.bytes.length > limit) throw tooLarge(content.bytes.length, limit);
+    if (!(await isOwnCall(gate, caller.key, body.trace_id))) throw missing('trace');
     const found = await readAnswer(gate, admission.identity, content, nowMs);
     const result = {
       data_classes: found.classes,
@@ -62,3 +68,17 @@ export const scanResponse = route({
     return { trace_id: body.trace_id, ...result };
   },
 });
+
+/** Whether the call of a trace was made with this key, or with another of its agent: what answers it got is theirs to say. */
+async function isOwnCall(
+  { store }: Gate,
+  { tenantId, keyId, agentId }: KeyRecord,
+  traceId: string,
+): Promise<boolean> {
+  const line = await store.traceById(tenantId, traceId);
+  if (line === undefined) return false;
+  const trace = JSON.parse(line) as { readonly key_id?: string; readonly agent_id?: string };
+  if (trace.key_id === keyId || trace.agent_id === agentId) return true;
+  const asked = trace.key_id === undefined ? undefined : await store.keyById(tenantId, trace.key_id);
+  return asked?.agentId === agentId;
+}

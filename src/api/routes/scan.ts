@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import { Call, type Claimed } from '../../call.ts';
-import { tooLarge } from '../../http/collect.ts';
 import { newTraceId } from '../../ids.ts';
-import { isAddressAllowed } from '../../state/admission.ts';
 import { parseTarget } from '../../target.ts';
 import { describedBody, flatHeaders, headerOf } from '../described-call.ts';
 import { uuid } from '../fields.ts';
-import { recordRefusal } from '../refused-call.ts';
 import { presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 
@@ -51,11 +48,6 @@ export const scan = route({
       claimed: claimedIn(request),
       lastHead: undefined,
     });
-    if (caller.kind === 'key' && isAddressAllowed(caller.key, clientAddress)) {
-      const bytesMax = gate.tenants.find(caller.identity.tenantId)?.maxBodyBytes;
-      if (bytesMax !== undefined && call.body.length > bytesMax)
-        throw await recordRefusal(gate, caller, call, tooLarge(call.body.length, bytesMax));
-    }
     const verdict = await gate.inspect(call);
     return withSanitizedBody(toScanAnswer(call, verdict), verdict, described.isText);
   },

@@ -76,6 +76,7 @@ export const listTraces = route({
   access: 'activity:read',
   query: listQuery,
   answer: pageOf(publicTrace),
+  isListing: true,
   async handle({ gate, query, tenantId }) {
     const page = await gate.store.listTraces(tenantId(), toFilter(query), toPage(query));
     return toListAnswer(page, (line) => JSON.parse(line) as PublicTrace);

@@ -1,18 +1,24 @@
 import type { Call } from '../../call.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
+import { tooLarge } from '../../http/collect.ts';
+import { isAddressAllowed } from '../../state/admission.ts';
 import { alertAt, periodOf } from '../../state/limits.ts';
 import type { Admission, AdmitRequest, MaybePromise, NotAdmitted, Store } from '../../state/store.ts';
-import { admitDegraded } from '../degraded.ts';
+import { keptText } from '../claimed-text.ts';
+import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import type { Events } from '../events.ts';
 import type { Stage } from '../pipeline.ts';
+import type { PolicyBook } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
 
 const dayMs = 86_400_000;
-const registrationsPerDayMax = 10_000;
+/** Of one tenant, by this process. */
+export const registrationsPerDayMax = 10_000;
 
 export interface AdmitOptions {
   readonly store: Store;
   readonly tenants: Tenants;
+  readonly policies: Pick<PolicyBook, 'rulesFor'>;
   readonly events: Events;
 }
 
@@ -21,8 +27,8 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
   RATE_LIMITED: 'limited',
 };
 
-/** May it call at all? One atomic round trip to the state; then the body limit of the key's tenant. */
-export function admit({ store, tenants, events }: AdmitOptions): Stage {
+/** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
+export function admit({ store, tenants, policies, events }: AdmitOptions): Stage {
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
     try {
       const admission = store.admit(request);
@@ -42,7 +48,10 @@ export function admit({ store, tenants, events }: AdmitOptions): Stage {
     return admission;
   }
 
-  /** A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. */
+  /**
+   * A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. The call is not read yet,
+   * but what it says of the agent is.
+   */
   async function registerAgent(call: Call, request: AdmitRequest): Promise<void> {
     const holder = await store.identify(request.keyHash, request.nowMs);
     if (!holder.ok || request.agentId === undefined) {
@@ -56,12 +65,14 @@ export function admit({ store, tenants, events }: AdmitOptions): Stage {
       );
     }
     countRegistration(tenantId, request.nowMs);
+    const { engine } = await policies.rulesFor(tenantId);
+    const { agentName, runtimeType } = call.claimed;
     await store.ensureAgent({
       agentId: request.agentId,
       tenantId,
       envName: request.envName ?? holder.identity.envName,
-      name: call.claimed.agentName ?? request.agentId,
-      runtimeType: call.claimed.runtimeType ?? null,
+      name: (agentName && keptText(engine, agentName)) || request.agentId,
+      runtimeType: (runtimeType && keptText(engine, runtimeType)) || null,
       status: 'active',
       createdAtMs: request.nowMs,
     });
@@ -99,13 +110,6 @@ export function admit({ store, tenants, events }: AdmitOptions): Stage {
     call.isNewDestination = admission.isNewDestination;
     call.scopeViolations = admission.scopeViolations;
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
-    const bytesMax = call.bodyBytesMax ?? tenant.maxBodyBytes;
-    if (call.body.length > bytesMax) {
-      throw new GatewayError('PAYLOAD_TOO_LARGE', `The body may have ${bytesMax} bytes.`, {
-        actual_bytes: call.body.length,
-        limit_bytes: bytesMax,
-      });
-    }
   }
 
   /** Each count is given to one call alone, so each alert is told once, whatever node counted. */
@@ -150,14 +154,31 @@ export function admit({ store, tenants, events }: AdmitOptions): Stage {
     return isKnown ? settle(call, request, await ask(request)) : accept(call, refused);
   }
 
+  /** Whose limit counts is asked only of bodies that are too large for some tenant. Who may not call at all is not told of it. */
+  async function checkSize(call: Call, { keyHash, nowMs }: AdmitRequest): Promise<void> {
+    const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
+    if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return;
+    const tenant = await tenants.learn(holder.identity.tenantId);
+    const bytesMax = call.bodyBytesMax ?? tenant?.maxBodyBytes;
+    if (bytesMax === undefined || call.body.length <= bytesMax) return;
+    call.identity = holder.identity;
+    throw tooLarge(call.body.length, bytesMax);
+  }
+
+  function enter(call: Call, request: AdmitRequest): void | Promise<void> {
+    const admission = ask(request);
+    return admission instanceof Promise
+      ? admission.then((it) => settle(call, request, it))
+      : settle(call, request, admission);
+  }
+
   return {
     name: 'admit',
     run(call) {
       const request = toRequest(call, tenants.termsOf);
-      const admission = ask(request);
-      return admission instanceof Promise
-        ? admission.then((it) => settle(call, request, it))
-        : settle(call, request, admission);
+      return call.body.length > (call.bodyBytesMax ?? tenants.smallestMaxBodyBytes)
+        ? checkSize(call, request).then(() => enter(call, request))
+        : enter(call, request);
     },
   };
 }

@@ -1,50 +1,40 @@
-import {
-  type Call,
-  type DataClass,
-  type Decision,
-  dataClasses,
-  type Finding,
-  type IncidentCause,
-  type MatchedRule,
-  type Verdict,
-} from '../../call.ts';
+import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
-import type { PolicyDecision, PolicySet, RuleAction } from '../../policy/index.ts';
+import type { PolicySet } from '../../policy/index.ts';
+import { isAddressAllowed } from '../../state/admission.ts';
 import type { Store } from '../../state/store.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
 import { compileDenylist, type Denylist } from '../denylist.ts';
 import { CallFacts } from '../facts.ts';
+import {
+  afterDenial,
+  afterGrant,
+  classesOf,
+  denial,
+  type Enforceable,
+  enforceable,
+  incidentsOf,
+  monitored,
+  type Opinion,
+  opinionOfPolicy,
+  opinionOfPosture,
+  outOfScope,
+  toVerdict,
+  withoutOwnKeys,
+} from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type PolicyBook, rulesForCall } from '../policy-book.ts';
 import { judgeByPosture } from '../posture.ts';
-import { counts, defaultCuts, sanitizedBody } from '../sanitize.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideOptions {
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
-  readonly store: Pick<Store, 'identify' | 'agentById'>;
+  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
   /** The daemon's own mode; a tenant's may be laxer still. */
   readonly mode: 'enforce' | 'monitor';
-}
-
-/** An opinion before it is enforced. */
-interface Opinion {
-  readonly decision: Decision;
-  readonly reasonCodes: readonly string[];
-  readonly explanation: readonly string[];
-  readonly matched: readonly MatchedRule[];
-  readonly decidedBy: MatchedRule | undefined;
-  /** What SANITIZE cuts. */
-  readonly cuts: readonly DataClass[];
-  /** A held call goes out sanitised, once it may. */
-  readonly alsoSanitize: boolean;
-  readonly tags: readonly string[];
-  readonly incidents: readonly IncidentCause[];
-  /** What rules in monitor mode would have done. */
-  readonly wouldBe: Decision | undefined;
 }
 
 /**
@@ -82,19 +72,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     const byPolicy =
       rules.ruleCount === 0 ? undefined : rules.decide(new CallFacts(call, classes, tenant, rules));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
-    const posture = judgeByPosture(call, classes, tenant.posture);
-    return {
-      decision: posture.decision,
-      reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
-      explanation: [posture.explanation],
-      matched: byPolicy?.matched ?? [],
-      decidedBy: undefined,
-      alsoSanitize: posture.sanitizes.length > 0,
-      tags: byPolicy?.tags ?? [],
-      incidents: [],
-      cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
-      wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe.action),
-    };
+    return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
   }
 
   function conclude(
@@ -103,17 +81,20 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     rules: PolicySet,
     wasHeld = false,
   ): void | Promise<void> {
-    const opinion = enforceable(call, judge(call, tenant, rules));
-    const isMonitored = mode === 'monitor' || tenant.mode === 'monitor';
-    // What a key may do is no matter of policy: it binds in monitor mode as well.
-    if (isMonitored && call.scopeViolations.length === 0) {
-      const wouldBe = opinion.decision === 'ALLOW' ? opinion.wouldBe : opinion.decision;
-      call.verdict = toVerdict(call, { ...opinion, decision: 'ALLOW', wouldBe });
+    const judged = enforceable(call, judge(call, tenant, rules));
+    // What a key may do, and where it may go, is no matter of policy: that binds in monitor mode as well.
+    if ((mode === 'monitor' || tenant.mode === 'monitor') && call.scopeViolations.length === 0) {
+      call.verdict = toVerdict(call, withoutOwnKeys(call, monitored(judged)));
       return;
     }
+    const opinion = withoutOwnKeys(call, judged);
+    if (opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, tenant, wasHeld);
+    settle(call, opinion);
+  }
+
+  function settle(call: Call, opinion: Enforceable): void {
     call.verdict = toVerdict(call, opinion);
     call.incidents = incidentsOf(call, opinion);
-    if (opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, tenant, wasHeld);
   }
 
   /** Asks what people have said of the identical call. Policies, denylist and suspension have let it come this far. */
@@ -125,17 +106,18 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
   ): Promise<void> {
     const verdict = toVerdict(call, opinion);
     const { kind, approval } = await approvals.hold(call, verdict, tenant);
-    if (kind !== 'pending') {
-      call.verdict = toVerdict(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion));
-      return;
-    }
+    if (kind !== 'pending')
+      return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion));
     const { approvalId, expiresAtMs } = approval;
     call.verdict = { ...verdict, approval: { approvalId, expiresAtMs } };
     if (!wasHeld && isHeldOpen(call, tenant)) await holdOpen(call, tenant, approvalId);
   }
 
   const isHeldOpen = (call: Call, tenant: TenantConfig): boolean =>
-    tenant.approvals.holdMs > 0 && call.entrance !== 'scan' && call.entrance !== 'a2a' && !approvals.isFull;
+    tenant.approvals.holdMs > 0 &&
+    call.entrance !== 'scan' &&
+    call.entrance !== 'a2a' &&
+    !approvals.isFull(tenant.id);
 
   /**
    * Waits for the decision, then judges anew: key, agent and policies may have changed, and of several that wait for one grant only one
@@ -153,6 +135,13 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     const { key, identity } = call;
     const holder = key && (await store.identify(key.hash, Date.now()));
     if (!holder?.ok) throw new GatewayError('INVALID_KEY', 'The key is not valid any more.');
+    const { tenantId, parentKeyId } = holder.key;
+    const parent = parentKeyId === null ? undefined : await store.keyById(tenantId, parentKeyId);
+    if (![holder.key, parent].every((it) => !it || isAddressAllowed(it, call.clientAddress)))
+      throw new GatewayError(
+        'IP_NOT_ALLOWED',
+        'The address that the call comes from is not on the allowlist of the key any more.',
+      );
     const agent = identity && (await store.agentById(identity.agentId));
     call.agentStatus = holder.agentStatus === 'suspended' ? 'suspended' : (agent?.status ?? 'suspended');
   }
@@ -161,142 +150,11 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     name: 'decide',
     run(call) {
       const tenant = call.identity && tenants.find(call.identity.tenantId);
-      if (!call.identity || !tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
       const page = rulesForCall(policies, call);
       return page instanceof Promise
         ? page.then((it) => conclude(call, tenant, it.rules))
         : conclude(call, tenant, page.rules);
     },
   };
-}
-
-const denial = (reasonCode: string, sentence: string): Opinion => ({
-  decision: 'DENY',
-  reasonCodes: [reasonCode],
-  explanation: [sentence],
-  matched: [],
-  decidedBy: undefined,
-  cuts: [],
-  alsoSanitize: false,
-  tags: [],
-  incidents: [],
-  wouldBe: undefined,
-});
-
-const outOfScope = (call: Call): Opinion => ({
-  ...denial('EPHEMERAL_SCOPE_VIOLATION', 'The call is outside the scope of its key.'),
-  explanation: call.scopeViolations,
-  incidents: [
-    {
-      trigger: 'scope-violation',
-      title: 'An ephemeral key was used outside its scope',
-      severity: 'HIGH',
-    },
-  ],
-});
-
-const toDecision = (action: RuleAction): Decision => (action === 'OPEN_INCIDENT' ? 'DENY' : action);
-
-function opinionOfPolicy(policy: PolicyDecision): Opinion {
-  return {
-    decision: toDecision(policy.action ?? 'DENY'),
-    reasonCodes: policy.reasonCodes,
-    explanation: policy.explanation,
-    matched: policy.matched,
-    decidedBy: policy.decidedBy,
-    cuts: policy.namedClasses.length > 0 ? policy.namedClasses : defaultCuts,
-    alsoSanitize: policy.alsoSanitize,
-    tags: policy.tags,
-    incidents: incidentOfPolicy(policy),
-    wouldBe: policy.wouldBe && toDecision(policy.wouldBe.action),
-  };
-}
-
-function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readonly IncidentCause[] {
-  const rule = matched.find((it) => it.action === 'OPEN_INCIDENT');
-  if (incidentSeverity === undefined || !rule) return [];
-  const trigger = `policy:${rule.policyName}/${rule.ruleId}`;
-  return [
-    {
-      trigger,
-      title: `Rule "${rule.ruleId}" of policy "${rule.policyName}" holds`,
-      severity: incidentSeverity,
-    },
-  ];
-}
-
-function incidentsOf(call: Call, { decision, incidents }: Opinion): readonly IncidentCause[] {
-  if (decision !== 'DENY' || call.riskBand !== 'CRITICAL') return incidents;
-  const title = 'A call of critical risk was denied';
-  return [...incidents, { trigger: 'critical-denial', title, severity: 'CRITICAL' }];
-}
-
-type Enforceable = Opinion & { readonly sanitized?: Buffer };
-
-/** SANITIZE that cannot be done is a denial; of a call that must be held first, before anybody is asked. */
-function enforceable(call: Call, opinion: Opinion): Enforceable {
-  const { decision, alsoSanitize, cuts } = opinion;
-  if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;
-  const sanitized = sanitizedBody(call, cuts);
-  if (sanitized) return { ...opinion, sanitized };
-  return {
-    ...opinion,
-    decision: 'DENY',
-    reasonCodes: ['UNSANITIZABLE', ...opinion.reasonCodes],
-    explanation: [
-      ...opinion.explanation,
-      'What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.',
-    ],
-  };
-}
-
-const afterGrant = (opinion: Enforceable): Enforceable => ({
-  ...opinion,
-  decision: opinion.sanitized ? 'SANITIZE' : 'ALLOW',
-  reasonCodes: ['RECENT_APPROVAL_GRANT', ...opinion.reasonCodes],
-  explanation: ['The identical call was approved a moment ago.', ...opinion.explanation],
-});
-
-const afterDenial = (opinion: Enforceable): Enforceable => ({
-  ...opinion,
-  decision: 'DENY',
-  reasonCodes: ['RECENT_APPROVAL_DENIAL', ...opinion.reasonCodes],
-  explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
-});
-
-const signalReasons = new Set(['NEW_DESTINATION']);
-const explainedFindingsMax = 20;
-const nothing: readonly Finding[] = [];
-
-function toVerdict(call: Call, opinion: Enforceable): Verdict {
-  const found = call.findings.length === 0 ? nothing : call.findings.filter(counts);
-  const classifications = classesOf(call);
-  const noticed: string[] = [...classifications];
-  if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
-    noticed.push('SECRET_MISDIRECTED');
-  if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
-  for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
-  const places = found
-    .slice(0, explainedFindingsMax)
-    .map((it) => `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence).`);
-  return {
-    decision: opinion.decision,
-    reasonCodes:
-      noticed.length === 0 ? opinion.reasonCodes : [...new Set([...opinion.reasonCodes, ...noticed])],
-    classifications,
-    explanation: places.length === 0 ? opinion.explanation : [...opinion.explanation, ...places],
-    matchedRules: opinion.matched,
-    decidedBy: opinion.decidedBy,
-    tags: opinion.tags,
-    violations: call.scopeViolations,
-    wouldBe: opinion.wouldBe,
-    sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
-    approval: undefined,
-  };
-}
-
-/** The data classes that the call carries, in their fixed order. */
-function classesOf(call: Call): DataClass[] {
-  if (call.findings.length === 0) return [];
-  return dataClasses.filter((name) => call.findings.some((it) => it.class === name && counts(it)));
 }

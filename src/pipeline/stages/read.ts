@@ -1,17 +1,20 @@
 import type { Call, Finding } from '../../call.ts';
 import type { DetectorEngine, Match } from '../../detectors/engine.ts';
+import { GatewayError } from '../../errors.ts';
 import { createLocator } from '../../text/locate.ts';
 import { bodyFormat } from '../../text/redact.ts';
 import { decodeViews } from '../../text/views.ts';
 import { plainBody } from '../body.ts';
+import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
 import type { Stage } from '../pipeline.ts';
 import { type PolicyBook, rulesForCall, type TenantRules } from '../policy-book.ts';
+import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
   readonly policies: PolicyBook;
-  readonly maxDecodedBytes: number;
-  readonly scanTimeoutMs: number;
+  /** Whose bounds count. */
+  readonly tenants: Pick<Tenants, 'find'>;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
 }
@@ -21,8 +24,17 @@ const findingsMax = 1000;
 /** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
+const redacted = '[REDACTED]';
 
 type Locate = (offset: number) => string;
+
+/** How much of a call may be read, as its tenant says it. */
+interface Bounds {
+  /** Of all decoded forms of a part together. */
+  readonly maxDecodedBytes: number;
+  /** Reading stops here, and the call is unreadable. */
+  readonly isOver: () => boolean;
+}
 
 /** One part of a call: the head, or the body. */
 interface Part {
@@ -39,13 +51,13 @@ interface Part {
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
-export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOptions): Stage {
+export function read({ policies, tenants, clock }: ReadOptions): Stage {
   /** Adds the findings of a part to the call; answers its texts, the bytes themselves first. */
   function readPart(
     call: Call,
     part: Part,
     engine: DetectorEngine,
-    isOver: () => boolean,
+    { maxDecodedBytes, isOver }: Bounds,
   ): readonly Buffer[] {
     const { views, unreadable } = decodeViews(part.bytes, {
       maxDecodedBytes,
@@ -74,7 +86,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
   }
 
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
-  function readHead(call: Call, engine: DetectorEngine, isOver: () => boolean): void {
+  function readHead(call: Call, engine: DetectorEngine, bounds: Bounds): void {
     const text = headText(call);
     const { lastHead } = call;
     if (lastHead && lastHead.text === text && lastHead.reader === engine) {
@@ -88,7 +100,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       call,
       { name: 'head', bytes: call.head, isForm: false, wordsFound: undefined, locator },
       engine,
-      isOver,
+      bounds,
     );
     if (!lastHead || call.unreadable !== undefined) return;
     lastHead.text = text;
@@ -97,7 +109,8 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
     lastHead.reader = engine;
   }
 
-  function readBody(call: Call, { engine, rules }: TenantRules, isOver: () => boolean): void {
+  function readBody(call: Call, { engine, rules }: TenantRules, bounds: Bounds): void {
+    const { maxDecodedBytes, isOver } = bounds;
     const bytes = plainBody(call, maxDecodedBytes);
     if (bytes.length > expandedBytesMax && bytes.length > call.body.length * expansionMax) {
       call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
@@ -117,7 +130,7 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       wordsFound,
       locator,
     } as const;
-    call.bodyTexts = readPart(call, part, engine, isOver);
+    call.bodyTexts = readPart(call, part, engine, bounds);
     // A coding has room beside the content: names, comments, frames to be skipped. They go out as they are.
     if (bytes !== call.body && engine.find(call.body, { matchesMax: 1, isOver }).matches.length > 0) {
       call.unreadable ??= 'something is hidden in the content coding of the body';
@@ -125,12 +138,17 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
   }
 
   function readCall(call: Call, page: TenantRules): void {
+    const tenant = call.identity && tenants.find(call.identity.tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const { maxDecodedBytes, scanTimeoutMs } = tenant;
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
-    if (call.agentName !== undefined && isTelling(page.engine, call.agentName, isOver))
-      call.agentName = '[REDACTED]';
-    readHead(call, page.engine, isOver);
-    if (call.body.length > 0) readBody(call, page, isOver);
+    const bounds = { maxDecodedBytes, isOver };
+    const { agentName, runtimeType } = call.claimed;
+    if (agentName) call.agentName = keptText(page.engine, agentName, isOver) ?? redacted;
+    if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, isOver) ?? redacted;
+    readHead(call, page.engine, bounds);
+    if (call.body.length > 0) readBody(call, page, bounds);
   }
 
   return {
@@ -140,11 +158,6 @@ export function read({ policies, maxDecodedBytes, scanTimeoutMs, clock }: ReadOp
       return page instanceof Promise ? page.then((it) => readCall(call, it)) : readCall(call, page);
     },
   };
-}
-
-/** Whether a text of the caller's that is kept holds something that must not be. */
-function isTelling(engine: DetectorEngine, text: string, isOver: () => boolean): boolean {
-  return engine.find(Buffer.from(text), { matchesMax: 1, isOver }).matches.length > 0;
 }
 
 /** A match with its place in the bytes of the part. */

@@ -1,8 +1,8 @@
+import type { Call } from '../../call.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
-import { bodyValue, plainBody } from '../body.ts';
-import { structuredBytesMax } from '../body-structure.ts';
 import type { Stage } from '../pipeline.ts';
+import { toRequest } from '../request.ts';
 
 /**
  * What does it do? The catalogue names tool, operation, verb, resource and principals, unless the entrance knows them already, as for
@@ -13,16 +13,21 @@ export function understand(catalogue: Catalogue, maxDecodedBytes: number): Stage
     name: 'understand',
     run(call) {
       if (call.operation) return;
-      const operation = catalogue.understand({
-        method: call.method,
-        target: call.target,
-        headers: call.headers,
-        contentType: call.contentType,
-        bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
-        bodyValue: () => bodyValue(call, maxDecodedBytes),
-      });
+      const operation = catalogue.understand(toRequest(call, maxDecodedBytes));
       call.operation = operation;
       call.destination = destinationOf(operation, call.target);
     },
   };
+}
+
+/** For entrances that know the tool, whatever the host: `below` is the path below the place that stands for the tool's own hosts. */
+export function understandAs(
+  catalogue: Catalogue,
+  call: Call,
+  maxDecodedBytes: number,
+  { toolName, below }: { readonly toolName: string; readonly below: string },
+): void {
+  const operation = catalogue.understandAs(toolName, below, toRequest(call, maxDecodedBytes));
+  call.operation = operation;
+  call.destination = destinationOf(operation, call.target);
 }

@@ -1,18 +1,15 @@
 import { Call, type PresentedKey } from '../call.ts';
-import type { GatewayError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { parseTarget } from '../target.ts';
-import type { KeyCaller, Route } from './route.ts';
-
-/* Requests to the control plane that end as refused calls in the activity of a tenant. */
+import type { Route } from './route.ts';
 
 export interface Asked {
   readonly clientAddress: string;
   readonly nowMs: number;
 }
 
-/** The request itself as a call, where the one that it describes was not read. */
+/** A request to the control plane as a call itself: refused as one where the call that it describes was not read, or there is none. */
 export const requestAsCall = (
   { controlUrl }: Gate,
   { method, path }: Route,
@@ -21,7 +18,7 @@ export const requestAsCall = (
 ): Call =>
   new Call({
     traceId: newTraceId(nowMs),
-    entrance: 'scan',
+    entrance: path.startsWith('/v1/a2a/') ? 'a2a' : 'scan',
     receivedAtMs: nowMs,
     clientAddress,
     key,
@@ -34,15 +31,3 @@ export const requestAsCall = (
     claimed: {},
     lastHead: undefined,
   });
-
-/** Leaves the trace of a call that is refused before the pipeline has seen it: it has taken nothing from quota and rate. */
-export async function recordRefusal(
-  gate: Gate,
-  { identity }: KeyCaller,
-  call: Call,
-  refusal: GatewayError,
-): Promise<GatewayError> {
-  call.identity = identity;
-  await gate.record(call, refusal);
-  return refusal;
-}

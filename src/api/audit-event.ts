@@ -1,0 +1,15 @@
+import type { AuditEvent } from '../state/store.ts';
+import type { ApiRequest, Caller } from './route.ts';
+
+/** How the audit log names the caller: by the prefix of its key, or `admin`. */
+export const operatorOf = (caller: Caller): string =>
+  caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;
+
+/** Who does something, and when. */
+export type Doing = Pick<ApiRequest<unknown, unknown>, 'caller' | 'nowMs'>;
+
+/** What the audit log is told of it. */
+export const auditEvent = (
+  { caller, nowMs }: Doing,
+  what: Omit<AuditEvent, 'atMs' | 'operator'>,
+): AuditEvent => ({ atMs: nowMs, operator: operatorOf(caller), ...what });

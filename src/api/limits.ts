@@ -1,0 +1,92 @@
+import { setImmediate } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/limits.ts';
+import type { Caller, Route } from './route.ts';
+
+/* What one caller may ask of the control plane, so that the others find it free. Of this process: it bounds work, and is no plan's. */
+
+/** Management calls of one key. The bucket holds what a console or a script asks in one go. */
+export const managementRate: Rate = { perMinute: 6000, capacity: 6000 };
+const bucketsMax = 10_000;
+/** Listings of one tenant that wait for those before them. */
+export const inLineMax = 256;
+
+export interface ApiLimits {
+  /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
+  spend(route: Route, caller: Caller, nowMs: number): void;
+  /**
+   * Does the work of a route, within what the route allows: listings of a tenant one after another, each in a turn of the event loop of its
+   * own; of a route with `perKeyMax` so many at once. Throws RATE_LIMITED beyond that.
+   */
+  run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T>;
+}
+
+export function createApiLimits(): ApiLimits {
+  // In the order of the last use.
+  const buckets = new Map<string, Bucket>();
+  const lines = new Map<string, { last: Promise<unknown>; length: number }>();
+  const running = new Map<string, number>();
+
+  async function inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
+    const line = lines.get(tenantId) ?? { last: Promise.resolve(), length: 0 };
+    if (line.length > inLineMax) throw tooMuch('Too many listings of the tenant are asked for at once.', 1);
+    lines.set(tenantId, line);
+    line.length += 1;
+    const done = line.last.then(() => setImmediate()).then(work);
+    // The next one comes whatever became of this one.
+    line.last = done.catch(() => undefined);
+    try {
+      return await done;
+    } finally {
+      line.length -= 1;
+      if (line.length === 0) lines.delete(tenantId);
+    }
+  }
+
+  async function amongFew<T>(place: string, max: number, work: () => Promise<T>): Promise<T> {
+    const others = running.get(place) ?? 0;
+    if (others >= max)
+      throw tooMuch(`The key has ${others} of these requests under way, which is all it may.`, 5);
+    running.set(place, others + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (running.get(place) ?? 1) - 1;
+      if (left > 0) running.set(place, left);
+      else running.delete(place);
+    }
+  }
+
+  return {
+    spend(route, caller, nowMs) {
+      if (caller.kind !== 'key' || !isManagement(route)) return;
+      const keyId = liveKeyOf(caller);
+      const bucket = buckets.get(keyId);
+      const level = bucket ? levelAt(bucket, managementRate, nowMs) : managementRate.capacity * partsPerToken;
+      if (level < partsPerToken)
+        throw tooMuch(
+          'The key asks too much of the control plane.',
+          secondsUntilToken(level, managementRate),
+        );
+      buckets.delete(keyId);
+      const oldest = buckets.size >= bucketsMax ? buckets.keys().next().value : undefined;
+      if (oldest !== undefined) buckets.delete(oldest);
+      buckets.set(keyId, { level: level - partsPerToken, atMs: nowMs });
+    },
+    run(route, caller, tenantId, work) {
+      if (route.isListing) return inLine(tenantId(), work);
+      if (route.perKeyMax === undefined || caller.kind !== 'key') return work();
+      return amongFew(`${liveKeyOf(caller)} ${route.path}`, route.perKeyMax, work);
+    },
+  };
+}
+
+/** Calls have the rate of their plan, and polling for an approval has none. */
+const isManagement = ({ access }: Route): boolean =>
+  typeof access !== 'string' || !['public', 'call', 'key', 'scan'].includes(access);
+
+/** An ephemeral key is its maker's. */
+const liveKeyOf = ({ key }: Extract<Caller, { kind: 'key' }>): string => key.parentKeyId ?? key.keyId;
+
+const tooMuch = (detail: string, retryAfterSeconds: number): GatewayError =>
+  new GatewayError('RATE_LIMITED', detail, { retryAfterSeconds });

@@ -1,0 +1,215 @@
+import {
+  type Call,
+  type DataClass,
+  type Decision,
+  dataClasses,
+  type Finding,
+  type IncidentCause,
+  type MatchedRule,
+  type Verdict,
+} from '../call.ts';
+import type { PolicyDecision, RuleAction } from '../policy/index.ts';
+import type { PostureOpinion } from './posture.ts';
+import { counts, defaultCuts, sanitizedBody } from './sanitize.ts';
+
+/* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */
+
+/** An opinion before it is enforced. */
+export interface Opinion {
+  readonly decision: Decision;
+  readonly reasonCodes: readonly string[];
+  readonly explanation: readonly string[];
+  readonly matched: readonly MatchedRule[];
+  readonly decidedBy: MatchedRule | undefined;
+  /** What SANITIZE cuts. */
+  readonly cuts: readonly DataClass[];
+  /** A held call goes out sanitised, once it may. */
+  readonly alsoSanitize: boolean;
+  readonly tags: readonly string[];
+  readonly incidents: readonly IncidentCause[];
+  /** What rules in monitor mode would have done. */
+  readonly wouldBe: Decision | undefined;
+}
+
+/** What no policy is asked about. */
+export const denial = (reasonCode: string, sentence: string): Opinion => ({
+  decision: 'DENY',
+  reasonCodes: [reasonCode],
+  explanation: [sentence],
+  matched: [],
+  decidedBy: undefined,
+  cuts: [],
+  alsoSanitize: false,
+  tags: [],
+  incidents: [],
+  wouldBe: undefined,
+});
+
+export const outOfScope = (call: Call): Opinion => ({
+  ...denial('EPHEMERAL_SCOPE_VIOLATION', 'The call is outside the scope of its key.'),
+  explanation: call.scopeViolations,
+  incidents: [
+    {
+      trigger: 'scope-violation',
+      title: 'An ephemeral key was used outside its scope',
+      severity: 'HIGH',
+    },
+  ],
+});
+
+const toDecision = (action: RuleAction): Decision => (action === 'OPEN_INCIDENT' ? 'DENY' : action);
+
+export function opinionOfPolicy(policy: PolicyDecision): Opinion {
+  return {
+    decision: toDecision(policy.action ?? 'DENY'),
+    reasonCodes: policy.reasonCodes,
+    explanation: policy.explanation,
+    matched: policy.matched,
+    decidedBy: policy.decidedBy,
+    cuts: policy.namedClasses.length > 0 ? policy.namedClasses : defaultCuts,
+    alsoSanitize: policy.alsoSanitize,
+    tags: policy.tags,
+    incidents: incidentOfPolicy(policy),
+    wouldBe: policy.wouldBe && toDecision(policy.wouldBe.action),
+  };
+}
+
+/** Where no rule decides. `byPolicy` has what the rules that hold leave all the same: tags, and what those in monitor mode say. */
+export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
+  decision: posture.decision,
+  reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
+  explanation: [posture.explanation],
+  matched: byPolicy?.matched ?? [],
+  decidedBy: undefined,
+  cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
+  alsoSanitize: posture.sanitizes.length > 0,
+  tags: byPolicy?.tags ?? [],
+  incidents: [],
+  wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe.action),
+});
+
+function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readonly IncidentCause[] {
+  const rule = matched.find((it) => it.action === 'OPEN_INCIDENT');
+  if (incidentSeverity === undefined || !rule) return [];
+  const trigger = `policy:${rule.policyName}/${rule.ruleId}`;
+  return [
+    {
+      trigger,
+      title: `Rule "${rule.ruleId}" of policy "${rule.policyName}" holds`,
+      severity: incidentSeverity,
+    },
+  ];
+}
+
+/** What an analyst should look at: what the opinion says, and one denial of critical risk is enough. */
+export function incidentsOf(call: Call, { decision, incidents }: Opinion): readonly IncidentCause[] {
+  if (decision !== 'DENY' || call.riskBand !== 'CRITICAL') return incidents;
+  const title = 'A call of critical risk was denied';
+  return [...incidents, { trigger: 'critical-denial', title, severity: 'CRITICAL' }];
+}
+
+/** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
+export type Enforceable = Opinion & { readonly sanitized?: Buffer };
+
+/** In monitor mode everything passes, and it is noted what would have become of it. */
+export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: 'ALLOW',
+  wouldBe: opinion.decision === 'ALLOW' ? opinion.wouldBe : opinion.decision,
+});
+
+/** The detector of the gateway's own keys. */
+const ownKey = 'postern-key';
+
+/**
+ * Whatever the opinion was, no key of the gateway goes out with the call: of the body it is cut, and elsewhere nothing can be done but to
+ * deny the call. A key in its home place was taken out before.
+ */
+export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
+  // What is sanitised has lost all its secrets.
+  if (opinion.decision === 'DENY' || opinion.sanitized || !call.findings.some(isOwnKey)) return opinion;
+  const allowed = {
+    decision: 'SANITIZE',
+    reasonCodes: ['SECRETS', ...opinion.reasonCodes],
+    decidedBy: undefined,
+  } as const;
+  return enforceable(call, {
+    ...opinion,
+    ...(opinion.decision === 'ALLOW' ? allowed : {}),
+    alsoSanitize: true,
+    cuts: [],
+    explanation: ['The call carries a key of this gateway, which never leaves it.', ...opinion.explanation],
+  });
+}
+
+const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
+
+/** SANITIZE that cannot be done is a denial; of a call that must be held first, before anybody is asked. */
+export function enforceable(call: Call, opinion: Opinion): Enforceable {
+  const { decision, alsoSanitize, cuts } = opinion;
+  if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;
+  const sanitized = sanitizedBody(call, cuts);
+  if (sanitized) return { ...opinion, sanitized };
+  return {
+    ...opinion,
+    decision: 'DENY',
+    reasonCodes: ['UNSANITIZABLE', ...opinion.reasonCodes],
+    explanation: [
+      ...opinion.explanation,
+      'What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.',
+    ],
+  };
+}
+
+export const afterGrant = (opinion: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: opinion.sanitized ? 'SANITIZE' : 'ALLOW',
+  reasonCodes: ['RECENT_APPROVAL_GRANT', ...opinion.reasonCodes],
+  explanation: ['The identical call was approved a moment ago.', ...opinion.explanation],
+});
+
+export const afterDenial = (opinion: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: 'DENY',
+  reasonCodes: ['RECENT_APPROVAL_DENIAL', ...opinion.reasonCodes],
+  explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
+});
+
+const signalReasons = new Set(['NEW_DESTINATION']);
+/** That one explanation names. */
+export const explainedFindingsMax = 20;
+const nothing: readonly Finding[] = [];
+
+/** The opinion as the answer to the call, with what else was noticed of it. */
+export function toVerdict(call: Call, opinion: Enforceable): Verdict {
+  const found = call.findings.length === 0 ? nothing : call.findings.filter(counts);
+  const classifications = classesOf(call);
+  const noticed: string[] = [...classifications];
+  if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
+    noticed.push('SECRET_MISDIRECTED');
+  if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
+  for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
+  const places = found
+    .slice(0, explainedFindingsMax)
+    .map((it) => `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence).`);
+  return {
+    decision: opinion.decision,
+    reasonCodes:
+      noticed.length === 0 ? opinion.reasonCodes : [...new Set([...opinion.reasonCodes, ...noticed])],
+    classifications,
+    explanation: places.length === 0 ? opinion.explanation : [...opinion.explanation, ...places],
+    matchedRules: opinion.matched,
+    decidedBy: opinion.decidedBy,
+    tags: opinion.tags,
+    violations: call.scopeViolations,
+    wouldBe: opinion.wouldBe,
+    sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
+    approval: undefined,
+  };
+}
+
+/** The data classes that the call carries, in their fixed order. */
+export function classesOf(call: Call): DataClass[] {
+  if (call.findings.length === 0) return [];
+  return dataClasses.filter((name) => call.findings.some((it) => it.class === name && counts(it)));
+}

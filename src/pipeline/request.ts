@@ -1,0 +1,14 @@
+import type { Call } from '../call.ts';
+import type { Request } from '../catalogue/catalogue.ts';
+import { bodyValue, plainBody } from './body.ts';
+import { structuredBytesMax } from './body-structure.ts';
+
+/** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
+export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
+  method: call.method,
+  target: call.target,
+  headers: call.headers,
+  contentType: call.contentType,
+  bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
+  bodyValue: () => bodyValue(call, maxDecodedBytes),
+});

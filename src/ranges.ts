@@ -1,0 +1,54 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses by range. Empty ranges contain nothing. */
+export class RangeList {
+  /** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
+  readonly #ipv4 = new BlockList();
+  readonly #ipv6 = new BlockList();
+
+  /** Of CIDRs and single addresses. Throws a RangeError that quotes the first text that is neither. */
+  constructor(ranges: readonly string[]) {
+    for (const range of ranges) this.#add(range);
+  }
+
+  #add(text: string): void {
+    const [address = '', prefix, ...rest] = text.split('/');
+    const version = isIP(address);
+    const bits = version === 4 ? 32 : 128;
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
+    if (version === 0 || address.includes('%') || rest.length > 0 || length < 0 || length > bits) {
+      throw new RangeError(`"${text}" is not an IP address or CIDR.`);
+    }
+    if (version === 4) this.#ipv4.addSubnet(address, length, 'ipv4');
+    else this.#ipv6.addSubnet(address, length, 'ipv6');
+  }
+
+  /** An IPv4-mapped address counts as IPv6. `address` must have passed `isIP`: BlockList finds rubbish nowhere. */
+  has(address: string): boolean {
+    return isIP(address) === 4 ? this.#ipv4.check(address, 'ipv4') : this.#ipv6.check(address, 'ipv6');
+  }
+}
+
+const lists = new WeakMap<readonly string[], RangeList>();
+
+/** Whether an address is in one of the ranges. Text that is no address is in none. The list is compiled once, so it must not change. */
+export function isWithin(ranges: readonly string[], address: string): boolean {
+  if (isIP(address) === 0) return false;
+  let list = lists.get(ranges);
+  if (!list) {
+    list = new RangeList(ranges);
+    lists.set(ranges, list);
+  }
+  return list.has(address);
+}
+
+/** An IPv4-mapped address (RFC 4291, 2.5.5.2) in any spelling as the IPv4 address that it is; any other text as it stands. */
+export function unmapped(address: string): string {
+  if (isIP(address) !== 6 || address.includes('%')) return address;
+  // The URL parser writes every spelling in one way.
+  const [, high = '', low = ''] =
+    /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
+  if (high === '') return address;
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return `${a >>> 8}.${a & 255}.${b >>> 8}.${b & 255}`;
+}

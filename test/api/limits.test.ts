@@ -1,0 +1,66 @@
+import t from 'tap';
+import { createApiLimits, inLineMax, managementRate } from '../../src/api/limits.ts';
+import type { Caller, Route } from '../../src/api/route.ts';
+
+const route = (fields: Partial<Route>): Route => ({ path: '/v1/x', access: 'keys:read', ...fields }) as Route;
+const asKey = (keyId: string, parentKeyId: string | null = null): Caller =>
+  ({ kind: 'key', key: { keyId, parentKeyId } }) as Caller;
+const admin: Caller = { kind: 'admin' };
+const ofAcme = () => 'acme';
+
+t.test('a key may ask the control plane so much, with all that it has made', async (t) => {
+  const limits = createApiLimits();
+  const spend = (caller: Caller, nowMs = 0, it = route({})) => limits.spend(it, caller, nowMs);
+  for (let i = 0; i < managementRate.capacity; i++) spend(asKey('a'));
+  const refusal = { code: 'RATE_LIMITED', extra: { retryAfterSeconds: 1 } };
+  t.throws(() => spend(asKey('a')), refusal);
+  t.throws(() => spend(asKey('child', 'a')), refusal);
+  t.doesNotThrow(() => spend(asKey('b')), 'another key is not meant');
+  t.doesNotThrow(() => spend(admin), 'nor is the admin secret');
+  for (const access of ['call', 'key', 'scan'] as const)
+    t.doesNotThrow(() => spend(asKey('a'), 0, route({ access })), `${access}: its rate is another one`);
+  t.doesNotThrow(() => spend(asKey('a'), 60_000 / managementRate.perMinute));
+});
+
+t.test('listings of a tenant come one after another, and not too many stand in line', async (t) => {
+  const limits = createApiLimits();
+  const listing = route({ isListing: true });
+  let under = 0;
+  let most = 0;
+  let ended = 0;
+  const list = (fails: boolean) =>
+    limits.run(listing, admin, ofAcme, async () => {
+      under += 1;
+      most = Math.max(most, under);
+      await Promise.resolve();
+      under -= 1;
+      ended += 1;
+      if (fails) throw new Error('the state is away');
+      return 'listed';
+    });
+  const asked = Promise.allSettled(Array.from({ length: inLineMax + 1 }, (_, i) => list(i % 2 === 0)));
+  await t.rejects(list(false), { code: 'RATE_LIMITED' });
+  const endedBefore = await limits.run(
+    listing,
+    admin,
+    () => 'other',
+    async () => ended,
+  );
+  t.ok(endedBefore <= inLineMax, 'another tenant does not wait for them');
+  const settled = await asked;
+  t.equal(most, 1);
+  t.equal(settled.filter((it) => it.status === 'rejected').length, inLineMax / 2 + 1);
+  t.equal(await list(false), 'listed', 'what has failed leaves its place');
+});
+
+t.test('of some requests a key has only a few under way', async (t) => {
+  const limits = createApiLimits();
+  const waiting = route({ perKeyMax: 2 });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const wait = (caller: Caller) => limits.run(waiting, caller, ofAcme, () => promise);
+  const first = [wait(asKey('a')), wait(asKey('child', 'a')), wait(asKey('b')), wait(admin)];
+  await t.rejects(wait(asKey('a')), { code: 'RATE_LIMITED', extra: { retryAfterSeconds: 5 } });
+  resolve();
+  await Promise.all(first);
+  await t.resolves(wait(asKey('a')), 'those that have ended count no more');
+});

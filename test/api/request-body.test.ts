@@ -1,0 +1,50 @@
+import t from 'tap';
+import { z } from 'zod';
+import { parseBody } from '../../src/api/request-body.ts';
+import type { Route } from '../../src/api/route.ts';
+
+const read = (text: string, type: string): unknown =>
+  parseBody({ body: z.unknown(), takesYaml: true } as unknown as Route, Buffer.from(text), type);
+const yaml = 'application/yaml';
+
+t.test('YAML says the same as JSON', async (t) => {
+  const cases: [text: string, value: unknown][] = [
+    [
+      'name: a\nrules:\n  - { rule_id: r, priority: 1 }\n',
+      { name: 'a', rules: [{ rule_id: 'r', priority: 1 }] },
+    ],
+    ['# only\n{"a": [true, null, 1.5, "x"]}', { a: [true, null, 1.5, 'x'] }],
+    ['a: { n: 1 }\nb: { n: 1 }', { a: { n: 1 }, b: { n: 1 } }],
+    ['1: x', { 1: 'x' }],
+  ];
+  for (const [text, value] of cases) t.same(read(text, yaml), value, text);
+  const { polluted } = {} as { polluted?: unknown };
+  read('__proto__: { polluted: 1 }', yaml);
+  t.equal(polluted, undefined);
+});
+
+t.test('YAML that says more than JSON could is refused', async (t) => {
+  const cases: Record<string, string> = {
+    'an alias': 'a: &a 1\nb: *a',
+    'aliases of what they stand in': `&a [${'*a,'.repeat(2000)}]`,
+    'a key that stands twice': 'a: 1\nb: 2\na: 3',
+    'a key that stands twice, deeper': 'rules: [{ match: {}, match: { methods: [GET] } }]',
+    'a key that stands twice, in two spellings': 'a: 1\n"a": 2',
+    'a key that stands twice, once as a number': '1: a\n"1": b',
+    'a second document': 'a: 1\n---\na: 2',
+    'a key that is no text': '? [a]\n: 1',
+    rubbish: '{',
+  };
+  for (const [name, text] of Object.entries(cases))
+    t.throws(() => read(text, yaml), { code: 'VALIDATION_FAILED', message: /not valid YAML/ }, name);
+});
+
+t.test('YAML has a bound of its own, since it takes long to read', async (t) => {
+  const fits = `a: ${'x'.repeat(32_765)}`;
+  t.ok(read(fits, yaml));
+  t.throws(() => read(`${fits}x`, yaml), {
+    code: 'PAYLOAD_TOO_LARGE',
+    extra: { actual_bytes: 32_769, limit_bytes: 32_768 },
+  });
+  t.ok(read(JSON.stringify({ a: fits }), 'application/json'), 'JSON has not');
+});

@@ -1,0 +1,67 @@
+import t from 'tap';
+import { parseConfig } from '../../src/config/load.ts';
+import { ignoredKeys, refusedKeys } from '../../src/gateway/not-yet.ts';
+
+const agent = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11';
+const tenant = (fields: string): string => `tenants: [{ id: acme, ${fields} }]`;
+const route = (fields: string): string =>
+  `tenants: [{ id: acme }]\ninbound: [{ prefix: p, upstream: "http://h", ${fields} }]`;
+
+const parse = (text: string) => parseConfig(text, { file: undefined, env: {} });
+
+t.test('a file that asks for nothing that is to come is taken in silence', (t) => {
+  for (const text of [
+    '',
+    route('tool: slack'),
+    tenant('mode: monitor'),
+    'response_scan: { mode: observe }',
+  ]) {
+    t.strictSame(refusedKeys(parse(text)), [], text);
+    t.strictSame(ignoredKeys(parse(text)), [], text);
+  }
+  t.end();
+});
+
+t.test('what would be less safe than the file demands is refused', (t) => {
+  const cases: readonly [path: string, text: string][] = [
+    ['proxy.tls', 'proxy: { tls: { cert: c.pem, key: k.pem } }'],
+    ['proxy.require_auth', 'proxy: { require_auth: false }'],
+    ['proxy.proxy_protocol', 'proxy: { proxy_protocol: true }'],
+    ['control.tls', 'control: { tls: { cert: c.pem, key: k.pem } }'],
+    ['workers', 'workers: 2\nstate: { url: redis://localhost/0 }'],
+    ['upstream.proxy', 'upstream: { proxy: "http://parent:3128" }'],
+    ['upstream.h2', 'upstream: { h2: always }'],
+    [
+      'credentials[].type',
+      `tenants: [{ id: acme }]\ncredentials: [{ name: a, type: aws_sigv4, access_key_id: i, secret_access_key: s }]`,
+    ],
+  ];
+  for (const [path, text] of cases)
+    t.match(refusedKeys(parse(text)), [{ path, message: /does not do this yet/ }], path);
+  t.end();
+});
+
+t.test('what only lacks its effect is a warning', (t) => {
+  const cases: readonly [path: string, text: string][] = [
+    ['response_scan', 'response_scan: { mode: enforce }'],
+    ['response_scan', tenant('response_scan: { mode: enforce }')],
+    ['response_scan', route('response_scan: { mode: observe }')],
+    ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
+    ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
+    ['tools', 'tools: [{ name: in_house }]'],
+    ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],
+    ['tenants[].budgets', tenant('budgets: [{ name: b, daily: 1 }]')],
+    ['tenants[].allowlist', tenant('allowlist: [a.example.com]')],
+    ['tenants[].internal', tenant('internal: { builtin: false }')],
+    ['tenants[].detectors', tenant('detectors: { off: [email] }')],
+  ];
+  for (const [path, text] of cases) {
+    const [first, ...more] = ignoredKeys(parse(text));
+    t.equal(first?.split(' ')[0], path, text);
+    t.strictSame(more, []);
+  }
+  t.match(ignoredKeys(parse(`${route(`agent: ${agent}, auth: none, response_scan: { mode: enforce }`)}`)), [
+    /unread/,
+  ]);
+  t.end();
+});

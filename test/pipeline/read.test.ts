@@ -1,0 +1,135 @@
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
+import { validateConfig } from '../../src/config/load.ts';
+import { createEngine } from '../../src/detectors/engine.ts';
+import { loadDetectors } from '../../src/detectors/load.ts';
+import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
+import { read } from '../../src/pipeline/stages/read.ts';
+import { understand } from '../../src/pipeline/stages/understand.ts';
+import { createTenants } from '../../src/pipeline/tenants.ts';
+import { callOf, identityOf } from '../support/call.ts';
+
+const engine = createEngine(loadDetectors('config/detectors'));
+const catalogue = loadCatalogue('config/tools');
+
+interface Setup {
+  /** Of the tenant, over those of the daemon. */
+  readonly limits?: Readonly<Record<string, unknown>>;
+  readonly daemonLimits?: Readonly<Record<string, unknown>>;
+  readonly clock?: () => number;
+}
+
+/** Runs the stages that read over a call of the tenant. */
+async function readCall(
+  fields: Parameters<typeof callOf>[0],
+  { limits = {}, daemonLimits = {}, clock = () => 0 }: Setup = {},
+) {
+  const written = { limits: daemonLimits, tenants: [{ id: 'acme', limits }] };
+  const config = validateConfig(written, { file: undefined, env: {} });
+  const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
+  const policies = createPolicyBook({ policiesOf: () => [] }, [], engine);
+  const call = callOf(fields);
+  call.identity = identityOf();
+  await understand(catalogue, tenants.largestMaxDecodedBytes).run(call);
+  await read({ policies, tenants, clock }).run(call);
+  return call;
+}
+
+const zipped = (bytes: number) => ({
+  contentType: 'application/json',
+  contentEncoding: 'gzip',
+  // Not to be squeezed much: what expands a hundred times is a bomb.
+  body: gzipSync(
+    JSON.stringify(Array.from({ length: Math.ceil(bytes / 20) }, (_, i) => `${i * 7919} of a list`)),
+  ),
+});
+
+/** One detector matches each. */
+const secrets = (count: number): string =>
+  Array.from(
+    { length: count },
+    (_, i) => `ghp_${String(i).padStart(6, '0')}${'aB3dE5gH7jK9mN1pQ2rS4tU6vW8x'}Zz`,
+  ).join(' ');
+
+const sized = [
+  {
+    name: 'its tenant grants less than the daemon',
+    limits: { max_decoded_bytes: '16KB' },
+    bytes: 32_768,
+    is: false,
+  },
+  { name: 'its tenant grants enough', limits: { max_decoded_bytes: '64KB' }, bytes: 32_768, is: true },
+  {
+    name: 'its tenant grants more than the daemon',
+    limits: { max_decoded_bytes: '64KB' },
+    daemonLimits: { max_decoded_bytes: '16KB' },
+    bytes: 32_768,
+    is: true,
+  },
+  { name: 'the daemon grants less', daemonLimits: { max_decoded_bytes: '16KB' }, bytes: 32_768, is: false },
+];
+
+for (const { name, bytes, is, ...setup } of sized) {
+  t.test(`a body is ${is ? 'read' : 'unreadable'} where ${name}`, async (t) => {
+    const call = await readCall(zipped(bytes), setup);
+    t.equal(call.unreadable === undefined, is, call.unreadable ?? 'readable');
+    if (is) t.ok(call.bodyTexts.length > 0);
+    else t.same(call.plain?.length, 0, 'and nothing of it is kept');
+  });
+}
+
+t.test('reading takes the time that its tenant grants and no more', async (t) => {
+  const body = Buffer.from(JSON.stringify({ text: secrets(200) }));
+  /** Each look at the clock takes a millisecond. */
+  const ticking = () => {
+    let ms = 0;
+    return () => ms++;
+  };
+  const hasty = await readCall({ body }, { limits: { scan_timeout: '1ms' }, clock: ticking() });
+  t.match(hasty.unreadable, /too long/);
+  const patient = await readCall(
+    { body },
+    { limits: { scan_timeout: '60s' }, daemonLimits: { scan_timeout: '1ms' }, clock: ticking() },
+  );
+  t.equal(patient.unreadable, undefined);
+});
+
+t.test('more findings than are kept make a call unreadable', async (t) => {
+  const of = (count: number) => readCall({ contentType: 'text/plain', body: Buffer.from(secrets(count)) });
+  t.equal((await of(900)).unreadable, undefined);
+  const flood = await of(1100);
+  t.match(flood.unreadable, /too many findings/);
+  t.ok(flood.findings.length <= 1001);
+});
+
+t.test('names that a caller gives are kept without what must not be shown', async (t) => {
+  const kept = async (claimed: object) => {
+    const { agentName, runtimeType } = await readCall({ claimed });
+    return [agentName, runtimeType];
+  };
+  t.same(await kept({ agentName: 'night shift', runtimeType: 'crewai' }), ['night shift', 'crewai']);
+  const secret = secrets(1);
+  t.same(await kept({ agentName: secret, runtimeType: secret }), ['[REDACTED]', '[REDACTED]']);
+  t.same(await kept({ agentName: 'a\nb\u202e', runtimeType: '\u001b[2J' }), ['ab', '[2J']);
+  t.same(await kept({}), [undefined, undefined]);
+});
+
+t.test('a body that expands a hundred times is not read, unless it is small', async (t) => {
+  const bomb = (bytes: number) =>
+    readCall({ contentEncoding: 'gzip', body: gzipSync(Buffer.alloc(bytes, 'a')) });
+  t.equal((await bomb(1024 * 1024)).unreadable, undefined);
+  t.match((await bomb(1024 * 1024 + 1)).unreadable, /expands to more than 100 times/);
+});
+
+t.test('what is encoded three times is found, what is encoded once more is beyond the bound', async (t) => {
+  const dressed = (times: number): string => {
+    let text = secrets(1);
+    for (let i = 0; i < times; i++) text = Buffer.from(`${text} and some more words`).toString('base64');
+    return text;
+  };
+  const of = async (times: number) =>
+    (await readCall({ contentType: 'text/plain', body: Buffer.from(dressed(times)) })).findings.length;
+  t.ok((await of(3)) > 0);
+  t.equal(await of(4), 0);
+});

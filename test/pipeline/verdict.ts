@@ -1,0 +1,16 @@
+import type { Verdict } from '../../src/call.ts';
+
+/** A verdict that says nothing but its decision. */
+export const verdictOf = (decision: Verdict['decision']): Verdict => ({
+  decision,
+  reasonCodes: [],
+  classifications: [],
+  explanation: ['The test says so.'],
+  matchedRules: [],
+  decidedBy: undefined,
+  tags: [],
+  violations: [],
+  wouldBe: undefined,
+  sanitizedBody: undefined,
+  approval: undefined,
+});

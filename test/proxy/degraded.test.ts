@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import http from 'node:http';
+import t, { type Test } from 'tap';
+import { basic } from '../support/clients.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/** A request on a connection of its own; answers the status and the codes that say why. */
+function ask(url: string, path: string, headers: http.OutgoingHttpHeaders) {
+  const { hostname, port } = new URL(url);
+  return new Promise<{ status: number; reasons: string }>((resolve, reject) => {
+    const asked = http.get({ hostname, port, path, headers, agent: false }, (answer) => {
+      answer.resume();
+      const reasons = String(answer.headers['x-service-reasons'] ?? '');
+      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, reasons }));
+    });
+    asked.once('error', reject);
+  });
+}
+
+async function startLab(t: Test, redis: RedisServer, onFailure: string) {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, {
+    upstream,
+    config: {
+      state: {
+        url: `redis://${redis.host}:${redis.port}/0`,
+        dir: './local',
+        timeout: '300ms',
+        on_failure: onFailure,
+      },
+      credentials: [{ name: 'bot', tenant: 'acme', type: 'bearer', value: randomBytes(20).toString('hex') }],
+      inbound: [
+        {
+          prefix: 'bot',
+          tenant: 'acme',
+          upstream: `https://api.test.example:${upstream.port}`,
+          credential: 'bot',
+        },
+      ],
+    },
+  });
+  const host = `api.test.example:${upstream.port}`;
+  const call = { method: 'GET', url: `https://${host}/x` };
+  const entrances = {
+    scan: async () => {
+      const { status, body } = await gateway.api('POST', '/v1/scan', call);
+      return { status, reasons: String(body.reason_codes ?? body.code) };
+    },
+    inbound: () => ask(gateway.controlUrl, '/inbound/bot/x', { authorization: `Bearer ${gateway.key}` }),
+    forward: () =>
+      ask(gateway.proxyUrl, `https://${host}/x`, { host, 'proxy-authorization': basic(gateway.key) }),
+  };
+  return { gateway, entrances };
+}
+
+for (const onFailure of ['open', 'closed'] as const) {
+  t.test(`while the state is away, a tenant that is ${onFailure} is so at every entrance`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const { gateway, entrances } = await startLab(t, redis, onFailure);
+    for (const [name, enter] of Object.entries(entrances)) t.match(await enter(), { status: 200 }, name);
+    await redis.kill();
+    const want =
+      onFailure === 'open'
+        ? { status: 200, reasons: /GATEWAY_DEGRADED/ }
+        : { status: 503, reasons: 'STATE_UNAVAILABLE' };
+    for (const [name, enter] of Object.entries(entrances)) t.match(await enter(), want, name);
+    t.match(
+      await gateway.api('GET', '/v1/keys'),
+      { status: 503, body: { code: 'STATE_UNAVAILABLE' } },
+      'who manages is not let in on what was known a moment ago',
+    );
+  });
+}
