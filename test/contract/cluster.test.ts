@@ -1,7 +1,11 @@
 import t from 'tap';
 import { startRedisCluster } from '../support/redis.ts';
+import { commandsOf } from './suite/commands.ts';
 import { contractSuite } from './suite/index.ts';
 
 const cluster = await startRedisCluster(t);
-const nodes = cluster?.masters.map(({ host, port }) => `${host}:${port}`).join(',');
-if (nodes) await contractSuite(t, `redis+cluster://${nodes}`);
+if (cluster) {
+  const { masters } = cluster;
+  const url = `redis+cluster://${masters.map(({ host, port }) => `${host}:${port}`).join(',')}`;
+  await contractSuite(t, { url, dirs: [t.testdirName], asked: () => commandsOf(masters) });
+}

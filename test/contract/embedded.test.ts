@@ -1,4 +1,4 @@
 import t from 'tap';
 import { contractSuite } from './suite/index.ts';
 
-await contractSuite(t, 'embedded:./data');
+await contractSuite(t, { url: 'embedded:./data', dirs: [], asked: async () => 0 });

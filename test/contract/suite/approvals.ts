@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
+import { awsKeyId } from '../../support/secrets.ts';
 import { eventually, isoTime, type Lab, type Reply, type Tenant, uuid } from './lab.ts';
 
 const askFirst = [{ rule_id: 'ask', action: 'REQUIRE_APPROVAL' }];
@@ -66,6 +67,12 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
           rule_id: 'ask',
           created_at: isoTime,
           expires_at: isoTime,
+          agent_name: /./,
+          body_preview: /pencil/,
+          decided_at: null,
+          decided_by: null,
+          scope: null,
+          note: null,
         },
       },
       'Events 3: REQUIRE_APPROVAL creates an approval record',
@@ -75,6 +82,11 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
       listed.body.items?.some((it: { approval_id: string }) => it.approval_id === approval_id),
       'it is listed',
     );
+    const secret = awsKeyId();
+    const leaking = await scan({ url: `https://a.test/${secret}?k=${secret}`, body: { a: secret } });
+    const shown = (await admin('GET', `/v1/approvals/${leaking.body.approval_id}`)).body;
+    t.match(shown, { url: /REDACTED/, body_preview: /REDACTED/ }, 'URL and preview are redacted');
+    t.notOk(JSON.stringify(shown).includes(secret), 'the record has no secret');
     const livesMs = Date.parse(record.body.expires_at) - Date.parse(record.body.created_at);
     t.equal(livesMs, 600_000, 'it expires after 10 minutes by default');
   });

@@ -9,6 +9,7 @@ export const inboundSecrets = {
   bearer: `upstream-${randomBytes(16).toString('hex')}`,
   password: `password-${randomBytes(12).toString('hex')}`,
   header: `header-${randomBytes(12).toString('hex')}`,
+  host: `host-${randomBytes(12).toString('hex')}`,
   query: `query-${randomBytes(12).toString('hex')}`,
   /** What platforms send to be known. */
   hook: `hook-${randomBytes(16).toString('hex')}`,
@@ -38,6 +39,10 @@ const roomy = [
   'replay',
   'responses',
   'proxied',
+  'permissions',
+  'addresses',
+  'stored',
+  'listed',
 ];
 
 const environments = ['production', 'staging'];
@@ -49,6 +54,16 @@ const plans = {
   'overage-after-2': { extends: 'team', scans_per_month: 2, overage: true },
   'rate-of-3': { extends: 'team', scans_per_minute: 3 },
   'burst-of-2': { extends: 'team', scans_per_minute: 1, burst: 2 },
+  'pro-brief': { extends: 'pro', burst: 50 },
+  'answers-of-2': { extends: 'team', scans_per_minute: 1, burst: 2 },
+  // What a contract says stands in the plan.
+  'per-contract': {
+    extends: 'enterprise',
+    scans_per_month: 50,
+    scans_per_minute: 10,
+    max_body_bytes: '2MB',
+    per_key_scans_per_minute: 1,
+  },
 };
 
 const tenants: readonly Readonly<Record<string, unknown>>[] = [
@@ -63,14 +78,22 @@ const tenants: readonly Readonly<Record<string, unknown>>[] = [
   ...Object.keys(plans).map((plan) => ({ id: plan, plan })),
   { id: 'large-bodies', plan: 'free', limits: { max_body_bytes: '300KB' } },
   { id: 'brief-approvals', plan: 'enterprise', approvals: { ttl: '1s' } },
+  { id: 'holding', plan: 'enterprise', approvals: { hold: '1m' } },
+  { id: 'holding-briefly', plan: 'enterprise', approvals: { hold: '1s' } },
+  { id: 'two-connections', plan: 'enterprise', limits: { max_connections_per_agent: 2 } },
   { id: 'no-windows', plan: 'enterprise', approvals: { grant_window: '0s', deny_window: '0s' } },
   { id: 'closed', plan: 'enterprise', auto_register_agents: false },
   { id: 'watching', plan: 'enterprise', mode: 'monitor' },
   { id: 'denying', plan: 'enterprise', denylist: ['*.evil.test', 'https://files.test/private/'] },
   { id: 'posture', plan: 'enterprise', posture: { secrets: 'DENY', pii: 'SANITIZE', internal: 'DENY' } },
+  { id: 'per-contract-rates', plan: 'per-contract' },
+  { id: 'posture-by-risk', plan: 'enterprise', posture: { secrets: 'ALLOW' } },
+  { id: 'posture-of-bands', plan: 'enterprise', posture: { secrets: 'ALLOW', bands: { HIGH: 'DENY' } } },
   { id: 'inbound', plan: 'enterprise' },
   { id: 'large-and-few', plan: 'quota-of-3' },
   { id: 'inbound-small', plan: 'quota-of-3' },
+  { id: 'proxied-few', plan: 'quota-of-3' },
+  { id: 'traced-few', plan: 'quota-of-3' },
 ];
 
 const route = (prefix: string, fields: Readonly<Record<string, unknown>> = {}) => ({
@@ -96,7 +119,9 @@ const inbound = [
   route('unset', { credential: 'unset' }),
   route('narrow', { allowed_methods: ['GET'], allowed_paths: ['/open/**'] }),
   route('small', { max_body_bytes: 1024 }),
+  route('spelt-out', { upstream: 'https://up.test.example', credential: null }),
   route('nowhere', { upstream: 'https://closed.test.example' }),
+  route('addressed', { tenant: 'addresses', agent: null, credential: null }),
   route('quota', { tenant: 'inbound-small', agent: null, credential: null }),
 ];
 
@@ -113,23 +138,54 @@ const credentials = [
   // The parameter has the name of the credential.
   credential('api_key', { type: 'query', value: inboundSecrets.query }),
   credential('unset', { type: 'bearer', vault: true }),
+  credential('by-host', {
+    tenant: 'proxied',
+    type: 'bearer',
+    value: inboundSecrets.host,
+    hosts: ['vendor.test.example'],
+    paths: ['/open/**'],
+  }),
 ];
+
+/** Two documents; the second one is of all tenants, and matches none of their calls. */
+export const policyFile = `
+name: filed
+tenants: [stored, permissions]
+env_names: [production]
+description: comes from a file
+rules:
+  - { rule_id: filed, match: { url_patterns: ["https://filed.test/"] }, action: DENY, reason_code: FILED }
+---
+name: filed for all
+rules:
+  - { rule_id: all, match: { url_patterns: ["https://filed-for-all.test/"] }, action: DENY, reason_code: FILED_FOR_ALL }
+`;
 
 export interface Ports {
   readonly caFile: string;
   readonly upstream: number;
   /** A port where nobody listens. */
   readonly closed: number;
+  /** Shows a certificate of an authority that nobody knows. */
+  readonly untrusted: number;
+  /** Speaks something else than TLS, and something else than HTTP inside TLS. */
+  readonly broken: number;
+  readonly garbled: number;
 }
 
 /** The whole file; `control.admin_secret` is another than the one in the environment, which wins. */
 export function contractConfig(
   stateUrl: string,
-  { caFile, upstream, closed }: Ports,
+  { caFile, upstream, closed, untrusted, broken, garbled }: Ports,
 ): Record<string, unknown> {
   return {
     proxy: { listen: '127.0.0.1:0' },
-    control: { listen: '127.0.0.1:0', admin_secret: randomBytes(16).toString('hex') },
+    control: {
+      listen: '127.0.0.1:0',
+      admin_secret: randomBytes(16).toString('hex'),
+      // The tests come through one, wherever they say by X-Forwarded-For where they come from.
+      trusted_proxies: ['127.0.0.0/8'],
+    },
     state: { url: stateUrl },
     authority: { cert: './certs/ca.pem', key: './certs/ca-key.pem' },
     upstream: {
@@ -138,6 +194,9 @@ export function contractConfig(
       deny: ['denied.test.example'],
       resolve: [
         { host: 'closed.test.example', address: '127.0.0.1', port: closed },
+        { host: 'untrusted.test.example', address: '127.0.0.1', port: untrusted },
+        { host: 'broken.test.example', address: '127.0.0.1', port: broken },
+        { host: 'garbled.test.example', address: '127.0.0.1', port: garbled },
         { host: 'private.test.example', address: '10.0.0.1', port: upstream },
         { host: '*.test.example', address: '127.0.0.1', port: upstream },
       ],
@@ -147,6 +206,7 @@ export function contractConfig(
     agents: [{ id: inboundAgentId, tenant: 'inbound', env: 'default', name: 'hosted-bot' }],
     credentials,
     inbound,
+    policies: ['policies/*.yaml'],
     log: { level: 'error' },
   };
 }

@@ -177,12 +177,30 @@ export async function decisions(t: Test, lab: Lab): Promise<void> {
 
   await t.test('Decision: without a rule the posture decides', async (t) => {
     const plain = await lab.tenant('scanning');
-    const secret = { body: { note: awsKeyId() } };
-    t.match(
-      (await plain.scan({ agent_id: randomUUID(), ...secret })).body.reason_codes,
-      ['SECRETS'],
-      'the class is the reason',
-    );
+    const key = awsKeyId();
+    const secret = { body: { note: key } };
+    const cases: readonly [name: string, call: object, decision: string, reasons: readonly string[]][] = [
+      ['SECRETS', secret, 'SANITIZE', ['SECRETS']],
+      ['PII', { body: { a: ssn } }, 'ALLOW', []],
+      ['PHI', { body: { a: 'MRN: 00482913' } }, 'ALLOW', []],
+      ['INTERNAL', { body: 'INTERNAL USE ONLY. The plan' }, 'ALLOW', []],
+      ['nothing', {}, 'ALLOW', []],
+    ];
+    for (const [name, call, decision, reasons] of cases) {
+      const { body } = await plain.scan({ agent_id: randomUUID(), ...call });
+      t.equal(body.decision, decision, `by default: ${name}: ${decision}`);
+      t.same(body.reason_codes.slice(0, reasons.length), reasons, `${name}: the class is the reason`);
+      t.notOk('policy_id' in body, `${name}: no policy decided`);
+    }
+    const cut = (await plain.scan({ agent_id: randomUUID(), ...secret })).body.sanitized_body;
+    t.same(cut, { note: '[REDACTED:aws-access-key-id]' });
+    for (const [id, decision] of [
+      ['posture-by-risk', 'REQUIRE_APPROVAL'],
+      ['posture-of-bands', 'DENY'],
+    ] as const) {
+      const { body } = await (await lab.tenant(id)).scan(secret);
+      t.match(body, { decision, risk_band: 'HIGH', reason_codes: ['RISK_HIGH'] }, `${id}: the band decides`);
+    }
     const strict = await lab.tenant('posture');
     t.equal((await strict.scan(secret)).body.decision, 'DENY', 'secrets: DENY');
     t.equal(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { awsKeyId } from '../../support/secrets.ts';
-import { eventually, isoTime, type Lab, uuid } from './lab.ts';
+import { eventually, isoTime, type Lab, type Reply, uuid } from './lab.ts';
 
 interface Listed {
   readonly trace_id: string;
@@ -111,8 +111,31 @@ export async function events(t: Test, lab: Lab): Promise<void> {
     t.match(refused.body, { code: 'IP_NOT_ALLOWED', trace_id: uuid });
     const trace = await admin('GET', `/v1/traces/${refused.body.trace_id}`);
     t.match(trace, { status: 200, body: { decision: 'DENY', reason_codes: ['IP_NOT_ALLOWED'] } });
-    const large = await scan({ body: 'x'.repeat(70 * 1024 * 1024) }).catch(() => undefined);
-    t.ok(large === undefined || large.status === 413, 'a body without end is not read to its end');
+    const { key: scanless } = await mint({ permissions: ['usage:read'] });
+    const few = await lab.tenant('traced-few');
+    while ((await few.scan()).status === 200);
+    const cases: readonly [name: string, reply: Reply, status: number, by: typeof admin][] = [
+      ['FORBIDDEN', await scan({}, scanless), 403, admin],
+      ['PAYLOAD_TOO_LARGE', await scan({ body: 'x'.repeat(257 * 1024) }), 413, admin],
+      ['QUOTA_EXCEEDED', await few.scan(), 429, few.admin],
+    ];
+    for (const [code, reply, status, by] of cases) {
+      t.match(reply, { status, body: { code, trace_id: uuid } }, `${status} ${code} tells its trace`);
+      const written = await by('GET', `/v1/traces/${reply.body.trace_id}`);
+      t.match(
+        written,
+        { status: 200, body: { decision: 'DENY', reason_codes: [code] } },
+        `${code} is written`,
+      );
+    }
+    const gone = await mint();
+    await admin('DELETE', `/v1/keys/${gone.key_id}`);
+    const dead = await scan({}, gone.key);
+    t.match(dead, { status: 401, body: { code: 'INVALID_KEY', trace_id: uuid } }, '401 with a known prefix');
+    t.match(await admin('GET', `/v1/traces/${dead.body.trace_id}`), {
+      status: 200,
+      body: { decision: 'DENY' },
+    });
   });
 
   await t.test('Events 2: incidents, their states and notes', async (t) => {
@@ -132,6 +155,12 @@ export async function events(t: Test, lab: Lab): Promise<void> {
       body: { incident_id: opened.body?.incident_id },
     });
     t.match(await go('closed', { code: 'because' }), { status: 400 }, 'a code that is none');
+    t.match(
+      await go('closed'),
+      { status: 400, body: { errors: [{ path: 'code' }] } },
+      'closed without a code',
+    );
+    t.match(await go('open'), { status: 400, body: { code: 'VALIDATION_FAILED' } }, 'no way back');
     t.match(await go('closed', { code: 'false_positive' }), { status: 200, body: { status: 'closed' } });
     t.match(await go('investigating'), { status: 409, body: { code: 'CONFLICT' } }, 'closed is the end');
     t.match(await admin('GET', `/v1/incidents/${randomUUID()}`), {
@@ -163,8 +192,17 @@ export async function events(t: Test, lab: Lab): Promise<void> {
         first_seen: isoTime,
         last_seen: isoTime,
         decisions_24h: { ALLOW: 1 },
+        trust_reasons: [],
+        name: /./,
       },
     });
+    const other = randomUUID();
+    await scan({ agent_id: other, agent_name: 'newcomer', runtime_type: 'crewai' });
+    t.match(
+      await admin('GET', `/v1/agents/${other}`),
+      { status: 200, body: { name: 'newcomer', runtime_type: 'crewai', env_name: 'production' } },
+      'an agent that its first call registers has the name and the type that the call tells',
+    );
     t.match(await admin('PATCH', `/v1/agents/${agentId}`, { name: 'renamed' }), {
       status: 200,
       body: { name: 'renamed' },
@@ -195,6 +233,15 @@ export async function events(t: Test, lab: Lab): Promise<void> {
       t.match(entry, { operator: /./, at: isoTime }, `${entry.kind}: operator and timestamp`);
       t.ok(JSON.stringify(entry).includes(prefix), `${entry.kind}: prefix`);
     }
+    const entries = [...body.items].reverse();
+    t.same(
+      entries.map((it: { seq: number }) => it.seq - entries[0].seq),
+      [...entries.keys()],
+      'entries are numbered without a gap',
+    );
+    for (let n = 1; n < entries.length; n++)
+      t.equal(entries[n].previous, entries[n - 1].hash, 'each has the hash of the one before');
+    for (const it of entries) t.match(it.hash, /^[0-9a-f]{64}$/, 'a SHA-256');
     t.notMatch(JSON.stringify(body), key, 'never the full key');
     const foreign = await (await lab.tenant('foreign')).admin('GET', '/v1/audit?limit=1000');
     t.notMatch(JSON.stringify(foreign.body), key_id, 'of its own tenant only');

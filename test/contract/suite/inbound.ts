@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { awsKeyId } from '../../support/secrets.ts';
 import { inboundAgentId, inboundSecrets } from './config.ts';
-import { type Lab, type Reply, uuid } from './lab.ts';
+import { isoTime, type Lab, type Reply, uuid } from './lab.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -33,8 +33,12 @@ export async function inboundRoutes(t: Test, lab: Lab): Promise<void> {
         t.match(reply.headers.get('x-service-trace-id'), uuid, `${method}: X-Service-Trace-Id`);
         t.equal(reply.headers.get('x-of-upstream'), 'yes', `${method}: headers of the upstream`);
       }
-      t.equal((await calls('HEAD', 'by-key/x')).status, 200);
-      t.equal((await calls('OPTIONS', 'by-key/x')).status, 200);
+      for (const method of ['HEAD', 'OPTIONS', 'PROPFIND']) {
+        const reply = await calls(method, 'by-key/x');
+        t.equal(reply.status, 200, method);
+        t.equal(reply.headers.get('x-service-decision'), 'ALLOW', `${method}: X-Service-Decision`);
+        t.equal(lab.upstream.requests.at(-1)?.method, method, `${method}: reaches the upstream`);
+      }
       for (const status of [201, 404, 418, 500]) {
         const reply = await calls('GET', `by-key/x?status=${status}`);
         t.equal(reply.status, status, `the upstream's status ${status} is the answer's`);
@@ -202,6 +206,7 @@ export async function inboundRoutes(t: Test, lab: Lab): Promise<void> {
       t.match(reply.body, { code }, `${name}: ${code}`);
       t.equal(reply.headers.get('x-service-decision'), 'DENY', `${name}: the decision is DENY`);
       t.match(reply.headers.get('x-service-trace-id'), uuid, `${name}: with a trace id`);
+      t.equal(reply.headers.get('x-service-reasons'), code, `${name}: and the reason`);
     }
     const token = JSON.stringify(lab.upstream.requests.slice(-8).map((it) => [it.url, it.rawHeaders]));
     t.notOk(token.includes(hook), 'the token of the route is not forwarded');
@@ -226,22 +231,73 @@ export async function inboundRoutes(t: Test, lab: Lab): Promise<void> {
       const before = arrived();
       const reply = await ask();
       t.equal(reply.status, status, name);
-      t.ok(reply.headers.get('x-service-decision'), `${name}: X-Service-Decision stands on every answer`);
+      const decision = status === 200 || status === 502 ? 'ALLOW' : 'DENY';
+      t.equal(reply.headers.get('x-service-decision'), decision, `${name}: X-Service-Decision`);
+      t.match(reply.headers.get('x-service-trace-id'), uuid, `${name}: X-Service-Trace-Id`);
       if (!code) continue;
       t.match(reply.body, { code }, `${name}: ${code}`);
       t.equal(arrived(), before, `${name}: nothing was sent`);
     }
   });
 
-  // Which of their codes such callers and paths are told, the text leaves open.
   await t.test('Inbound routes: an address or a path outside of what the route allows', async (t) => {
     const before = arrived();
     const away = await anonymous('other-address/x');
-    t.ok([401, 403].includes(away.status), 'an address outside of the list');
+    t.match(
+      away,
+      { status: 401, body: { code: 'INVALID_KEY' } },
+      'an address outside of the list is nobody it knows',
+    );
     t.equal(away.headers.get('x-service-decision'), 'DENY');
-    const climbing = await calls('GET', 'narrow/open/%2e%2e/closed');
-    t.ok([400, 404].includes(climbing.status), 'a path that climbs out of what is allowed');
-    t.equal(arrived(), before, 'nothing was sent');
+    const elsewhere = await anonymous('by-address/x', { 'x-forwarded-for': '192.0.2.1' });
+    t.equal(elsewhere.status, 401, 'nor is one behind a trusted proxy');
+    t.equal(
+      (await anonymous('other-address/x', { 'x-forwarded-for': '192.0.2.1' })).status,
+      200,
+      'where it counts',
+    );
+    const sent = lab.upstream.requests.at(-1)?.headers ?? {};
+    t.notOk('x-forwarded-for' in sent, 'the way to here is nothing for the upstream');
+    t.match(
+      await calls('GET', 'narrow/open/%2e%2e/closed'),
+      { status: 400, body: { code: 'VALIDATION_FAILED' } },
+      'a path that climbs out of what is allowed',
+    );
+    t.equal(arrived(), before + 1, 'nothing else was sent');
+  });
+
+  await t.test('Inbound routes: a credential of the vault is set, used, replaced and revoked', async (t) => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const put = (value: string) =>
+      admin('PUT', '/v1/credentials/unset', { type: 'bearer', secret: { value } });
+    for (const value of [first, second]) {
+      const answer = await put(value);
+      t.match(answer, { status: 200, body: { name: 'unset', type: 'bearer', changed_at: isoTime } });
+      t.notOk(JSON.stringify(answer.body).includes(value), 'what is set is not answered');
+      t.equal((await calls('GET', 'unset/x')).status, 200);
+      t.equal(
+        lab.upstream.requests.at(-1)?.headers.authorization,
+        `Bearer ${value}`,
+        'from the next call on',
+      );
+    }
+    const told = JSON.stringify([await admin('GET', '/v1/credentials'), await admin('GET', '/v1/audit')]);
+    t.match(told, /credential\.set/, 'the audit log has it');
+    t.notOk(told.includes(first) || told.includes(second), 'without the secret');
+    t.match(await admin('DELETE', '/v1/credentials/unset'), { status: 200, body: { status: 'revoked' } });
+    t.match(
+      await calls('GET', 'unset/x'),
+      { status: 502, body: { code: 'CREDENTIAL_UNAVAILABLE' } },
+      'revoked: the call is not sent without it',
+    );
+    for (const fields of [{ type: 'sword' }, { secret: {} }, { secret: 'text' }, { secret: { value: 7 } }]) {
+      const reply = await admin('PUT', '/v1/credentials/unset', {
+        type: 'bearer',
+        secret: { value: 'x' },
+        ...fields,
+      });
+      t.match(reply, { status: 400, body: { errors: [{ path: /^(type|secret)/ }] } }, JSON.stringify(fields));
+    }
   });
 
   await t.test('Inbound routes: a path does not leave the base of the upstream', async (t) => {

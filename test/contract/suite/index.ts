@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { agentToAgent } from './a2a.ts';
+import { addresses } from './addresses.ts';
 import { approvals } from './approvals.ts';
 import { decisions } from './decisions.ts';
 import { ephemeralKeys } from './ephemeral.ts';
@@ -7,17 +8,25 @@ import { errors } from './errors.ts';
 import { events } from './events.ts';
 import { inboundRoutes } from './inbound.ts';
 import { keys } from './keys.ts';
-import { type Lab, openLab } from './lab.ts';
+import { type Lab, openLab, type StateSetup } from './lab.ts';
 import { limits } from './limits.ts';
+import { permissions } from './permissions.ts';
 import { policies } from './policies.ts';
+import { proxiedCalls } from './proxied.ts';
+import { proxyErrors } from './proxy-errors.ts';
 import { rules } from './rules.ts';
 import { scans } from './scan.ts';
 import { settings } from './settings.ts';
+import { stored } from './stored.ts';
+import { tenants } from './tenants.ts';
 
 /** The sentences of the contract, by what they speak of. */
 const chapters: Readonly<Record<string, (t: Test, lab: Lab) => Promise<void>>> = {
   'API keys': keys,
   'Ephemeral keys': ephemeralKeys,
+  Permissions: permissions,
+  Tenants: tenants,
+  Addresses: addresses,
   Scans: scans,
   Policies: policies,
   Rules: rules,
@@ -25,14 +34,17 @@ const chapters: Readonly<Record<string, (t: Test, lab: Lab) => Promise<void>>> =
   Approvals: approvals,
   'Agent to agent': agentToAgent,
   Inbound: inboundRoutes,
+  'Proxied calls': proxiedCalls,
+  'Errors of the proxy': proxyErrors,
   'Limits and usage': limits,
   Settings: settings,
   Events: events,
+  'What is stored': stored,
   'Errors and versioning': errors,
 };
 
-/** Tries every sentence on one daemon whose state is at `stateUrl`; the same list whatever holds the state. */
-export async function contractSuite(t: Test, stateUrl: string): Promise<void> {
-  const lab = await openLab(t, stateUrl);
+/** Tries every sentence on a daemon with that state; the same list whatever holds it. */
+export async function contractSuite(t: Test, state: StateSetup): Promise<void> {
+  const lab = await openLab(t, state);
   for (const [name, chapter] of Object.entries(chapters)) await t.test(name, (t) => chapter(t, lab));
 }

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
-import { isoTime, type Lab, uuid } from './lab.ts';
+import { eventually, isoTime, type Lab, uuid } from './lab.ts';
 
 /** Resources: API key. States: API key status. Authentication 1 to 8. */
 export async function keys(t: Test, lab: Lab): Promise<void> {
@@ -73,7 +73,7 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
   });
 
   await t.test('Resources, API key: changes and their audit trail', async (t) => {
-    const { mint, admin, api } = await lab.tenant('keys');
+    const { mint, admin, api, scan } = await lab.tenant('keys');
     const { key, key_id, prefix } = await mint({ name: 'before' });
     const path = `/v1/keys/${key_id}`;
     const changes = { name: 'after', description: 'changed', ip_allowlist: ['192.0.2.0/24'] };
@@ -89,7 +89,31 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
     const kinds = audit.body.items.map((it: { kind: string }) => it.kind);
     t.ok(kinds.includes('key.created'), 'the audit log has the creation');
     t.ok(kinds.includes('key.revoked'), 'the audit log keeps the history of a revoked key');
-    for (const entry of audit.body.items) t.ok(entry.operator, `${entry.kind} names the operator`);
+    t.same(
+      audit.body.items.map((it: { operator: string }) => it.operator),
+      ['admin', 'admin', 'admin'],
+      'each entry names the operator',
+    );
+    const revoker = await mint({ permissions: ['keys:revoke'] });
+    const other = await mint();
+    await scan({}, other.key);
+    t.match(
+      await lab.call({
+        method: 'DELETE',
+        path: `/v1/keys/${other.key_id}`,
+        authorization: `Bearer ${revoker.key}`,
+      }),
+      { status: 200, body: { revoked_by: revoker['prefix'], revoked_at: isoTime } },
+    );
+    t.match(
+      (await api('GET', `/v1/keys/${other.key_id}/audit`)).body.items[0],
+      {
+        kind: 'key.revoked',
+        operator: revoker['prefix'],
+        details: { prefix: other['prefix'], last_seen: isoTime },
+      },
+      'the last call and the revoking operator; a key is named by its prefix',
+    );
     const text = JSON.stringify(audit.body);
     t.ok(text.includes(prefix), 'the audit log records the prefix');
     t.notOk(text.includes(key), 'the audit log never has the full key');
@@ -126,6 +150,11 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
       'a key does not revoke itself',
     );
     t.match(await api('DELETE', `/v1/keys/${randomUUID()}`), { status: 404, body: { code: 'NOT_FOUND' } });
+    t.match(
+      await lab.call({ method: 'DELETE', path: `/v1/keys/${keyId}`, authorization: `Bearer ${key}` }),
+      { status: 401, body: { code: 'INVALID_KEY' } },
+      'a key that is revoked revokes nothing',
+    );
     const foreign = await (await lab.tenant('foreign')).mint();
     t.match(
       await api('DELETE', `/v1/keys/${foreign.key_id}`),
@@ -188,6 +217,30 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
     t.equal(accepted.status, 200, 'the name of a scheme has no case (RFC 9110, 11.1)');
   });
 
+  await t.test('Authentication 2: what is no key is turned away without asking the state', async (t) => {
+    const { key } = await lab.tenant('keys');
+    const wrong = [`iv_test_${key.slice(8)}`, key.slice(0, -1), `${key}0`, `Bearer ${key}`, 'rubbish'];
+    for (let n = 0; n < 35; n++) {
+      const digit = key[10 + n] === '7' ? '8' : '7';
+      wrong.push(`${key.slice(0, 10 + n)}${digit}${key.slice(11 + n)}`);
+    }
+    const before = await lab.state.asked();
+    const rounds = 15;
+    for (const one of Array.from({ length: rounds }, () => wrong).flat()) {
+      const headers = lab.fromElsewhere();
+      const reply = await lab.call({
+        method: 'GET',
+        path: '/v1/usage',
+        authorization: `Bearer ${one}`,
+        headers,
+      });
+      if (reply.status !== 401) t.fail(`the answer is ${reply.status}`);
+    }
+    const asked = (await lab.state.asked()) - before;
+    // Whatever else goes on asks, too: traces of earlier calls are on their way.
+    t.ok(asked < (rounds * wrong.length) / 3, 'many wrong keys, and far fewer questions');
+  });
+
   await t.test('Authentication 3, 4: IP allowlists', async (t) => {
     const { mint, scan, api, apply } = await lab.tenant('keys');
     await apply([{ rule_id: 'all', action: 'DENY' }], { name: 'after-the-allowlist' });
@@ -209,6 +262,11 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
       status: 403,
       body: { code: 'IP_NOT_ALLOWED' },
     });
+    t.match(
+      await api('GET', `/v1/keys/${away.key_id}`),
+      { body: { blocked_attempts: 3 } },
+      'on any endpoint',
+    );
     const allowed: Readonly<Record<string, readonly string[]>> = {
       '0.0.0.0/0 allows every address': ['0.0.0.0/0'],
       'a range with the address in it': ['127.0.0.0/8'],
@@ -294,21 +352,29 @@ export async function keys(t: Test, lab: Lab): Promise<void> {
 
   await t.test('Endpoints, POST /v1/keys: bounds of a key by time and rate', async (t) => {
     const { mint, scan, admin, id, agentId } = await lab.tenant('keys');
-    const dead = await admin('POST', '/v1/keys', {
-      tenant_id: id,
-      name: 'dead',
-      default_agent_id: agentId,
-      expires_at: new Date(Date.now() - 60_000).toISOString(),
-    });
-    t.ok(
-      dead.status === 400 || (await scan({}, dead.body.key)).status === 401,
-      'a key whose expires_at is past does not work',
+    const past = new Date(Date.now() - 60_000).toISOString();
+    t.match(
+      await admin('POST', '/v1/keys', {
+        tenant_id: id,
+        name: 'n',
+        default_agent_id: agentId,
+        expires_at: past,
+      }),
+      { status: 400, body: { code: 'VALIDATION_FAILED', errors: [{ path: 'expires_at' }] } },
+      'expires_at lies in the future',
+    );
+    const brief = await mint({ expires_at: new Date(Date.now() + 1500).toISOString() });
+    const isRefused = ({ status }: { status: number }) => status === 401;
+    t.match(
+      await eventually(() => scan({}, brief.key), isRefused),
+      { status: 401, body: { code: 'INVALID_KEY' } },
+      'after it, the key is not valid',
     );
     const slow = await mint({ per_minute: 1 });
     const statuses: number[] = [];
     for (let n = 0; n < 4; n++) statuses.push((await scan({}, slow.key)).status);
-    t.ok(statuses.includes(429), 'Limits 7: a key may have a bucket of its own');
-    t.equal(statuses[0], 200);
+    t.same(statuses.slice(0, 2), [200, 200], 'Limits 7: a key may have a bucket of its own');
+    t.ok(statuses.includes(429), 'and no more than that passes');
     t.equal((await scan()).status, 200, "another key's bucket is not touched");
   });
 }

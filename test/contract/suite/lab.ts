@@ -1,15 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
+import { createTestAuthority } from '../../support/certificates.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
-import { startUpstream, type TestUpstream } from '../../support/upstream.ts';
-import { contractConfig } from './config.ts';
+import { startRawUpstream, startUpstream, type TestUpstream } from '../../support/upstream.ts';
+import { contractConfig, policyFile } from './config.ts';
 
 /*
  * What the sentences of the contract are tried on: a daemon in a process of its own, its tenants, and an upstream over TLS that
@@ -64,8 +65,22 @@ export interface Tenant {
   apply(rules: readonly unknown[], fields?: Fields): Promise<Reply>;
 }
 
+/** What holds the state of the daemons. */
+export interface StateSetup {
+  readonly url: string;
+  /** Where it writes its files, beside the folder of the daemon. */
+  readonly dirs: readonly string[];
+  /** How often it was asked so far, by anybody; always 0 where the daemon itself is the state. */
+  asked(): Promise<number>;
+}
+
 export interface Lab {
   readonly daemon: Daemon;
+  /** For a further daemon: apart from the state of this one. */
+  stateUrlFor(name: string): string;
+  readonly state: StateSetup;
+  /** All folders in which the daemon and its state keep something. */
+  readonly dirs: readonly string[];
   readonly controlUrl: string;
   readonly proxyUrl: string;
   readonly caPem: string;
@@ -73,6 +88,8 @@ export interface Lab {
   readonly adminSecret: string;
   readonly upstream: TestUpstream;
   call(request: Request): Promise<Reply>;
+  /** The headers of a client that nobody has heard of yet: what it does wrong is held against none of the other tests. */
+  fromElsewhere(): Readonly<Record<string, string>>;
   /** A further key of the tenant, with an agent of its own, at each call. */
   tenant(id: string): Promise<Tenant>;
 }
@@ -80,8 +97,8 @@ export interface Lab {
 export const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** Starts a daemon on the state at `stateUrl`. All of it ends with the test. */
-export async function openLab(t: Test, stateUrl: string): Promise<Lab> {
+/** Starts a daemon on the state. All of it ends with the test. */
+export async function openLab(t: Test, state: StateSetup): Promise<Lab> {
   const upstream = await startUpstream(t, (request, response, body) => {
     const told = {
       method: request.method,
@@ -101,8 +118,24 @@ export async function openLab(t: Test, stateUrl: string): Promise<Lab> {
   const dir = mkdtempSync(join(tmpdir(), 'postern-contract-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const configFile = join(dir, 'postern.yaml');
-  const ports = { caFile: upstream.caFile, upstream: upstream.port, closed: await closedPort() };
-  writeFileSync(configFile, stringify(contractConfig(stateUrl, ports)));
+  const certificate = createTestAuthority().issue();
+  const untrusted = await startUpstream(t, undefined, { certificate });
+  const greet = (socket: net.Socket) => socket.end('220 This is not HTTP\r\n\r\n');
+  const [broken, garbled] = [
+    await startRawUpstream(t, greet, { tls: false }),
+    await startRawUpstream(t, greet),
+  ];
+  const ports = {
+    caFile: upstream.caFile,
+    upstream: upstream.port,
+    closed: await closedPort(),
+    untrusted: untrusted.port,
+    broken: broken.port,
+    garbled: garbled.port,
+  };
+  writeFileSync(configFile, stringify(contractConfig(state.url, ports)));
+  mkdirSync(join(dir, 'policies'));
+  writeFileSync(join(dir, 'policies', 'filed.yaml'), policyFile);
   const adminSecret = randomBytes(24).toString('hex');
   // Handed down to the daemon, where a set variable wins over the file.
   process.env['SERVICE_API_KEYS_ADMIN_SECRET'] = adminSecret;
@@ -111,8 +144,12 @@ export async function openLab(t: Test, stateUrl: string): Promise<Lab> {
   });
   const daemon = await startDaemon(t, dir, ['--config', configFile]);
   const call = (request: Request): Promise<Reply> => send(daemon.controlUrl, request);
+  let strangers = 0;
   return {
     daemon,
+    stateUrlFor: (name) => (state.url.startsWith('embedded:') ? state.url : `${state.url}?prefix=${name}:`),
+    state,
+    dirs: [dir, ...state.dirs],
     controlUrl: daemon.controlUrl,
     proxyUrl: daemon.proxyUrl,
     caPem: readFileSync(daemon.caFile, 'utf8'),
@@ -120,6 +157,10 @@ export async function openLab(t: Test, stateUrl: string): Promise<Lab> {
     adminSecret,
     upstream,
     call,
+    fromElsewhere: () => {
+      strangers++;
+      return { 'x-forwarded-for': `198.18.${strangers >> 8}.${strangers & 255}` };
+    },
     tenant: (id) => openTenant(call, adminSecret, id),
   };
 }

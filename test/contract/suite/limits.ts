@@ -30,9 +30,13 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     t.equal(body.scans_limit, 10, 'scans_limit');
     t.equal(body.rate_limit_hits_24h, 0, 'rate_limit_hits_24h');
     t.equal(body.current_rate_per_min, 3, 'current_rate_per_min');
+    const soFar =
+      (Date.now() - Date.parse(body.period_start)) /
+      (Date.parse(body.period_end) - Date.parse(body.period_start));
+    t.ok(Number.isInteger(body.forecast_period_total), 'forecast_period_total');
     t.ok(
-      Number.isInteger(body.forecast_period_total) && body.forecast_period_total >= 3,
-      'forecast_period_total',
+      Math.abs(body.forecast_period_total - 3 / soFar) <= Math.max(1, 0.01 * (3 / soFar)),
+      'which is linear',
     );
     t.match(
       await admin('GET', '/v1/usage'),
@@ -52,7 +56,13 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     }
     const enterprise = await lab.tenant('plan-enterprise');
     const { body } = await enterprise.api('GET', '/v1/usage');
-    t.notOk(Object.values(quotas).includes(body.scans_limit), 'enterprise: none of these');
+    t.equal(body.scans_limit, null, 'enterprise: what the contract says, and none where it says nothing');
+    const contract = await lab.tenant('per-contract');
+    t.match(
+      await contract.api('GET', '/v1/usage'),
+      { body: { scans_limit: 50 } },
+      'enterprise: per contract',
+    );
     const registered = await lab.tenant(`registered-${randomUUID()}`);
     t.match(
       await registered.api('GET', '/v1/usage'),
@@ -76,6 +86,13 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
         `${plan}: a byte more is refused, with the actual size`,
       );
     }
+    const contract = await lab.tenant('per-contract');
+    const limit_bytes = 2048 * kilobyte;
+    t.equal((await contract.scan({ body: 'x'.repeat(limit_bytes) })).status, 200, 'enterprise: per contract');
+    t.match(await contract.scan({ body: 'x'.repeat(limit_bytes + 1) }), {
+      status: 413,
+      body: { limit_bytes },
+    });
     const { scan, api } = await lab.tenant('large-bodies');
     t.equal(
       (await scan({ body: 'x'.repeat(300 * kilobyte) })).status,
@@ -96,7 +113,6 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     t.same(await statusesOf(few, 4), [200, 200, 200, 429], 'nor has it taken from the quota');
   });
 
-  // The bucket of the plan Pro holds 20,000 calls, too many for here; its way is the same.
   const rates = { free: 60, solo: 600, team: 2000 };
   await t.test(
     'Limits, table, 3 and 4: the rate of each plan, and a bucket of about twice that',
@@ -128,15 +144,79 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     },
   );
 
+  await t.test('Limits, table: the rate of the plan Pro', async (t) => {
+    // A full bucket of it has 20,000 calls, too many for here: a small one shows how fast it fills.
+    const [perMs, capacity] = [10_000 / 60_000, 50];
+    const { scan } = await lab.tenant('pro-brief');
+    const startMs = performance.now();
+    const passes = async (): Promise<{ passed: number; isRefused: boolean }> => {
+      const replies = await Promise.all(Array.from({ length: 50 }, () => scan({ body: undefined })));
+      const passed = replies.filter((it) => it.status === 200).length;
+      return { passed, isRefused: passed < replies.length };
+    };
+    let { passed } = await passes();
+    const firstMs = performance.now();
+    let wasRefusedMs = 0;
+    let isFull = true;
+    while (passed < 10 * capacity) {
+      const sentMs = performance.now();
+      const more = await passes();
+      passed += more.passed;
+      if (!more.isRefused) continue;
+      wasRefusedMs = sentMs;
+      isFull &&= passed >= capacity + (sentMs - firstMs) * perMs - 1;
+    }
+    t.ok(isFull, 'an empty bucket has given all that came in');
+    t.ok(passed <= capacity + (performance.now() - startMs) * perMs + 1, 'and no more than that');
+    t.ok(wasRefusedMs > firstMs, 'it was emptied again and again');
+  });
+
+  await t.test('Limits, table, 7: per contract, the rate of the tenant and that of each key', async (t) => {
+    const tenant = await lab.tenant('per-contract-rates');
+    const keys: string[] = [];
+    for (let n = 0; n < 12; n++) keys.push((await tenant.mint()).key);
+    const passedBy: number[] = [];
+    const startMs = Date.now();
+    for (const key of keys) {
+      const statuses = [];
+      for (let n = 0; n < 3; n++) statuses.push((await tenant.scan({}, key)).status);
+      passedBy.push(statuses.filter((it) => it === 200).length);
+    }
+    const total = passedBy.reduce((sum, it) => sum + it, 0);
+    t.equal(passedBy[0], 2, 'a rate of one a minute for each key lets two pass at once');
+    t.ok(total >= 20, 'a rate of ten a minute for all of them lets 20 pass at once');
+    t.ok(
+      total <= 20 + Math.ceil((Date.now() - startMs) / 6000),
+      'and then what comes in: less than two for each',
+    );
+  });
+
+  await t.test(
+    'Endpoints, POST /v1/scan/response: takes from the rate, and not from the quota',
+    async (t) => {
+      const { scan, api } = await lab.tenant('answers-of-2');
+      const { trace_id } = (await scan()).body;
+      const answer = { trace_id, response_body: 'x', response_status: 200 };
+      const statuses = [];
+      for (let n = 0; n < 4; n++) statuses.push((await api('POST', '/v1/scan/response', answer)).status);
+      t.equal(statuses[0], 200);
+      t.ok(statuses.includes(429), 'a bucket of two, with one scan and one answer taken');
+      t.equal((await api('GET', '/v1/usage')).body.scans_used, 1);
+    },
+  );
+
   await t.test('Limits 4: 429 appears only when the excess outlasts the bucket', async (t) => {
     const tenant = await lab.tenant('rate-of-3');
     const statuses = await statusesOf(tenant, 9);
     t.same(statuses.slice(0, 6), Array(6).fill(200), 'a rate of 3 lets 6 pass at once');
     t.ok(statuses.includes(429), 'and not all of 9');
     const small = await lab.tenant('rate-of-3');
-    t.ok([200, 429].includes((await small.scan()).status), "another key's calls are of the same bucket");
+    const others = await statusesOf(small, 6);
+    t.ok(others.includes(429), "another key's calls are of the same bucket: a full one had let them pass");
+    const hits = [...statuses, ...others].filter((it) => it === 429).length;
     const { body } = await tenant.api('GET', '/v1/usage');
-    t.ok(body.rate_limit_hits_24h >= 1, 'rate_limit_hits_24h counts the refusals');
+    t.equal(body.rate_limit_hits_24h, hits, 'rate_limit_hits_24h counts the refusals');
+    t.equal(body.scans_used, 15 - hits, 'which are not counted otherwise');
   });
 
   await t.test('Limits 5: after 100% of the quota, 429 QUOTA_EXCEEDED', async (t) => {
@@ -149,7 +229,10 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
       { status: 429, body: { code: 'QUOTA_EXCEEDED', reason: 'QUOTA_EXCEEDED' } },
       'reported as reason',
     );
-    t.match(over.headers.get('retry-after'), /^[1-9]\d*$/, 'Retry-After');
+    const { period_end } = (await tenant.api('GET', '/v1/usage')).body;
+    const endsMs = Date.now() + Number(over.headers.get('retry-after')) * 1000;
+    t.match(over.headers.get('retry-after'), /^[1-9]\d*$/, 'Retry-After in seconds');
+    t.ok(Math.abs(endsMs - Date.parse(period_end)) < 60_000, 'until the next billing period');
     t.notOk('decision' in over.body || 'risk_score' in over.body, 'no policy or risk run');
     t.same((await tenant.admin('GET', '/v1/incidents')).body.items, [], 'so nothing was opened');
     t.match(
@@ -175,7 +258,14 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
 
   await t.test('Limits 6: what is not counted against the rate', async (t) => {
     const { api, admin, keyId } = await lab.tenant('burst-of-2');
-    const paths = ['/v1/keys', `/v1/keys/${keyId}`, '/v1/usage', '/v1/traces', '/v1/policies'];
+    const paths = [
+      '/v1/keys',
+      `/v1/keys/${keyId}`,
+      `/v1/keys/${keyId}/audit`,
+      '/v1/usage',
+      '/v1/traces',
+      '/v1/policies',
+    ];
     for (const path of paths) {
       const statuses = new Set<number>();
       for (let n = 0; n < 6; n++) statuses.add((await api('GET', path)).status);
@@ -224,8 +314,26 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     for (const headers of bad)
       t.match(await send(headers), { status: 400, body: { code: 'VALIDATION_FAILED' } });
     const strict = await mint({ require_nonce: true });
-    t.ok([400, 409].includes((await send({}, strict.key)).status), 'require_nonce demands them');
+    t.match(
+      await send({}, strict.key),
+      { status: 400, body: { code: 'VALIDATION_FAILED' } },
+      'require_nonce demands them',
+    );
     t.equal((await send(stamped(randomUUID()), strict.key)).status, 200);
+    const burnt = randomUUID();
+    const bare = (await mint({ permissions: ['usage:read'] })).key;
+    t.equal((await send(stamped(burnt), bare)).status, 403);
+    t.match(await send(stamped(burnt), bare), { status: 409 }, 'a refused call burns the nonce');
+    const apply = (nonce: string) =>
+      lab.call({
+        method: 'POST',
+        path: '/v1/policies/validate',
+        authorization: `Bearer ${key}`,
+        body: { name: 'n', rules: [{ rule_id: 'r', action: 'DENY' }] },
+        headers: stamped(nonce),
+      });
+    const applied = randomUUID();
+    t.same([(await apply(applied)).status, (await apply(applied)).status], [200, 409], 'on any POST of /v1');
     const race = randomUUID();
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(stamped(race))));
     t.equal(replies.filter((it) => it.status === 200).length, 1, 'of twenty at once one passes');

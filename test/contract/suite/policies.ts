@@ -116,33 +116,42 @@ export async function policies(t: Test, lab: Lab): Promise<void> {
     t.match(await api('GET', '/v1/policies/by-name/refused'), { status: 404 }, 'nothing of it was applied');
   });
 
-  await t.test('States, policy versions: each apply adds one, the latest is active', async (t) => {
-    const { apply, api, scan } = await lab.tenant('versions');
-    const name = `versions ${randomUUID()}`;
-    const only = { agent_ids: [randomUUID()] };
-    const agent_id = only.agent_ids[0];
-    const reasons = async () => (await scan({ agent_id })).body.reason_codes;
-    const first = await apply([{ ...deny('FIRST'), match: only }], { name });
-    t.equal(first.body.version, 1);
-    t.ok((await reasons()).includes('FIRST'), 'a policy holds from the next call on');
-    const second = await apply([{ ...deny('SECOND'), match: only }], { name });
-    t.match(second.body, { version: 2, unchanged: false });
-    t.strictSame([(await reasons()).includes('FIRST'), (await reasons()).includes('SECOND')], [false, true]);
-    const same = await apply([{ ...deny('SECOND'), match: only }], { name });
-    t.match(same.body, { version: 3, unchanged: true }, 'equal content still adds a version');
-    const back = await apply([{ ...deny('FIRST'), match: only }], { name });
-    t.equal(back.body.version, 4, "rollback is re-applying an earlier version's content");
-    t.ok((await reasons()).includes('FIRST'));
-    const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
-    t.match(await api('GET', path), { status: 200, body: { version: 4, rules: [{ reason_code: 'FIRST' }] } });
-    const listed = await api('GET', '/v1/policies?limit=1000');
-    t.ok(
-      listed.body.items?.some(
-        (it: { name: string; version: number }) => it.name === name && it.version === 4,
-      ),
-      'the list has the latest',
-    );
-  });
+  await t.test(
+    'States, policy versions; Versioning 2: each apply adds one, the latest is active',
+    async (t) => {
+      const { apply, api, scan } = await lab.tenant('versions');
+      const name = `versions ${randomUUID()}`;
+      const only = { agent_ids: [randomUUID()] };
+      const agent_id = only.agent_ids[0];
+      const reasons = async () => (await scan({ agent_id })).body.reason_codes;
+      const first = await apply([{ ...deny('FIRST'), match: only }], { name });
+      t.equal(first.body.version, 1);
+      t.ok((await reasons()).includes('FIRST'), 'a policy holds from the next call on');
+      const second = await apply([{ ...deny('SECOND'), match: only }], { name });
+      t.match(second.body, { version: 2, unchanged: false });
+      t.strictSame(
+        [(await reasons()).includes('FIRST'), (await reasons()).includes('SECOND')],
+        [false, true],
+      );
+      const same = await apply([{ ...deny('SECOND'), match: only }], { name });
+      t.match(same.body, { version: 3, unchanged: true }, 'equal content still adds a version');
+      const back = await apply([{ ...deny('FIRST'), match: only }], { name });
+      t.equal(back.body.version, 4, "rollback is re-applying an earlier version's content");
+      t.ok((await reasons()).includes('FIRST'));
+      const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
+      t.match(await api('GET', path), {
+        status: 200,
+        body: { version: 4, rules: [{ reason_code: 'FIRST' }] },
+      });
+      const listed = await api('GET', '/v1/policies?limit=1000');
+      t.ok(
+        listed.body.items?.some(
+          (it: { name: string; version: number }) => it.name === name && it.version === 4,
+        ),
+        'the list has the latest',
+      );
+    },
+  );
 
   await t.test('Resources, policy: a name is unique per environment', async (t) => {
     const { apply, api, scan, mint } = await lab.tenant('versions');
@@ -182,6 +191,42 @@ export async function policies(t: Test, lab: Lab): Promise<void> {
       );
     }
   });
+
+  await t.test(
+    'What the service does 5: policies in files, which the interface does not overwrite',
+    async (t) => {
+      const { scan, apply, mint } = await lab.tenant('stored');
+      const filed = { url: 'https://filed.test/', agent_id: randomUUID() };
+      t.match((await scan(filed)).body, { decision: 'DENY', reason_codes: ['FILED'], policy_name: 'filed' });
+      const rules = [{ rule_id: 'r', match: { tool_name: 'nothing' }, action: 'ALLOW' }];
+      t.match(
+        await apply(rules, { name: 'filed', env_name: 'production' }),
+        { status: 409, body: { code: 'CONFLICT' } },
+        'a policy of a file is changed in its file',
+      );
+      t.equal((await scan(filed)).body.decision, 'DENY', 'and stays');
+      const { key } = await mint({ default_agent_id: randomUUID(), env_name: 'staging' });
+      t.equal(
+        (await scan({ url: filed.url }, key)).body.decision,
+        'ALLOW',
+        'env_names: not in another environment',
+      );
+      const other = await lab.tenant('versions');
+      const elsewhere = (await other.scan({ ...filed, agent_id: randomUUID() })).body;
+      t.notOk(elsewhere.reason_codes.includes('FILED'), 'tenants: not for another one');
+      const all = { url: 'https://filed-for-all.test/', agent_id: randomUUID() };
+      t.match(
+        (await other.scan(all)).body,
+        { decision: 'DENY', policy_name: 'filed for all' },
+        'omitted: for all',
+      );
+      t.match(
+        await other.apply(rules, { env_names: ['staging', 'production'] }),
+        { status: 400, body: { errors: [{ path: /^env_names/ }] } },
+        'apply takes one environment; several belong into documents',
+      );
+    },
+  );
 
   await t.test('What the service does 5: policies in YAML, and tried before they are applied', async (t) => {
     const { key, api } = await lab.tenant('versions');
