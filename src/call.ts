@@ -122,6 +122,14 @@ export interface IncidentCause {
  */
 export type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
 
+/** What a call has spent of a budget. Amounts are whole numbers, in whatever parts the budget is counted in, so that sums are exact. */
+export interface Charge {
+  readonly name: string;
+  /** `2026-11-21`, in the budget's zone. */
+  readonly day: string;
+  readonly amount: number;
+}
+
 export interface MatchedRule {
   readonly policyId: string;
   readonly policyName: string;
@@ -173,6 +181,10 @@ export class Call {
   /** What the call touches, as `is_new_destination` counts it. */
   destination = '';
   isNewDestination = false;
+  /** Budgets that were used up before this call. */
+  exceededBudgets: readonly string[] = none;
+  /** What it has charged to budgets; given back unless it is let out. */
+  charges: readonly Charge[] = none;
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
   plain: Buffer | undefined;
   /** The body parsed, once it was asked for. */

@@ -1,8 +1,22 @@
+import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import { jsonValueSpan } from '../text/locate.ts';
+import { uuid } from './fields.ts';
 import { invalid } from './invalid.ts';
 
 /* A call as requests describe it. */
+
+export const describedCall = z.object({
+  method: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/, 'must be an HTTP method'),
+  url: z.string().min(1).max(65_536).describe('Absolute'),
+  body: z.unknown().optional(),
+  headers: z.unknown().optional().describe('An object of texts, or of lists of texts'),
+  agent_id: uuid.nullish(),
+  agent_name: z.string().max(128).nullish(),
+  runtime_type: z.string().max(64).nullish(),
+  context: z.string().max(65_536).nullish(),
+  env: z.string().max(128).nullish(),
+});
 
 /** RFC 9110, 5.6.2. */
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
@@ -50,6 +64,10 @@ export function flatHeaders(described: unknown): string[] {
     throw invalid([{ path: 'headers', message: `may have ${headersMax} fields` }]);
   return flat;
 }
+
+/** What is described as a value is JSON, whatever its header says, and is answered as JSON. */
+export const contentTypeOf = ({ isText }: DescribedBody, headers: readonly string[]): string =>
+  isText ? (headerOf(headers, 'content-type') ?? '') : 'application/json';
 
 export function headerOf(flat: readonly string[], name: string): string | undefined {
   const at = flat.findIndex((it, i) => i % 2 === 0 && it.toLowerCase() === name);

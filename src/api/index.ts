@@ -29,7 +29,9 @@ import {
 import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys.ts';
 import { mintKey } from './routes/mint-key.ts';
 import { openApiRoute } from './routes/openapi.ts';
-import { applyPolicy, listPolicies, policyByName, tryPolicy } from './routes/policies.ts';
+import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies.ts';
+import { applyPolicy, tryPolicy } from './routes/policies-apply.ts';
+import { simulatePolicies } from './routes/policies-simulate.ts';
 import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
 import { listTraces, showTrace } from './routes/traces.ts';
@@ -69,6 +71,9 @@ export const apiRoutes: readonly Route[] = [
   tryPolicy,
   listPolicies,
   policyByName,
+  policyVersions,
+  archivePolicy,
+  simulatePolicies,
   listIncidents,
   showIncident,
   createIncident,

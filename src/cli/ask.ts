@@ -62,8 +62,8 @@ export interface PageOptions extends CommonOptions {
 }
 
 /** A command of a group that lists. */
-export const listCommand = (group: Command, description: string): Command =>
-  command(group, 'list', description)
+export const listCommand = (group: Command, description: string, usage = 'list'): Command =>
+  command(group, usage, description)
     .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integer)
     .option('--cursor <text>', 'go on where an earlier list ended');
 

@@ -17,7 +17,7 @@ type Query = Readonly<Record<string, string | undefined>>;
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
 export interface Client {
   get<T>(path: string, query?: Query): Promise<T>;
-  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown): Promise<T>;
+  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: Query): Promise<T>;
   /** The pages of a list, one at a time, to its end. */
   pages<T>(path: string, query?: Query): AsyncGenerator<readonly T[]>;
 }
@@ -60,7 +60,8 @@ export async function openClient(
 
   return {
     get: <T>(path: string, query?: Query) => ask('GET', path, query) as Promise<T>,
-    send: <T>(method: Method, path: string, body?: unknown) => ask(method, path, {}, body) as Promise<T>,
+    send: <T>(method: Method, path: string, body?: unknown, query?: Query) =>
+      ask(method, path, query, body) as Promise<T>,
     pages,
   };
 }

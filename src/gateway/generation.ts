@@ -17,6 +17,7 @@ import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createRecorder } from '../pipeline/record.ts';
+import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import { createTenants } from '../pipeline/tenants.ts';
 import { parsePolicyFile } from '../policy/index.ts';
@@ -63,18 +64,21 @@ export function createGate(config: Config, on: Foundations): Gate {
     allowedPorts: config.upstream.allowedPorts,
     ownListeners: on.ownListeners,
   });
-  const stages = createStages({
+  const judging = {
     catalogue: on.catalogue,
-    store: on.store,
-    tenants,
     clock: () => performance.now(),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
     bounds: config.risk.bands,
+    mode: config.mode,
+  };
+  const stages = createStages({
+    ...judging,
+    store: on.store,
+    tenants,
     policies,
     approvals: on.approvals,
     events: on.events,
-    mode: config.mode,
   });
   const upstream = createUpstream({
     guard,
@@ -114,6 +118,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     guard,
     upstream,
     inspect: createPipeline(stages, record),
+    simulator: createSimulator(judging),
     record,
     names,
     credentials: createCredentials(config, on.store, on.vault),

@@ -81,11 +81,6 @@ const ignored: readonly Gap[] = [
     instead: 'nothing is exported',
   },
   {
-    path: 'tenants[].budgets',
-    isAsked: someTenant((it) => it.budgets.length > 0),
-    instead: 'no budget is ever exceeded',
-  },
-  {
     path: 'tenants[].allowlist',
     isAsked: someTenant((it) => it.allowlist.length > 0),
     instead: 'there are no feeds to lift',

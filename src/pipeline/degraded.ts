@@ -24,8 +24,9 @@ export function admitDegraded(
   const agent = { ...ownAgent, tenantId, envName, status: agentStatus, createdAtMs: 0 };
   const examined = examine({ key, parent: undefined, agent }, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
-  // Whether the agent has been there nobody can tell: the stricter answer stands.
-  return { ...examined, key, isNewDestination: true, scansUsed: 0, isDegraded: true };
+  // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets nothing is known.
+  const unknown = { isNewDestination: true, exceededBudgets: [], charges: [], scansUsed: 0 };
+  return { ...examined, ...unknown, key, isDegraded: true };
 }
 
 /** `Store.identify`; while the state is away, what it said a moment ago, where the key's tenant wants that. */

@@ -65,8 +65,8 @@ export class CallFacts implements Facts {
     return isExternal(this.#call, this.#tenant);
   }
 
-  /** Budgets are counted from the risk issue on; none is exceeded before. */
-  isBudgetExceeded(): boolean {
-    return false;
+  /** As it was when the call was admitted; what this call charges itself does not count. */
+  isBudgetExceeded(name: string): boolean {
+    return this.#call.exceededBudgets.includes(name);
   }
 }

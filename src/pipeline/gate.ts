@@ -12,6 +12,7 @@ import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
+import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 
 /**
@@ -27,6 +28,8 @@ export interface Gate {
   readonly upstream: Upstream;
   readonly credentials: Credentials;
   readonly inspect: Inspect;
+  /** Judges calls without letting anything follow from it. */
+  readonly simulator: Simulator;
   /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
   readonly record: Recorder;
   readonly names: HeaderNames;

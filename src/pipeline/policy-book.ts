@@ -19,8 +19,17 @@ export interface PolicyBook {
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
   /** As they were last known, for calls that pass while the state is away; undefined where they never were. */
   lastKnown(tenantId: string): TenantRules | undefined;
-  /** Whether a policy file has this name; the API cannot overwrite it. */
+  /** The policies that judge the tenant's calls: those of files, then those that were applied. */
+  inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
+  /** Policies of files, with their ids; the API cannot overwrite them. */
+  filesOf(tenantId: string): readonly FilePolicy[];
+  /** Whether a policy file has this name. */
   isFromFile(tenantId: string, name: string): boolean;
+}
+
+export interface FilePolicy {
+  readonly policyId: string;
+  readonly document: PolicyDocument;
 }
 
 interface Page extends TenantRules {
@@ -34,18 +43,20 @@ export function createPolicyBook(
   engine: DetectorEngine,
 ): PolicyBook {
   const pages = new Map<string, Page>();
-  const filesOf = (tenantId: string): PolicyDocument[] =>
-    files.filter((file) => file.tenants?.includes(tenantId) ?? true);
+  const filesOf = (tenantId: string): FilePolicy[] =>
+    files
+      .filter((file) => file.tenants?.includes(tenantId) ?? true)
+      .map((document) => ({ policyId: filePolicyId(tenantId, document.name), document }));
+
+  const toInputs = (tenantId: string, records: readonly PolicyRecord[]): CompiledInput[] => [
+    ...filesOf(tenantId).map(({ policyId, document }) => fromDocument(document, { policyId, version: 1 })),
+    ...records.map(fromRecord),
+  ];
 
   function pageOf(tenantId: string, records: readonly PolicyRecord[]): Page {
     const known = pages.get(tenantId);
     if (known?.records === records) return known;
-    const rules = compilePolicies([
-      ...filesOf(tenantId).map((file) => fromFile(tenantId, file)),
-      ...records.map(fromRecord),
-    ]);
-    // Its own tables cost some hundred kilobytes: only for those whose rules look into bodies.
-    const page = { records, rules, engine: rules.words.length > 0 ? engine.withWords(rules.words) : engine };
+    const page = { records, ...withEngine(compilePolicies(toInputs(tenantId, records)), engine) };
     pages.set(tenantId, page);
     return page;
   }
@@ -58,15 +69,28 @@ export function createPolicyBook(
         : pageOf(tenantId, records);
     },
     lastKnown: (tenantId) => pages.get(tenantId),
-    isFromFile: (tenantId, name) => filesOf(tenantId).some((file) => file.name === name),
+    inputsOf(tenantId) {
+      const records = store.policiesOf(tenantId);
+      return records instanceof Promise
+        ? records.then((it) => toInputs(tenantId, it))
+        : toInputs(tenantId, records);
+    },
+    filesOf,
+    isFromFile: (tenantId, name) => filesOf(tenantId).some(({ document }) => document.name === name),
   };
 }
 
+/** The rules beside an engine that looks for their words. Its own tables cost some hundred kilobytes: only for rules that look into bodies. */
+export const withEngine = (rules: PolicySet, engine: DetectorEngine): TenantRules => ({
+  rules,
+  engine: rules.words.length > 0 ? engine.withWords(rules.words) : engine,
+});
+
+/** What reading and judging a call need of it. */
+export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
+
 /** The rules that judge a call: those of now, or while the state is away those that were known before. */
-export function rulesForCall(
-  policies: PolicyBook,
-  { identity, isDegraded }: Call,
-): MaybePromise<TenantRules> {
+export function rulesForCall(policies: Rules, { identity, isDegraded }: Call): MaybePromise<TenantRules> {
   if (!identity) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
   if (!isDegraded) return policies.rulesFor(identity.tenantId);
   const known = policies.lastKnown(identity.tenantId);
@@ -76,14 +100,11 @@ export function rulesForCall(
   });
 }
 
-const fromFile = (tenantId: string, file: PolicyDocument): CompiledInput => ({
-  policyId: filePolicyId(tenantId, file.name),
-  policyName: file.name,
-  version: 1,
-  envNames: file.envNames,
-  mode: file.mode,
-  rules: file.rules,
-});
+/** A policy that the store does not have, as it takes part in decisions. */
+export const fromDocument = (
+  { name, envNames, mode, rules }: PolicyDocument,
+  { policyId, version }: Pick<CompiledInput, 'policyId' | 'version'>,
+): CompiledInput => ({ policyId, policyName: name, version, envNames, mode, rules });
 
 const fromRecord = (record: PolicyRecord): CompiledInput => ({
   policyId: record.policyId,

@@ -23,6 +23,7 @@ export interface RecorderOptions {
  */
 export function createRecorder({ journal, store, incidents, log }: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
+    store.noteCall({ ...call, decision: 'DENY' });
     log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
     throw new GatewayError(
       'STATE_UNAVAILABLE',
@@ -46,6 +47,7 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
       destination: call.destination,
+      ...(call.charges.length > 0 ? { charges: call.charges } : {}),
       line: traceLine(call, refusal),
     };
     return journal.append(recorded).then(

@@ -1,9 +1,9 @@
 import type { MatchedRule } from '../call.ts';
 import { conditions, type SetParts } from './conditions.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
-import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
+import { type BodyPath, type Check, Evaluation, type Place } from './evaluation.ts';
 import type { Facts } from './facts.ts';
-import { parsePath, requiredName } from './json-path.ts';
+import { parsePath, requiredName, type Step } from './json-path.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match.ts';
 import type { Rule } from './schema.ts';
 import { ZoneClock } from './time-window.ts';
@@ -18,8 +18,8 @@ import { WordList } from './words.ts';
  */
 
 const routesMax = 1024;
-/** Of each route; agents call few URLs many times. A longer URL is not kept. */
-const urlsMax = 1024;
+/** URLs, and lists of rules, of all routes together; agents call few URLs many times. A longer URL is not kept. */
+const keptMax = 4096;
 const urlLengthMax = 512;
 
 /** A policy as it takes part in decisions: the latest version of one that is not archived. */
@@ -111,19 +111,26 @@ function holds(checks: readonly Check[], call: Evaluation): boolean {
 
 function setParts(words: WordList): SetParts {
   const paths = new Map<string, BodyPath>();
+  const places = new Map<string, Place>();
   const clocks = new Map<string, ZoneClock>();
   return {
     word: (text) => words.add(text),
-    path: (text) => kept(paths, text, () => compilePath(text, paths.size, words)),
+    path: (text) => kept(paths, text, () => compilePath(text, places, words)),
     clock: (zone) => kept(clocks, zone, () => new ZoneClock(zone)),
   };
 }
 
-function compilePath(text: string, index: number, words: WordList): BodyPath {
+function compilePath(text: string, places: Map<string, Place>, words: WordList): BodyPath {
   const steps = parsePath(text);
   if (steps === undefined) throw new TypeError('A rule has a body path that was not validated.');
   const name = requiredName(steps);
-  return { index, steps, word: name === undefined ? undefined : words.add(name) };
+  return { place: placeOf(steps, places), word: name === undefined ? undefined : words.add(name) };
+}
+
+function placeOf(steps: readonly Step[], places: Map<string, Place>): Place {
+  const step = steps.at(-1);
+  const from = step && { step, place: placeOf(steps.slice(0, -1), places) };
+  return kept(places, JSON.stringify(steps), () => ({ index: places.size, from }));
 }
 
 function compileRule(policy: CompiledInput, rule: Rule, parts: SetParts): CompiledRule {
@@ -158,23 +165,38 @@ function reasonOf({ match, condition }: Rule, isUnclear: boolean): string {
 
 /**
  * The rules that can hold for a call, by environment, tool, verb and method, and then by URL. Lists are made when the first such
- * call comes; names that no rule mentions share one, and URLs are forgotten beyond a bound, so that a caller cannot make the index grow.
+ * call comes; names that no rule mentions share one, and beyond a bound all is forgotten, so that a caller cannot make
+ * the index grow.
  */
 function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
   const routeOf = routeReader(rules);
   const routes = new Map<string, RouteIndex>();
+  let keptCount = 0;
+  const onKept = (): void => {
+    keptCount += 1;
+  };
   return (facts) => {
     const route = routeOf(facts);
-    const key = `${route.envName}\n${route.toolName}\n${route.verb}\n${route.method}\n${route.overridingMethods}`;
+    const key = keyOf(route);
+    if (routes.size >= routesMax || keptCount >= keptMax) {
+      routes.clear();
+      keptCount = 0;
+    }
     let index = routes.get(key);
     if (index === undefined) {
-      if (routes.size >= routesMax) routes.clear();
-      index = new RouteIndex(rules.filter((rule) => holdsOn(rule, route)));
+      index = new RouteIndex(
+        rules.filter((rule) => holdsOn(rule, route)),
+        onKept,
+      );
       routes.set(key, index);
     }
     return index.candidatesAt(facts.target.href);
   };
 }
+
+/** One unknown overriding method is not none: the empty name is told apart from the empty list. */
+const keyOf = ({ envName, toolName, verb, method, overridingMethods }: Route): string =>
+  [envName, toolName, verb, method, ...overridingMethods].join('\n');
 
 const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
@@ -200,28 +222,45 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
   });
 }
 
-/** The rules of one route, by URL. */
+/**
+ * The rules of one route, by URL. Which of them a URL leaves is kept once for all URLs that leave the same, or a caller of many URLs
+ * would fill the memory with equal lists.
+ */
 class RouteIndex {
   readonly #rules: readonly CompiledRule[];
-  /** Of every URL, where no rule asks for one. */
-  readonly #anyUrl: Candidates | undefined;
+  readonly #urlChecks: readonly UrlCheck[];
+  readonly #onKept: () => void;
   readonly #byUrl = new Map<string, Candidates>();
+  /** By the answers of the checks, one letter each. */
+  readonly #byAnswers = new Map<string, Candidates>();
 
-  constructor(rules: readonly CompiledRule[]) {
+  constructor(rules: readonly CompiledRule[], onKept: () => void) {
     this.#rules = rules;
-    this.#anyUrl = rules.some(({ urlCheck }) => urlCheck) ? undefined : toCandidates(rules);
+    this.#urlChecks = rules.flatMap(({ urlCheck }) => urlCheck ?? []);
+    this.#onKept = onKept;
   }
 
   candidatesAt(href: string): Candidates {
-    const known = this.#anyUrl ?? this.#byUrl.get(href);
+    if (this.#urlChecks.length === 0) return this.#answered('');
+    const known = this.#byUrl.get(href);
     if (known !== undefined) return known;
     const urls = readingsOf(href);
-    const made = toCandidates(this.#rules.filter(({ urlCheck }) => urlCheck?.(urls) ?? true));
+    let answers = '';
+    for (const check of this.#urlChecks) answers += check(urls) ? 'y' : 'n';
+    const made = this.#answered(answers);
     if (href.length <= urlLengthMax) {
-      if (this.#byUrl.size >= urlsMax) this.#byUrl.clear();
       this.#byUrl.set(href, made);
+      this.#onKept();
     }
     return made;
+  }
+
+  #answered(answers: string): Candidates {
+    return kept(this.#byAnswers, answers, () => {
+      this.#onKept();
+      let asked = 0;
+      return toCandidates(this.#rules.filter(({ urlCheck }) => !urlCheck || answers[asked++] === 'y'));
+    });
   }
 }
 

@@ -127,7 +127,10 @@ export const conditions: ConditionTable = {
     says: () => 'its body contains all phrases that the rule names',
     needsWord: () => true,
   },
-  body_path_equals: bodyPath((values, wanted) => values.has(wanted), 'has the value that the rule names'),
+  body_path_equals: bodyPath(
+    (values, wanted, allows) => values.has(wanted, !allows),
+    'has the value that the rule names',
+  ),
   body_path_gt: bodyPath((values, limit) => values.greatest > limit, 'is above the limit of the rule'),
   body_path_gte: bodyPath((values, limit) => values.greatest >= limit, 'reaches the limit of the rule'),
   body_path_lt: bodyPath((values, limit) => values.least < limit, 'is below the limit of the rule'),
@@ -135,13 +138,13 @@ export const conditions: ConditionTable = {
 };
 
 function bodyPath<V>(
-  compare: (values: PathValues, value: V) => boolean,
+  compare: (values: PathValues, value: V, allows: boolean) => boolean,
   says: string,
 ): ConditionKey<{ path: string; value: V }> {
   return {
     compile: ({ path, value }, parts, allows) => {
       const bodyPath = parts.path(path);
-      const isMet = (values: PathValues): boolean => compare(values, value);
+      const isMet = (values: PathValues): boolean => compare(values, value, allows);
       return (call) => call.meetsAt(bodyPath, allows, isMet);
     },
     readsFields: true,

@@ -1,27 +1,34 @@
 import type { BodyValue } from '../call.ts';
 import type { Facts } from './facts.ts';
-import { PathValues, type Step } from './json-path.ts';
+import { PathValues, type Step, stepInto } from './json-path.ts';
 import type { Words } from './words.ts';
 
 /** Whether one key of a rule holds. */
 export type Check = (call: Evaluation) => boolean;
 
-/** A body path as compiled: `index` is its own in the set, `word` that of a name which must stand in the body. */
-export interface BodyPath {
+/** Where a body path leads: one step on from another place, or the body itself. Paths that begin alike share their places. */
+export interface Place {
   readonly index: number;
-  readonly steps: readonly Step[];
+  readonly from: { readonly place: Place; readonly step: Step } | undefined;
+}
+
+/** A body path as compiled; `word` is that of a name which must stand in the body. */
+export interface BodyPath {
+  readonly place: Place;
   readonly word: number | undefined;
 }
 
 /**
  * One call while the rules of a set look at it. What costs something is done when the first rule asks and kept for the rest:
- * the pass over the body, its JSON, the values behind each path.
+ * the pass over the body, its JSON, the values at each place.
  */
 export class Evaluation {
   readonly facts: Facts;
   readonly #words: Words;
   #found: Uint8Array | undefined;
   #hidesNames: boolean | undefined;
+  /** By the index of the place. */
+  readonly #reached: (readonly unknown[] | undefined)[] = [];
   readonly #values: (PathValues | undefined)[] = [];
   #body: BodyValue | undefined;
   /** A condition held only because nobody can tell from the body; reset by whoever asks rule by rule. */
@@ -51,11 +58,7 @@ export class Evaluation {
    * is, which is mostly known without parsing it. Of an unclear body the answer is the safe one: a rule that `allows` does not
    * hold, any other does. Nor does one allow a body that has several readings.
    */
-  meetsAt(
-    { index, steps, word }: BodyPath,
-    allows: boolean,
-    isMet: (values: PathValues) => boolean,
-  ): boolean {
+  meetsAt({ place, word }: BodyPath, allows: boolean, isMet: (values: PathValues) => boolean): boolean {
     if (word !== undefined && !this.hasWord(word) && !this.#mayHideNames()) return false;
     this.#body ??= this.facts.bodyValue();
     if (this.#body.kind === 'none') return false;
@@ -63,9 +66,21 @@ export class Evaluation {
       this.heldUnclear ||= !allows;
       return !allows;
     }
-    if (allows && this.#body.readings.length > 1) return false;
-    this.#values[index] ??= new PathValues(steps, this.#body.readings);
-    return isMet(this.#values[index]);
+    const { readings } = this.#body;
+    if (allows && readings.length > 1) return false;
+    return isMet(this.#valuesOf(place, readings));
+  }
+
+  #valuesOf(place: Place, readings: readonly unknown[]): PathValues {
+    const { index } = place;
+    this.#values[index] ??= new PathValues(this.#valuesAt(place, readings));
+    return this.#values[index];
+  }
+
+  #valuesAt({ index, from }: Place, readings: readonly unknown[]): readonly unknown[] {
+    if (from === undefined) return readings;
+    this.#reached[index] ??= stepInto(from.step, this.#valuesAt(from.place, readings));
+    return this.#reached[index];
   }
 
   /** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */

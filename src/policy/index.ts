@@ -1,6 +1,9 @@
 export { type CompiledInput, compilePolicies, type PolicySet } from './compile.ts';
+export { compileMatch } from './compile-match.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
 export type { Facts } from './facts.ts';
+export { parsePath, type Step, sumAt } from './json-path.ts';
+export type { MatchFacts } from './match.ts';
 export { type PolicyFile, parsePolicyFile } from './policy-file.ts';
 export {
   applySchema,

@@ -41,15 +41,15 @@ export function requiredName(steps: readonly Step[]): string | undefined {
 
 export type Scalar = string | number | boolean | null;
 
-/** The values that a path leads to in any reading of a body, to be compared with what rules name. */
+/** The values that a path leads to in all readings of a body, to be compared with what rules name. */
 export class PathValues {
   readonly #values: readonly unknown[];
   /** Infinity and -Infinity where there is no number; numbers in texts count. */
   readonly least: number;
   readonly greatest: number;
 
-  constructor(steps: readonly Step[], roots: readonly unknown[]) {
-    this.#values = collect(steps, roots);
+  constructor(values: readonly unknown[]) {
+    this.#values = values;
     let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (const value of this.#values) {
       const number = toNumber(value);
@@ -62,12 +62,23 @@ export class PathValues {
   }
 
   /**
-   * Whether any value equals; a number equals its text. Looks at one after the other: a hash table would be filled with keys of
-   * the caller's choice.
+   * Whether any value equals; a number equals its text, and, `isLenient`, true and false do: in a form there is nothing else. Looks
+   * at one after the other: a hash table would be filled with keys of the caller's choice.
    */
-  has(wanted: Scalar): boolean {
-    return this.#values.some((value) => equals(value, wanted));
+  has(wanted: Scalar, isLenient: boolean): boolean {
+    const text = isLenient && typeof wanted === 'boolean' ? String(wanted) : undefined;
+    return this.#values.some((value) => equals(value, wanted) || (text !== undefined && value === text));
   }
+}
+
+/** The sum of the numbers that a path leads to, those in texts too. What is negative, not finite or no number adds nothing. */
+export function sumAt(steps: readonly Step[], root: unknown): number {
+  let sum = 0;
+  for (const value of collect(steps, [root])) {
+    const number = toNumber(value) ?? 0;
+    if (number > 0 && Number.isFinite(number)) sum += number;
+  }
+  return sum;
 }
 
 function equals(value: unknown, wanted: Scalar): boolean {
@@ -86,13 +97,16 @@ function toNumber(value: unknown): number | undefined {
 
 function collect(steps: readonly Step[], roots: readonly unknown[]): readonly unknown[] {
   let values = roots;
-  for (const step of steps) {
-    const next: unknown[] = [];
-    for (const value of values) takeStep(step, value, next);
-    if (next.length === 0) return next;
-    values = next;
-  }
+  for (const step of steps) values = stepInto(step, values);
   return values;
+}
+
+/** The values one step further. */
+export function stepInto(step: Step, values: readonly unknown[]): readonly unknown[] {
+  if (values.length === 0) return values;
+  const next: unknown[] = [];
+  for (const value of values) takeStep(step, value, next);
+  return next;
 }
 
 function takeStep(step: Step, value: unknown, into: unknown[]): void {

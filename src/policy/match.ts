@@ -1,5 +1,4 @@
 import type { Resource, UnknownField, Verb } from '../call.ts';
-import type { Check } from './evaluation.ts';
 import type { Facts } from './facts.ts';
 import { compileGlob, type Glob } from './glob.ts';
 import { compilePrincipalPattern } from './principal.ts';
@@ -23,6 +22,15 @@ export interface Route {
   /** What a server may take instead. */
   readonly overridingMethods: readonly string[];
 }
+
+/** What the keys ask about a call. */
+export type MatchFacts = Pick<
+  Facts,
+  'envName' | 'operation' | 'method' | 'overridingMethods' | 'target' | 'agentId' | 'runtimeType' | 'ownAgent'
+>;
+
+/** Whether one key holds. */
+type Check = (call: { readonly facts: MatchFacts }) => boolean;
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
 type RouteTable = {
@@ -109,7 +117,7 @@ export const callKeys: CallTable = {
     };
   },
   principal_patterns: (patterns, allows) => {
-    const matchers = patterns.map(compilePrincipalPattern);
+    const matchers = patterns.map((pattern) => compilePrincipalPattern(pattern, allows));
     const isMatched = (principal: string): boolean => matchers.some((matches) => matches(principal));
     // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect.
     return allows
@@ -165,7 +173,7 @@ function anyOf(checks: readonly Check[]): Check {
 function isAgentAmong(
   values: readonly string[],
   allows: boolean,
-  read: (facts: Facts) => readonly [named: Said, own: Said],
+  read: (facts: MatchFacts) => readonly [named: Said, own: Said],
 ): Check {
   const set = new Set<Said>(values);
   return ({ facts }) => {

@@ -62,6 +62,16 @@ const uuid = z.string().transform((value, context) => {
   return parsed ?? z.NEVER;
 });
 
+/** `Method:GET` or `category: code` would be taken for the name of an operation that nobody has. */
+function operationProblem(value: string): string | undefined {
+  if (
+    !/^(?:method|category)\s*:/i.test(value) ||
+    /^(?:method:[!#$%&'*+.^_`|~\w-]+|category:\S+)$/.test(value)
+  )
+    return undefined;
+  return 'must be method:<VERB> or category:<name> in small letters without spaces, such as method:POST';
+}
+
 /** Own keys only, and each of them: `__proto__` as a tag would otherwise be dropped, and the rule be wider than written. */
 const tags = z.custom<Record<string, string>>().superRefine((value, context) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -88,7 +98,7 @@ export const matchSchema = z.strictObject({
   tool_names: identifiers.optional(),
   verbs: listOf(z.enum(verbs)).optional(),
   methods: listOf(text(32).regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'is not an HTTP method')).optional(),
-  operations: identifiers.optional(),
+  operations: listOf(checked(identifierLengthMax, operationProblem)).optional(),
   agent_ids: listOf(uuid).optional(),
   agent_runtime_types: identifiers.optional(),
   org_patterns: globs.optional(),

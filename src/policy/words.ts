@@ -62,5 +62,5 @@ export class WordList {
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 
-/** Lower case, letters and their accents in one form whichever way they were typed. */
-const fold = (text: string): string => text.normalize('NFC').toLowerCase();
+/** Lower case, letters and their accents in one form whichever way they were typed, and a sigma the same at the end of a word. */
+const fold = (text: string): string => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');

@@ -121,6 +121,19 @@ export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   return found;
 }
 
+/** The bytes of each element of a JSON array; none where it is no array. The text must be JSON. */
+export function jsonElementSpans(bytes: Buffer): Span[] {
+  const tokens = new JsonTokens(bytes);
+  const spans: Span[] = [];
+  if (tokens.next() !== '[' || tokens.next() === ']') return spans;
+  do {
+    const { start } = tokens;
+    if (!skipValue(tokens)) return spans;
+    spans.push({ start, end: tokens.end });
+  } while (tokens.next() === ',' && tokens.next() !== 'end');
+  return spans;
+}
+
 /** Moves from the first token of a value to its last; false where the text ends before. */
 function skipValue(tokens: JsonTokens): boolean {
   let depth = nesting(tokens.kind);

@@ -108,54 +108,6 @@ t.test('an agent is suspended and reactivated', async (t) => {
   t.match(unknown.stderr, /There is no such agent/);
 });
 
-t.test('policies of a file are applied together or not at all', async (t) => {
-  const good = { name: 'first', rules: [rule('ALLOW', 'https://first.test/')] };
-  const bad = { name: 'second', rules: [{ ...rule('FLY', 'https://second.test/'), condition: { nope: 1 } }] };
-  const file = writePolicy('mixed.yaml', good, bad);
-  for (const verb of ['validate', 'apply']) {
-    const ran = await operator(['policy', verb, file]);
-    t.equal(ran.code, 1, verb);
-    t.match(ran.stderr, /^postern: second: .*rules\[0\]\.action/s, verb);
-    t.match(ran.stderr, /nope/, verb);
-  }
-  t.same(await json(['policy', 'list']), { items: [], next_cursor: null }, 'nothing was applied');
-
-  const both = writePolicy('both.yaml', good, { ...good, name: 'second', env_name: 'staging' });
-  t.equal((await operator(['policy', 'validate', both])).stdout, 'first is valid.\nsecond is valid.\n');
-  const applied = await operator(['policy', 'apply', both]);
-  t.equal(applied.stdout, 'first is applied: version 1.\nsecond is applied: version 1.\n');
-  const again = await operator(['policy', 'apply', '-'], { input: JSON.stringify(good) });
-  t.equal(again.stdout, 'first is applied: version 2, unchanged.\n');
-  t.match((await operator(['policy', 'list'])).stdout, /^second +staging +1 +enforce +1 /m);
-  t.match(await json(['policy', 'show', 'first']), { version: 2, rules: good.rules });
-  t.match(await json(['policy', 'by-name', 'second', '--env', 'staging']), { env_name: 'staging' });
-});
-
-t.test('a policy file that is none is refused', async (t) => {
-  const broken = join(dir, 'broken.yaml');
-  writeFileSync(broken, 'name: [x\nrules: }');
-  const bomb = join(dir, 'bomb.yaml');
-  const levels = Array.from({ length: 8 }, (_, i) => `l${i + 1}: &l${i + 1} [${`*l${i}, `.repeat(9)}]`);
-  writeFileSync(bomb, `l0: &l0 [x]\n${levels.join('\n')}\n`);
-  const many = join(dir, 'many.yaml');
-  writeFileSync(many, '--- {}\n'.repeat(1001));
-  const large = join(dir, 'large.yaml');
-  writeFileSync(large, `# ${'x'.repeat(4 * 1024 * 1024)}`);
-  const cases = [
-    { file: broken, says: /is not valid YAML:\n {2}.* at line 2/ },
-    { file: bomb, says: /alias/ },
-    { file: many, says: /more than 1000 policies/ },
-    { file: large, says: /more than 4194304 bytes/ },
-    { file: join(dir, 'nothing.yaml'), says: /ENOENT/ },
-  ];
-  for (const { file, says } of cases) {
-    const ran = await operator(['policy', 'apply', file]);
-    t.equal(ran.code, 1, file);
-    t.match(ran.stderr, says, file);
-  }
-  t.match((await operator(['policy', 'apply', '-'])).stderr, /has no policy/);
-});
-
 t.test('a held call is approved or denied, once', async (t) => {
   const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);

@@ -20,6 +20,8 @@ const config = {
     { id: 'quota', plan: 'quota' },
     { id: 'held', plan: 'enterprise' },
     { id: 'counted', plan: 'enterprise' },
+    { id: 'budget', plan: 'enterprise', budgets: [{ name: 'calls', daily: 150 }] },
+    { id: 'applied', plan: 'enterprise' },
   ],
 };
 
@@ -30,6 +32,8 @@ for (const { name, ...state } of states) {
     await t.test('an ephemeral key of 100 uses lets exactly 100 of 1,000 calls pass', (t) => uses(t, fleet));
     await t.test('a bucket gives what it holds and what flows in, and no call more', (t) => bucket(t, fleet));
     await t.test('a quota of 1,000 lets exactly 1,000 calls pass', (t) => quota(t, fleet));
+    await t.test('a budget of 150 covers exactly 150 calls', (t) => budget(t, fleet));
+    await t.test('applies at once give each version once, without a gap', (t) => applies(t, fleet));
     await t.test('an approval is decided once, and lets one call pass', (t) => approval(t, fleet));
     await t.test('the counters say what the clients have counted', (t) => counters(t, fleet));
   });
@@ -133,6 +137,36 @@ async function quota(t: Test, fleet: Fleet): Promise<void> {
 }
 
 /** Both who decide and who call come to all daemons at once. */
+async function budget(t: Test, fleet: Fleet): Promise<void> {
+  const tenant = await fleet.tenant('budget');
+  const rule = { rule_id: 'spent', condition: { daily_budget_exceeded: 'calls' }, action: 'DENY' };
+  t.match(await tenant.apply([rule]), { status: 200 });
+  const call = await crowd(t, fleet, tenant.key);
+  const answers = await call(parallel);
+  t.equal(countOf(answers, isAllowed), 150, 'calls passed');
+  t.match((await tenant.api('GET', '/v1/usage')).body, { scans_used: parallel }, 'the others were judged');
+}
+
+async function applies(t: Test, fleet: Fleet): Promise<void> {
+  const tenant = await fleet.tenant('applied');
+  const rules = [{ rule_id: 'r', action: 'DENY' }];
+  const times = 100;
+  const replies = await Promise.all(
+    Array.from({ length: times }, (_, at) => tenant.apply(rules, { name: 'p', description: `${at}` })),
+  );
+  const numbers = Array.from({ length: times }, (_, at) => at + 1);
+  t.same(
+    replies.map((it) => it.body.version).sort((a, b) => a - b),
+    numbers,
+  );
+  const listed = await allOf(tenant, '/v1/policies/by-name/p/versions');
+  t.same(
+    listed.map((it) => it.version),
+    numbers.toReversed(),
+  );
+  t.equal(new Set(listed.map((it) => it.description)).size, times, 'none is lost');
+}
+
 async function approval(t: Test, fleet: Fleet): Promise<void> {
   const tenant = await fleet.tenant('held');
   await tenant.apply([{ rule_id: 'ask', match: {}, action: 'REQUIRE_APPROVAL' }]);

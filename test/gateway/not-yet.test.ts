@@ -14,6 +14,7 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     '',
     route('tool: slack'),
     tenant('mode: monitor'),
+    tenant('budgets: [{ name: b, daily: 1 }]'),
     'response_scan: { mode: observe }',
   ]) {
     t.strictSame(refusedKeys(parse(text)), [], text);
@@ -50,7 +51,6 @@ t.test('what only lacks its effect is a warning', (t) => {
     ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
     ['tools', 'tools: [{ name: in_house }]'],
     ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],
-    ['tenants[].budgets', tenant('budgets: [{ name: b, daily: 1 }]')],
     ['tenants[].allowlist', tenant('allowlist: [a.example.com]')],
     ['tenants[].internal', tenant('internal: { builtin: false }')],
     ['tenants[].detectors', tenant('detectors: { off: [email] }')],

@@ -1,8 +1,10 @@
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
+import type { Log } from '../../src/log.ts';
 import { headText } from '../../src/pipeline/head-text.ts';
-import { recordedFindingsMax, traceLine } from '../../src/pipeline/record.ts';
+import { createRecorder, recordedFindingsMax, traceLine } from '../../src/pipeline/record.ts';
 import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../../src/pipeline/redacted.ts';
+import type { RecordedCall } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 
 const identity = identityOf({ envName: 'production', agentName: 'support-bot' });
@@ -110,5 +112,38 @@ t.test(
     t.ok(redactedUrl(call).endsWith('x[REDA'), 'what is cut out is cut out before the rest is');
     t.equal(redactedUrl(call).length, urlLengthMax);
     t.equal(redactedPreview(call).length, previewBytesMax);
+  },
+);
+
+t.test(
+  'what a call has charged is recorded with it, and given back where it cannot be recorded',
+  async (t) => {
+    const charges = [{ name: 'b', day: '2026-11-21', amount: 3 }];
+    const [journaled, noted]: [RecordedCall[], RecordedCall[]] = [[], []];
+    let isFull = false;
+    const record = createRecorder({
+      journal: {
+        async append(recorded) {
+          if (isFull) throw new GatewayError('STATE_UNAVAILABLE', 'the disk is full');
+          journaled.push(recorded);
+        },
+        flush: async () => undefined,
+      },
+      store: { noteCall: (recorded) => noted.push(recorded) },
+      incidents: { take: () => undefined },
+      log: { error: () => undefined } as unknown as Log,
+    });
+    const call = callOf();
+    call.identity = identity;
+    call.outcome = 'call';
+    await record(call, undefined);
+    t.equal('charges' in (journaled[0] ?? {}), false, 'most calls charge nothing');
+    call.charges = charges;
+    await record(call, new GatewayError('SHUTTING_DOWN', 'refused after it was admitted'));
+    t.match(journaled[1], { charges, decision: 'DENY' });
+    t.equal(noted.length, 2);
+    isFull = true;
+    await t.rejects(record(call, undefined), { code: 'STATE_UNAVAILABLE' });
+    t.match(noted[2], { charges, decision: 'DENY' });
   },
 );

@@ -245,82 +245,21 @@ t.test('the index of many tools and methods stays bounded and right', async (t) 
   t.equal(set.ruleCount, 60);
 });
 
-/** What the rules of policies say, word for word and slowly. */
-function interpret(
-  policies: readonly ReturnType<typeof policyOf>[],
-  call: ReturnType<typeof factsOf>,
-): RuleAction | undefined {
-  const actions = policies.flatMap(({ rules }) => {
-    const [first] = rules
-      .filter(({ match, condition }) => {
-        const { tool_names, methods, verbs } = match;
-        const { has_data_class, risk_score_gt, body_contains_any } = condition;
-        const text = call.bodyTexts.map(String).join('\n').toLowerCase();
-        return (
-          (!tool_names || tool_names.includes(call.operation.toolName)) &&
-          (!methods || methods.includes(call.method)) &&
-          (!verbs || verbs.includes(call.operation.verb)) &&
-          (!has_data_class || has_data_class.some((name) => call.classes.includes(name))) &&
-          (risk_score_gt === undefined || call.riskScore > risk_score_gt) &&
-          (!body_contains_any || body_contains_any.some((phrase) => text.includes(phrase)))
-        );
-      })
-      .sort((a, b) => a.priority - b.priority);
-    return first ? [first.action] : [];
-  });
-  return actions.sort(
-    (a, b) => strictness[b] - strictness[a] || Number(b === 'DENY') - Number(a === 'DENY'),
-  )[0];
-}
-
-t.test(
-  'compiled policies decide as a naive reading of them, and a further DENY never makes them milder',
-  async (t) => {
-    // A fixed seed: the cases are many, and the same on each run.
-    let seed = 7;
-    const below = (bound: number): number => {
-      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-      return Math.floor((seed / 2 ** 32) * bound);
-    };
-    const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
-    const maybe = (key: string, value: unknown): object => (below(3) === 0 ? { [key]: value } : {});
-    const randomRule = (): GivenRule => ({
-      priority: below(4),
-      match: {
-        ...maybe('tool_names', [pick(['github', 'slack', 'custom_proxy'])]),
-        ...maybe('methods', [pick(['GET', 'POST']), 'PUT']),
-        ...maybe('verbs', [pick(['READ', 'WRITE'])]),
-      },
-      condition: {
-        ...maybe('has_data_class', [pick(['PII', 'SECRETS'])]),
-        ...maybe('risk_score_gt', pick([0, 0.5])),
-        ...maybe('body_contains_any', [pick(['alpha', 'beta']), 'gamma']),
-      },
-      action: pick(ruleActions),
-    });
-    for (let round = 0; round < 300; round++) {
-      const policies = Array.from({ length: 1 + below(4) }, (_, n) =>
-        policyOf(`p${n}`, Array.from({ length: 1 + below(4) }, randomRule)),
-      );
-      const set = compilePolicies(policies);
-      const stricter = compilePolicies([...policies, one('extra', { ...randomRule(), action: 'DENY' })]);
-      for (let n = 0; n < 10; n++) {
-        const call = factsOf({
-          method: pick(['GET', 'POST', 'PUT']),
-          operation: { toolName: pick(['github', 'slack', 'other']), verb: pick(['READ', 'WRITE', 'ADMIN']) },
-          classes: pick([[], ['PII'], ['SECRETS', 'PII']]),
-          riskScore: pick([0, 0.3, 0.9]),
-          body: pick(['', 'Alpha', 'beta gamma', 'x']),
-        });
-        const { action } = set.decide(call);
-        const wanted = interpret(policies, call);
-        if ((action && strictness[action]) !== (wanted && strictness[wanted]))
-          t.fail(`round ${round}: ${action}, wanted ${wanted}`);
-        const after = stricter.decide(call).action;
-        if (action && (after === undefined || strictness[after] < strictness[action]))
-          t.fail(`round ${round}: DENY made it ${after}`);
-      }
+t.test('the index of many URLs stays bounded and right, also for those too long to be kept', async (t) => {
+  const set = compilePolicies([
+    policyOf('a', [
+      { match: { url_patterns: ['https://*.example/*7'] } },
+      { match: { methods: ['POST'], url_patterns: ['https://a.example/'] }, action: 'SANITIZE' },
+    ]),
+    policyOf('b', [{ action: 'ALLOW' }]),
+  ]);
+  for (let round = 0; round < 2; round++) {
+    for (let n = 0; n < 5000; n++) {
+      const url = `https://${n % 2 ? 'a' : 'b'}.example/${n % 5 === 0 ? 'x'.repeat(600) : ''}${n}`;
+      const wanted = n % 10 === 7 ? 'DENY' : n % 2 ? 'SANITIZE' : 'ALLOW';
+      const { action } = set.decide(factsOf({ url }));
+      if (action !== wanted) t.fail(`${url.slice(-20)}: ${action}, wanted ${wanted}`);
     }
-    t.pass('3,000 calls');
-  },
-);
+  }
+  t.pass();
+});

@@ -153,6 +153,13 @@ t.test('mistakes are named with path, value and the nearest valid word', async (
     ],
     [withRule({ match: { tool_names: many(501) } }), 'rules[0].match.tool_names', /more than 500/],
     [withRule({ match: { tool_name: 'x'.repeat(129) } }), 'rules[0].match.tool_name', /128/],
+    [withRule({ match: { operations: ['Method:GET'] } }), 'rules[0].match.operations[0]', /method:<VERB>/],
+    [
+      withRule({ match: { operations: ['category: code'] } }),
+      'rules[0].match.operations[0]',
+      /category:<name>/,
+    ],
+    [withRule({ match: { operations: ['method:'] } }), 'rules[0].match.operations[0]', /method:<VERB>/],
     [withRule({ match: { verbs: ['write'] } }), 'rules[0].match.verbs[0]', /did you mean WRITE\?/],
     [withRule({ match: { methods: ['PO ST'] } }), 'rules[0].match.methods[0]', /not an HTTP method/],
     [withRule({ match: { agent_ids: ['bot'] } }), 'rules[0].match.agent_ids[0]', /not a UUID/],

@@ -113,6 +113,20 @@ t.test('no use and no quota is given twice, however often the daemon is killed',
   const used = (await store.usageOf('acme', nowMs)).scansUsed;
   t.equal(used, (before[0]?.uses ?? 0) + (before[1]?.uses ?? 0), 'the quota counts the same calls');
 
+  const [agentUsage] = await store.agentUsage('acme', [agent.agentId], nowMs);
+  const spent = 3 * (agentUsage?.decisions24h.ALLOW ?? 0);
+  const isExceeded = async (daily: number) => {
+    const charges = [{ name: 'spent', day: '2031-05-10', amount: 0, daily }];
+    const question = { tenantId: 'acme', agentId: agent.agentId, destination: '', charges };
+    return (await store.standingOf(question)).exceededBudgets.length === 1;
+  };
+  t.ok(spent > 0);
+  t.same(
+    [await isExceeded(spent), await isExceeded(spent + 1)],
+    [true, false],
+    'the budget has spent what was let out, and nothing else',
+  );
+
   const drain = async (keyHash: string) => {
     let calls = 0;
     for (;;) {

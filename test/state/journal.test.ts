@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileS
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/ids.ts';
-import { parseLine } from '../../src/state/journal/line.ts';
+import { parseLine, toLine } from '../../src/state/journal/line.ts';
 import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
 import type { CallBatch, RecordedCall } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
@@ -55,6 +55,28 @@ t.test('a call is in the file once append resolves', async (t) => {
   t.same(shipped(), [], 'not shipped yet');
 });
 
+t.test('a line whose charges are none is not whole', (t) => {
+  const whole = toLine(recordedCall({ charges: [{ name: 'a', day: '2026-11-21', amount: 1 }] })).trimEnd();
+  t.match(parseLine(whole), { charges: [{ name: 'a', day: '2026-11-21', amount: 1 }] });
+  const spent = '[["a","2026-11-21",1]]';
+  for (const other of [
+    '',
+    '7',
+    '"x"',
+    '[[]]',
+    '[["a","2026-11-21"]]',
+    '[["a","2026-99-99",1]]',
+    '[["a","yesterday",1]]',
+    '[["a","2026-11-21",-1]]',
+    '[["a","2026-11-21",1e999]]',
+    '[["a","2026-11-21","1"]]',
+    `${spent}\t${spent}`,
+    `${spent.slice(0, -1)}`,
+  ])
+    t.equal(parseLine(whole.replace(spent, other)), undefined, other);
+  t.end();
+});
+
 t.test('ships in order and in batches, whatever the calls hold', async (t) => {
   const dir = t.testdir();
   const { journal, batches, shipped } = await open(t, dir, {
@@ -72,6 +94,9 @@ t.test('ships in order and in batches, whatever the calls hold', async (t) => {
       recordedCall({ destination, agentId: destination, keyId: destination, tenantId: destination }),
     ),
     recordedCall({ line: JSON.stringify({ long: 'é'.repeat(400_000) }) }),
+    ...['a b', '\t{"', ']', '\ud800 ✓', '__proto__'].map((name) =>
+      recordedCall({ destination: name, charges: [{ name, day: '2026-11-21', amount: 2 ** 53 - 1 }] }),
+    ),
     ...manyCalls(300),
   ];
   for (let at = 0; at < calls.length; at += 25) await appendAll(journal, calls.slice(at, at + 25));

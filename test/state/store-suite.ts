@@ -3,6 +3,7 @@ import { admission } from './suite/admission.ts';
 import { agents } from './suite/agents.ts';
 import { approvals } from './suite/approvals.ts';
 import { audit } from './suite/audit.ts';
+import { budgets } from './suite/budgets.ts';
 import { incidents } from './suite/incidents.ts';
 import { keys } from './suite/keys.ts';
 import { type OpenStore, openLab, type SuiteHints, type SuitePart } from './suite/lab.ts';
@@ -22,6 +23,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   admission,
   limits,
   usage,
+  budgets,
   policies,
   approvals,
   incidents,

@@ -1,139 +1,27 @@
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import type { PolicyDocument } from '../../policy/schema.ts';
-import { validatePolicy } from '../../policy/validate.ts';
-import type { PolicyRecord } from '../../state/store.ts';
-import { auditEvent, operatorOf } from '../audit-event.ts';
+import type { Paged, PolicyRecord } from '../../state/store.ts';
+import { auditEvent } from '../audit-event.ts';
+import { envName, missing, pageByPlace, pageOf, pageQuery, toListAnswer, toPage } from '../fields.ts';
 import {
-  envName,
-  missing,
-  ofTenant,
-  pageByPlace,
-  pageOf,
-  pageQuery,
-  time,
-  toIso,
-  toListAnswer,
-} from '../fields.ts';
-import { invalid } from '../invalid.ts';
+  type DescribedPolicy,
+  describedPolicy,
+  describeFile,
+  describePolicy,
+  publicPolicy,
+  refuseFiles,
+  showPolicy,
+} from '../policy-fields.ts';
 import { route } from '../route.ts';
 
 const tag = 'policies';
-
-const publicPolicy = z
-  .object({
-    policy_id: z.string(),
-    name: z.string(),
-    env_name: z.string().nullable().describe('null: all environments'),
-    version: z.int(),
-    mode: z.enum(['enforce', 'monitor']),
-    rules: z.array(z.unknown()),
-  })
-  .meta({ id: 'Policy' });
-
-const showPolicy = (record: PolicyRecord): z.infer<typeof publicPolicy> => ({
-  policy_id: record.policyId,
-  name: record.name,
-  env_name: record.envName,
-  version: record.version,
-  mode: record.mode,
-  rules: [...record.rules],
-});
-
-/** What is read of the body before the policy language looks at it. */
-const applyRequest = z.looseObject(ofTenant);
-
-/** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */
-export const applyPolicy = route({
-  method: 'POST',
-  path: '/v1/policies/apply',
-  tag,
-  summary: 'Add the next version of a policy',
-  access: 'policies:write',
-  body: applyRequest,
-  takesYaml: true,
-  answer: publicPolicy.extend({
-    unchanged: z.boolean().describe('Nothing differs from the version before'),
-    warnings: z.array(z.string()),
-  }),
-  async handle({ gate, caller, body, tenantId: ofCaller, nowMs }) {
-    const tenantId = ofCaller();
-    const { policy, warnings } = checkPolicy(gate, tenantId, body);
-    if (gate.policies.isFromFile(tenantId, policy.name)) {
-      throw new GatewayError(
-        'CONFLICT',
-        'A policy file of the configuration has this name; change the file instead.',
-      );
-    }
-    const record = await gate.store.applyPolicy(
-      {
-        tenantId,
-        policyId: newId(),
-        name: policy.name,
-        envName: policy.envNames?.[0] ?? null,
-        description: policy.description,
-        rules: policy.rules,
-        mode: policy.mode,
-        nowMs,
-        createdBy: operatorOf(caller),
-      },
-      auditEvent(
-        { caller, nowMs },
-        {
-          tenantId,
-          kind: 'policy.applied',
-          subject: policy.name,
-          details: { env_name: policy.envNames?.[0] ?? null, rules: policy.rules.length },
-        },
-      ),
-    );
-    return { ...showPolicy(record), unchanged: record.unchanged, warnings: [...warnings] };
-  },
-});
-
-/** The policy that a request holds, or all that is wrong with it. */
-function checkPolicy(
-  gate: Gate,
-  tenantId: string,
-  body: unknown,
-): { policy: PolicyDocument; warnings: readonly string[] } {
-  const tenant = gate.tenants.find(tenantId);
-  const result = validatePolicy(body, {
-    environments: tenant?.environments ?? [],
-    budgets: tenant?.budgets.map((it) => it.name) ?? [],
-    channelKinds: [],
-  });
-  if (!result.ok) throw invalid(result.errors);
-  if (result.policy.envNames && result.policy.envNames.length > 1) {
-    throw invalid([
-      { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
-    ]);
-  }
-  return { policy: result.policy, warnings: result.warnings };
-}
-
-/** `POST /v1/policies/validate`: what apply would say of a policy; nothing is applied. */
-export const tryPolicy = route({
-  method: 'POST',
-  path: '/v1/policies/validate',
-  tag,
-  summary: 'Validate a policy without applying it',
-  access: ['policies:read', 'policies:write'],
-  body: applyRequest,
-  takesYaml: true,
-  answer: z.object({ valid: z.literal(true), warnings: z.array(z.string()) }),
-  handle({ gate, body, tenantId }) {
-    const { warnings } = checkPolicy(gate, tenantId(), body);
-    return { valid: true as const, warnings: [...warnings] };
-  },
-});
+const ofEnvironment = { env: envName.optional().describe('Absent: the policy for all environments') };
 
 /** By name, then environment; the one for all environments first. */
-const placeOf = ({ name, envName: env }: PolicyRecord): string => `${name}\n${env ?? ''}`;
+const placeOf = (it: { name: string; env_name: string | null; source: string }): string =>
+  `${it.name}\n${it.env_name ?? ''}\n${it.source}`;
 
-/** `GET /v1/policies`: the latest version of each. */
+/** `GET /v1/policies`: the latest version of each, and those of policy files. */
 export const listPolicies = route({
   method: 'GET',
   path: '/v1/policies',
@@ -143,10 +31,16 @@ export const listPolicies = route({
   query: z.object(pageQuery),
   answer: pageOf(publicPolicy),
   isListing: true,
-  async handle({ gate, query, tenantId }) {
-    return toListAnswer(pageByPlace(await gate.store.policiesOf(tenantId()), placeOf, query), showPolicy);
+  async handle({ gate, query, tenantId: ofCaller }) {
+    const tenantId = ofCaller();
+    const records = await gate.store.policiesOf(tenantId);
+    const files = gate.policies.filesOf(tenantId).flatMap(describeFile).map(withoutDescription);
+    return toListAnswer(pageByPlace([...files, ...records.map(showPolicy)], placeOf, query), (it) => it);
   },
 });
+
+const withoutDescription = ({ description, created_at, created_by, archived_at, ...rest }: DescribedPolicy) =>
+  rest;
 
 /** `GET /v1/policies/by-name/{name}`: the latest version for the environment, else the one for all environments. */
 export const policyByName = route({
@@ -155,16 +49,63 @@ export const policyByName = route({
   tag,
   summary: 'The latest version of a policy',
   access: 'policies:read',
-  query: z.object({ env: envName.optional() }),
-  answer: publicPolicy.extend({ description: z.string(), created_at: time, created_by: z.string() }),
-  async handle({ gate, params, query, tenantId }) {
-    const record = await gate.store.policyByName(tenantId(), params['name'] ?? '', query.env ?? null);
+  query: z.object(ofEnvironment),
+  answer: describedPolicy,
+  async handle({ gate, params, query, tenantId: ofCaller }) {
+    const [tenantId, name, env] = [ofCaller(), params['name'] ?? '', query.env ?? null];
+    const files = filesOf(gate, tenantId, name);
+    const file = files.find((it) => it.env_name === env) ?? files.find((it) => it.env_name === null);
+    if (file) return file;
+    const record = await gate.store.policyByName(tenantId, name, env);
     if (!record) throw missing('policy');
-    return {
-      ...showPolicy(record),
-      description: record.description,
-      created_at: toIso(record.nowMs),
-      created_by: record.createdBy,
-    };
+    return describePolicy(record);
   },
 });
+
+/** `GET /v1/policies/by-name/{name}/versions`: of exactly this environment, newest first, also once the policy is archived. */
+export const policyVersions = route({
+  method: 'GET',
+  path: '/v1/policies/by-name/:name/versions',
+  tag,
+  summary: 'List the versions of a policy',
+  access: 'policies:read',
+  query: z.object({ ...pageQuery, ...ofEnvironment }),
+  answer: pageOf(describedPolicy),
+  isListing: true,
+  async handle({ gate, params, query, tenantId: ofCaller }) {
+    const [tenantId, name, env] = [ofCaller(), params['name'] ?? '', query.env ?? null];
+    const file = filesOf(gate, tenantId, name).find((it) => it.env_name === env);
+    if (file) return { items: [file], next_cursor: null };
+    const page: Paged<PolicyRecord> = await gate.store.policyVersions(tenantId, name, env, toPage(query));
+    if (page.items.length === 0 && query.cursor === undefined) throw missing('policy');
+    return toListAnswer(page, describePolicy);
+  },
+});
+
+/** `DELETE /v1/policies/by-name/{name}`: the next call on every node is judged without it; its versions stay. */
+export const archivePolicy = route({
+  method: 'DELETE',
+  path: '/v1/policies/by-name/:name',
+  tag,
+  summary: 'Archive a policy',
+  access: 'policies:write',
+  query: z.object(ofEnvironment),
+  answer: describedPolicy,
+  async handle({ gate, caller, params, query, tenantId: ofCaller, nowMs }) {
+    const [tenantId, name, env] = [ofCaller(), params['name'] ?? '', query.env ?? null];
+    refuseFiles(gate, tenantId, name);
+    const event = { tenantId, kind: 'policy.archived', subject: name, details: { env_name: env } };
+    const record = await gate.store.archivePolicy(
+      { tenantId, name, envName: env, nowMs },
+      auditEvent({ caller, nowMs }, event),
+    );
+    if (!record) throw missing('policy');
+    return describePolicy(record);
+  },
+});
+
+const filesOf = (gate: Gate, tenantId: string, name: string): DescribedPolicy[] =>
+  gate.policies
+    .filesOf(tenantId)
+    .filter(({ document }) => document.name === name)
+    .flatMap(describeFile);

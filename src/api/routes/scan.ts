@@ -1,23 +1,10 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { Call, type Claimed } from '../../call.ts';
 import { newTraceId } from '../../ids.ts';
 import { parseTarget } from '../../target.ts';
-import { describedBody, flatHeaders, headerOf } from '../described-call.ts';
-import { uuid } from '../fields.ts';
+import { contentTypeOf, describedBody, describedCall, flatHeaders } from '../described-call.ts';
 import { presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
-
-const scanRequest = z.object({
-  method: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/, 'must be an HTTP method'),
-  url: z.string().min(1).max(65_536).describe('Absolute'),
-  body: z.unknown().optional(),
-  headers: z.unknown().optional().describe('An object of texts, or of lists of texts'),
-  agent_id: uuid.nullish(),
-  agent_name: z.string().max(128).nullish(),
-  runtime_type: z.string().max(64).nullish(),
-  context: z.string().max(65_536).nullish(),
-  env: z.string().max(128).nullish(),
-});
 
 /** `POST /v1/scan`: judges a described call. The answer tells the caller what the proxies would have done. */
 export const scan = route({
@@ -27,7 +14,7 @@ export const scan = route({
   summary: 'Judge an outbound call',
   access: 'call',
   isForKeys: true,
-  body: scanRequest,
+  body: describedCall,
   answer: scanAnswer,
   async handle({ gate, caller, body: request, raw, clientAddress, nowMs }) {
     const described = describedBody(request.body, raw);
@@ -42,8 +29,7 @@ export const scan = route({
       target: parseTarget(request.url),
       headers,
       body: described.bytes,
-      // What is described as a value is JSON, whatever its header says, and is answered as JSON.
-      contentType: described.isText ? (headerOf(headers, 'content-type') ?? '') : 'application/json',
+      contentType: contentTypeOf(described, headers),
       contentEncoding: '',
       claimed: claimedIn(request),
       lastHead: undefined,
@@ -53,7 +39,7 @@ export const scan = route({
   },
 });
 
-function claimedIn(request: z.output<typeof scanRequest>): Claimed {
+function claimedIn(request: z.output<typeof describedCall>): Claimed {
   return {
     ...(request.agent_id ? { agentId: request.agent_id } : {}),
     ...(request.agent_name ? { agentName: request.agent_name } : {}),

@@ -35,8 +35,8 @@ const publicTrace = z
 
 type PublicTrace = z.infer<typeof publicTrace>;
 
-const listQuery = z.object({
-  ...pageQuery,
+/** What traces are looked for by, wherever they are. */
+export const traceFilter = {
   agent_id: uuid.optional(),
   tool_name: word.optional(),
   operation: word.optional(),
@@ -45,14 +45,19 @@ const listQuery = z.object({
   band: band.optional(),
   class: z.enum(dataClasses).optional(),
   tag: word.optional(),
+  q: word.optional().describe('Anywhere in the trace, in any case.'),
+};
+
+const listQuery = z.object({
+  ...pageQuery,
+  ...traceFilter,
   from: instant.optional().describe('Inclusive.'),
   to: instant.optional().describe('Exclusive.'),
-  q: word.optional().describe('Anywhere in the trace, in any case.'),
   agent: uuid.optional().describe('The same as agent_id.'),
   tool: word.optional().describe('The same as tool_name.'),
 });
 
-const toFilter = (query: z.output<typeof listQuery>): TraceFilter =>
+export const toFilter = (query: Partial<z.output<typeof listQuery>>): TraceFilter =>
   present({
     agentId: query.agent_id ?? query.agent,
     toolName: query.tool_name ?? query.tool,

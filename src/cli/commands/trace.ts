@@ -1,22 +1,9 @@
 import type { Command } from 'commander';
 import { asks, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import type { Page } from '../client.ts';
 import { followTraces, type Trace } from '../follow-traces.ts';
 import { print, toJson, toLine } from '../output.ts';
-
-interface FilterOptions extends CommonOptions {
-  readonly agent?: string;
-  readonly tool?: string;
-  readonly operation?: string;
-  readonly decision?: string;
-  readonly reason?: string;
-  readonly band?: string;
-  readonly class?: string;
-  readonly tag?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly search?: string;
-}
+import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
 
@@ -58,31 +45,3 @@ export function addTrace(program: Command): void {
     }),
   );
 }
-
-const withFilter = (it: Command): Command =>
-  it
-    .option('--agent <uuid>', 'of this agent')
-    .option('--tool <name>', 'of this tool')
-    .option('--operation <name>', 'of this operation')
-    .option('--decision <decision>', 'ALLOW, DENY, SANITIZE or REQUIRE_APPROVAL')
-    .option('--reason <code>', 'with this reason code')
-    .option('--band <band>', 'LOW, MEDIUM, HIGH or CRITICAL')
-    .option('--class <class>', 'SECRETS, PII, PHI or INTERNAL')
-    .option('--tag <tag>', 'with this tag')
-    .option('--from <time>', 'not before, as 2030-01-31T12:00:00Z')
-    .option('--to <time>', 'before')
-    .option('--search <text>', 'with this text anywhere, in any case');
-
-const filterOf = ({ agent, tool, search, ...rest }: FilterOptions) => ({
-  agent_id: agent,
-  tool_name: tool,
-  operation: rest.operation,
-  decision: rest.decision,
-  reason: rest.reason,
-  band: rest.band,
-  class: rest.class,
-  tag: rest.tag,
-  from: rest.from,
-  to: rest.to,
-  q: search,
-});

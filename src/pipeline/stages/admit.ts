@@ -4,6 +4,7 @@ import { tooLarge } from '../../http/collect.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
 import { alertAt, periodOf } from '../../state/limits.ts';
 import type { Admission, AdmitRequest, MaybePromise, NotAdmitted, Store } from '../../state/store.ts';
+import { type ChargesOf, createBudgets } from '../budgets.ts';
 import { keptText } from '../claimed-text.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import type { Events } from '../events.ts';
@@ -29,6 +30,8 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
 
 /** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
 export function admit({ store, tenants, policies, events }: AdmitOptions): Stage {
+  const chargesOf = createBudgets(tenants);
+
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
     try {
       const admission = store.admit(request);
@@ -108,6 +111,8 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
     call.outcome = call.isDegraded ? 'refused' : 'call';
     call.agentStatus = admission.agentStatus;
     call.isNewDestination = admission.isNewDestination;
+    call.exceededBudgets = admission.exceededBudgets;
+    call.charges = admission.charges;
     call.scopeViolations = admission.scopeViolations;
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
   }
@@ -175,7 +180,7 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
   return {
     name: 'admit',
     run(call) {
-      const request = toRequest(call, tenants.termsOf);
+      const request = toRequest(call, tenants.termsOf, chargesOf);
       return call.body.length > (call.bodyBytesMax ?? tenants.smallestMaxBodyBytes)
         ? checkSize(call, request).then(() => enter(call, request))
         : enter(call, request);
@@ -183,7 +188,11 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
   };
 }
 
-function toRequest(call: Call, termsOf: AdmitRequest['termsOf']): AdmitRequest {
+function toRequest(
+  call: Call,
+  termsOf: AdmitRequest['termsOf'],
+  chargesOf: ChargesOf | undefined,
+): AdmitRequest {
   const { key, operation, claimed } = call;
   if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
   if (!operation) throw new Error('a call is admitted once it is understood');
@@ -198,6 +207,7 @@ function toRequest(call: Call, termsOf: AdmitRequest['termsOf']): AdmitRequest {
     verb: operation.verb,
     counts: 'call',
     termsOf,
+    chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),
   };
 }
 

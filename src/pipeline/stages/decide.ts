@@ -5,75 +5,24 @@ import type { PolicySet } from '../../policy/index.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
 import type { Store } from '../../state/store.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
-import { compileDenylist, type Denylist } from '../denylist.ts';
-import { CallFacts } from '../facts.ts';
-import {
-  afterDenial,
-  afterGrant,
-  classesOf,
-  denial,
-  type Enforceable,
-  enforceable,
-  incidentsOf,
-  monitored,
-  type Opinion,
-  opinionOfPolicy,
-  opinionOfPosture,
-  outOfScope,
-  toVerdict,
-  withoutOwnKeys,
-} from '../opinion.ts';
+import { createJudge } from '../judge.ts';
+import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
-import { type PolicyBook, rulesForCall } from '../policy-book.ts';
-import { judgeByPosture } from '../posture.ts';
+import { type Rules, rulesForCall } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideOptions {
   readonly tenants: Tenants;
-  readonly policies: PolicyBook;
+  readonly policies: Rules;
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
   /** The daemon's own mode; a tenant's may be laxer still. */
   readonly mode: 'enforce' | 'monitor';
 }
 
-/**
- * Which rule? Suspension and unreadable bodies end it; then the strictest of the policies; then the posture. SANITIZE makes
- * the redacted body here, so that what cannot be made becomes a denial. Only a call that must be held asks the state.
- */
+/** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
 export function decide({ tenants, policies, store, approvals, mode }: DecideOptions): Stage {
-  const denylists = new WeakMap<TenantConfig, Denylist>();
-
-  function isDenylisted(tenant: TenantConfig, call: Call): boolean {
-    if (tenant.denylist.length === 0) return false;
-    let denylist = denylists.get(tenant);
-    if (!denylist) {
-      denylist = compileDenylist(tenant.denylist);
-      denylists.set(tenant, denylist);
-    }
-    return denylist(call.target);
-  }
-
-  function judge(call: Call, tenant: TenantConfig, rules: PolicySet): Opinion {
-    const classes = classesOf(call);
-    if (call.agentStatus === 'suspended') {
-      return denial('AGENT_SUSPENDED', 'The agent is suspended; an analyst can reactivate it.');
-    }
-    if (isDenylisted(tenant, call)) {
-      return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
-    }
-    if (call.scopeViolations.length > 0) return outOfScope(call);
-    if (call.unreadable !== undefined) {
-      return denial(
-        'UNREADABLE',
-        `The call cannot be read to its end, so it is not let out: ${call.unreadable}.`,
-      );
-    }
-    const byPolicy =
-      rules.ruleCount === 0 ? undefined : rules.decide(new CallFacts(call, classes, tenant, rules));
-    if (byPolicy?.action) return opinionOfPolicy(byPolicy);
-    return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
-  }
+  const judge = createJudge(mode);
 
   function conclude(
     call: Call,
@@ -81,13 +30,11 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     rules: PolicySet,
     wasHeld = false,
   ): void | Promise<void> {
-    const judged = enforceable(call, judge(call, tenant, rules));
-    // What a key may do, and where it may go, is no matter of policy: that binds in monitor mode as well.
-    if ((mode === 'monitor' || tenant.mode === 'monitor') && call.scopeViolations.length === 0) {
-      call.verdict = toVerdict(call, withoutOwnKeys(call, monitored(judged)));
+    const { opinion, isMonitored } = judge(call, tenant, rules);
+    if (isMonitored) {
+      call.verdict = toVerdict(call, opinion);
       return;
     }
-    const opinion = withoutOwnKeys(call, judged);
     if (opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, tenant, wasHeld);
     settle(call, opinion);
   }

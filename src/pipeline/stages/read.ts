@@ -8,11 +8,11 @@ import { plainBody } from '../body.ts';
 import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
 import type { Stage } from '../pipeline.ts';
-import { type PolicyBook, rulesForCall, type TenantRules } from '../policy-book.ts';
+import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
-  readonly policies: PolicyBook;
+  readonly policies: Rules;
   /** Whose bounds count. */
   readonly tenants: Pick<Tenants, 'find'>;
   /** Monotonic clock, in milliseconds. */

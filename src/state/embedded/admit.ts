@@ -1,6 +1,8 @@
 import { examine } from '../admission.ts';
+import { charged, none } from '../budgets.ts';
 import type { Admission, AdmitRequest } from '../store.ts';
 import type { Agents } from './agents.ts';
+import type { Budgets } from './budgets.ts';
 import type { Destinations } from './destinations.ts';
 import { type Keys, notKnown } from './keys.ts';
 import type { Numbers } from './numbers.ts';
@@ -10,12 +12,13 @@ export interface AdmitParts {
   readonly agents: Pick<Agents, 'find'>;
   readonly numbers: Numbers;
   readonly destinations: Destinations;
+  readonly budgets: Budgets;
 }
 
 const nobodyKnown: Admission = { ...notKnown, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
-export function createAdmit({ keys, agents, numbers, destinations }: AdmitParts) {
+export function createAdmit({ keys, agents, numbers, destinations, budgets }: AdmitParts) {
   return function admit(request: AdmitRequest): Admission {
     const { keyHash, nowMs, agentId } = request;
     const known = keys.find(keyHash);
@@ -35,8 +38,11 @@ export function createAdmit({ keys, agents, numbers, destinations }: AdmitParts)
     const { identity, agentStatus, scopeViolations } = examined;
     // Whatever may fail comes before anything is taken.
     const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
+    const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
+    const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
     const taken = numbers.take(key, terms, nowMs, request.counts);
     if (!taken.ok) return { ...taken, identity };
+    if (charges.length > 0) budgets.charge(key.tenantId, charges);
     known.validAtMs = nowMs;
     return {
       ok: true,
@@ -44,6 +50,8 @@ export function createAdmit({ keys, agents, numbers, destinations }: AdmitParts)
       identity,
       agentStatus,
       isNewDestination,
+      exceededBudgets,
+      charges: charges.length === 0 ? none : charged(charges),
       scopeViolations,
       scansUsed: taken.scansUsed,
     };

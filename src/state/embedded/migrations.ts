@@ -177,4 +177,14 @@ export const tracesMigrations: readonly string[] = [
     PRIMARY KEY (subject, kind)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- What was charged to budgets on a day in their zones; the day as text, 2026-11-21.
+  CREATE TABLE budgets (
+    tenant_id TEXT NOT NULL,
+    day TEXT NOT NULL,
+    name TEXT NOT NULL,
+    used REAL NOT NULL,
+    PRIMARY KEY (tenant_id, day, name)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

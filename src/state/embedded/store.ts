@@ -6,6 +6,7 @@ import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
+import { createBudgets } from './budgets.ts';
 import { createCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createIncidents } from './incidents.ts';
@@ -77,6 +78,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     (timeOfTraceId(traceId) ?? 0) < retention.startMs(tenantId);
   const traceById = (tenantId: string, traceId: string): string | undefined =>
     isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
+  const budgets = createBudgets(traces.budgets);
   const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
 
   return {
@@ -98,7 +100,11 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     registeredTenants: async () => agents.registeredTenants(),
 
     identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations }),
+    admit: createAdmit({ keys, agents, numbers, destinations, budgets }),
+    standingOf: async ({ tenantId, agentId, destination, charges }) => ({
+      isNewDestination: !destinations.isKnown(agentId, destination),
+      exceededBudgets: budgets.peek(tenantId, charges),
+    }),
     recall: keys.recall,
     claimNonce: nonces.claim,
     usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
@@ -106,6 +112,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     applyPolicy: policies.apply,
     policiesOf: policies.of,
     policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
+    policyVersions: async (tenantId, name, envName, page) => policies.versions(tenantId, name, envName, page),
+    archivePolicy: policies.archive,
 
     holdCall: approvals.hold,
     decideApproval: approvals.decide,
@@ -122,7 +130,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     listCredentials: async (tenantId) => credentials.list(tenantId),
     removeCredential: credentials.remove,
 
-    noteCall: destinations.note,
+    noteCall(call) {
+      destinations.note(call);
+      budgets.note(call);
+    },
     recordCalls: traces.record,
     traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
     listTraces(tenantId, filter, page) {

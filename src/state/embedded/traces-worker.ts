@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CallBatch } from '../store.ts';
+import { createBudgetWriter } from './budgets.ts';
 import { createCounterWriter } from './counters.ts';
 import { createDestinationWriter } from './destinations.ts';
 import { tracesMigrations } from './migrations.ts';
@@ -44,6 +45,7 @@ const insert = db.prepare(
 const stored = createChunkReader(db);
 const sorter = createSorter();
 const writeCounters = createCounterWriter(db);
+const writeBudgets = createBudgetWriter(db);
 const writeDestinations = createDestinationWriter(db);
 const removeTraces = createTracesRemover(db);
 const removeCounts = createCountsRemover(db);
@@ -70,7 +72,7 @@ function storeNew(lines: Uint8Array<ArrayBuffer>): void {
   store(sorter.sort(lines), lines);
 }
 
-/** Traces, destinations and counts: all of the batch or nothing. */
+/** Traces, destinations, counts and budgets: all of the batch or nothing. */
 function store({ chunks, touched, tallies }: SortedBatch, lines: Uint8Array<ArrayBuffer>): void {
   const haveForgotten = db.transact(() => {
     for (const chunk of chunks) {
@@ -78,6 +80,7 @@ function store({ chunks, touched, tallies }: SortedBatch, lines: Uint8Array<Arra
       insert.run(tenantId, firstMs, lastMs, count, linesOf(chunk, lines));
     }
     writeCounters(tallies);
+    writeBudgets(tallies);
     return writeDestinations(touched);
   });
   for (const origin of touched.keys()) origin.isStored = true;

@@ -3,6 +3,7 @@ import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
 import { timeOfTraceId } from '../../ids.ts';
 import type { CallBatch, Page, Paged, TraceFilter } from '../store.ts';
+import { type BudgetReader, createBudgetReader } from './budgets.ts';
 import { type CounterReader, createCounterReader } from './counters.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
 import { tracesMigrations } from './migrations.ts';
@@ -14,10 +15,11 @@ import { createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
-/** Traces, known destinations and counts: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
+/** Traces, known destinations, counts and budgets: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
 export interface Traces {
   readonly destinations: Destinations;
   readonly counters: CounterReader;
+  readonly budgets: BudgetReader;
   /** `Store.recordCalls`: one transaction for the batch. */
   record(batch: CallBatch): Promise<number>;
   byId(tenantId: string, traceId: string): string | undefined;
@@ -82,6 +84,7 @@ export function openTraces(file: string): Traces {
   return {
     destinations,
     counters: createCounterReader(db),
+    budgets: createBudgetReader(db),
     isFailing: () => isFailing,
 
     record(batch) {

@@ -1,11 +1,12 @@
 import { type Decision, decisions } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import { isTraceId, traceIdLength } from '../../ids.ts';
+import { chargesText, parseCharges } from '../budgets.ts';
 import type { RecordedCall } from '../store.ts';
 
 /*
- * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome and destination, then the trace as JSON, with a
- * tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
+ * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome, destination, and, where there are any, the charges
+ * to budgets as a list; then the trace as JSON, with a tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
  * JSON where they could be mistaken for something else: nothing that a caller writes can end a field or a line. Before the
  * trace nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
@@ -28,11 +29,12 @@ export function toHead(call: RecordedCall): string {
   const { traceId, atMs, tenantId, agentId, keyId, decision, outcome, destination, line } = call;
   if (!line.startsWith('{') || line.includes('\n'))
     throw new GatewayError('INTERNAL', 'A trace is an object on one line.');
+  const spent = call.charges ? `${chargesText(call.charges)}\t` : '';
   const head = `${traceId}\t${atMs}\t${tenantId}\t${agentId}\t${keyId}\t${decision}\t${outcome}\t${destination}\t`;
-  if (plainHead.test(head) && head.isWellFormed()) return head;
+  if (plainHead.test(head) && head.isWellFormed()) return head + spent;
   if (!isTraceId(traceId)) throw new GatewayError('INTERNAL', 'A trace has a UUID of version 7.');
   const [tenant, agent, key, touched] = [tenantId, agentId, keyId, destination].map(quote);
-  return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t`;
+  return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${spent}`;
 }
 
 /** The whole line, with its newline. */
@@ -41,7 +43,7 @@ export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.lin
 /** What calls have in common that touch the same from the same place: the head behind the time. */
 export type Origin = Pick<
   RecordedCall,
-  'tenantId' | 'agentId' | 'keyId' | 'decision' | 'outcome' | 'destination'
+  'tenantId' | 'agentId' | 'keyId' | 'decision' | 'outcome' | 'destination' | 'charges'
 >;
 
 const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
@@ -53,15 +55,18 @@ const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
 const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.has(text);
 const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
-/** The origin of a head's text, from the tenant to the destination; undefined where it is none. */
+/** The origin of a head's text, from the tenant to the destination or the charges; undefined where it is none. */
 export function parseOrigin(text: string): Origin | undefined {
   const fields = text.split('\t');
-  if (fields.length !== 6) return undefined;
+  const spent = fields[6];
+  if (fields.length !== 6 && fields.length !== 7) return undefined;
   try {
-    const [tenantId = '', agentId = '', keyId = '', decision = '', outcome = '', destination = ''] =
-      fields.map(unquote);
+    const [tenantId = '', agentId = '', keyId = '', decision = '', outcome = '', destination = ''] = fields
+      .slice(0, 6)
+      .map(unquote);
     if (!isDecision(decision) || !isOutcome(outcome)) return undefined;
-    return { tenantId, agentId, keyId, decision, outcome, destination };
+    const origin = { tenantId, agentId, keyId, decision, outcome, destination };
+    return spent === undefined ? origin : { ...origin, charges: parseCharges(spent) };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import type { Identity, Verb } from '../../call.ts';
+import type { Charge, Identity, Verb } from '../../call.ts';
 import type { AgentRecord } from './agents.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
@@ -11,8 +11,11 @@ export interface AdmissionStore {
    * Everything that a call needs from the state, in one atomic round trip: the key and its parent, its agent, allowlist, permission,
    * environment, quota, buckets, use count, scope, counters. What is refused has taken nothing from quota, bucket and uses.
    * UNKNOWN_AGENT is what is wrong last: without it the call would have been let in. A key and those that were made with it have one bucket.
+   * What the call charges to budgets is added in the same step; a call that in the end is not let out gives it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
+  /** What `admit` would say of these now. Takes, counts and notes nothing. */
+  standingOf(question: StandingQuestion): Promise<Standing>;
   /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
   /**
@@ -56,6 +59,29 @@ export interface AdmitRequest {
   readonly counts: 'call' | 'rate';
   /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
+  /**
+   * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that one. Asked only where the call
+   * counts and nothing is wrong but perhaps its numbers; perhaps more than once. Undefined: there are no budgets.
+   */
+  readonly chargesOf?: ((identity: Identity) => readonly BudgetCharge[]) | undefined;
+}
+
+export interface BudgetCharge extends Charge {
+  /** At least the amount, at most 2^53 - 1, in the same parts. The budget is exceeded for whoever comes when so much was charged before. */
+  readonly daily: number;
+}
+
+export interface StandingQuestion {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly destination: string;
+  readonly charges: readonly BudgetCharge[];
+}
+
+export interface Standing {
+  readonly isNewDestination: boolean;
+  /** Names of budgets that were used up before. */
+  readonly exceededBudgets: readonly string[];
 }
 
 /** What the plan of a tenant grants. null is unlimited. */
@@ -72,13 +98,14 @@ export interface TenantTerms {
 
 export type Admission = Admitted | NotAdmitted;
 
-export interface Admitted {
+export interface Admitted extends Standing {
   readonly ok: true;
   readonly key: KeyRecord;
   /** In the environment and with the agent that the call names. */
   readonly identity: Identity;
   readonly agentStatus: AgentRecord['status'];
-  readonly isNewDestination: boolean;
+  /** What the call has charged to budgets; only amounts above 0. To be recorded with it. */
+  readonly charges: readonly Charge[];
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
   readonly scopeViolations: readonly string[];
   /** Of the quota in this month, this call included. */

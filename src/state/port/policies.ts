@@ -1,11 +1,11 @@
 import type { AuditEvent } from './audit.ts';
-import type { MaybePromise } from './page.ts';
+import type { MaybePromise, Page, Paged } from './page.ts';
 
 /** Policies, by version. */
 export interface PolicyStore {
   /**
    * Adds the next version of a policy, atomically: concurrent applies get consecutive versions and none is lost. A policy keeps the id
-   * of its first version. The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the latest
+   * of its first version; one that was archived goes on with the next version. The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the latest
    * versions of the tenant would pass a bound in all: `policy-bounds.ts`.
    */
   applyPolicy(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
@@ -14,8 +14,28 @@ export interface PolicyStore {
    * array until one of them changes, so that what is compiled of it can be kept beside it.
    */
   policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
-  /** The latest version for that environment, else the one for all environments. */
+  /** The latest version for that environment, else the one for all environments; neither where it is archived. */
   policyByName(tenantId: string, name: string, envName: string | null): Promise<PolicyRecord | undefined>;
+  /** Newest first, of exactly this environment (null: the policy for all); archived ones too. The last 1,000 are kept; a page has 50 at most. */
+  policyVersions(
+    tenantId: string,
+    name: string,
+    envName: string | null,
+    page: Page,
+  ): Promise<Paged<PolicyRecord>>;
+  /**
+   * The latest version counts no more from the next `admit` on. Undefined where there is none, or it is archived already. Of a
+   * tenant 200 archived ones are kept: beyond that, the one that was archived first is forgotten with its versions.
+   */
+  archivePolicy(archive: PolicyArchive, audit: AuditEvent): Promise<PolicyRecord | undefined>;
+}
+
+export interface PolicyArchive {
+  readonly tenantId: string;
+  readonly name: string;
+  /** null: the policy for all environments. */
+  readonly envName: string | null;
+  readonly nowMs: number;
 }
 
 export interface PolicyApply {
@@ -37,4 +57,6 @@ export interface PolicyRecord extends PolicyApply {
   readonly version: number;
   /** Description, rules and mode equal those of the version before. */
   readonly unchanged: boolean;
+  /** Set on the version that was the latest when the policy was archived; null on all others. */
+  readonly archivedAtMs: number | null;
 }

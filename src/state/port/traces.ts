@@ -1,16 +1,16 @@
-import type { Band, Decision } from '../../call.ts';
+import type { Band, Charge, Decision } from '../../call.ts';
 import type { Page, Paged } from './page.ts';
 
 /** What happened. */
 export interface TraceStore {
   /**
-   * A call has ended and is in the journal: when it was let out, its destination is known to the next `admit`, which would otherwise
-   * wait for the batch. Never throws; `recordCalls` makes it last.
+   * A call has ended, and is in the journal unless it is not let out: when it is, its destination is known to the next `admit`, which would otherwise
+   * wait for the batch, and so may be what it gives back to budgets. Once a call. Never throws; `recordCalls` makes it last.
    */
   noteCall(call: RecordedCall): void;
   /**
    * Takes a batch of finished calls: traces become findable, destinations of calls that were let out (ALLOW, SANITIZE) known, counters of
-   * agents grow. All of the batch or nothing. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many
+   * agents grow, and budgets have back what calls charged that were not let out. All of the batch or nothing. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many
    * lines are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
@@ -58,6 +58,8 @@ export interface RecordedCall {
    */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: string;
+  /** What `admit` has charged to budgets: given back where the call was not let out. Absent where that is nothing. */
+  readonly charges?: readonly Charge[];
   /** The trace as JSON text: one object, one line. */
   readonly line: string;
 }

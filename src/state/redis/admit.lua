@@ -3,10 +3,12 @@
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
+--       8 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
 --       14 ms until the key's numbers may go, or ''
+--       15 … for each budget the number of its day in KEYS, name, amount, daily
 
 local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials')
 for i = 1, 3 do revisions[i] = revisions[i] or '-' end
@@ -106,4 +108,17 @@ if mode == 'call' then
 end
 if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
 local isKnown = redis.call('ZSCORE', KEYS[6], ARGV[6])
-return answer('ok', isKnown and '0' or '1', digits(used))
+local admitted = answer('ok', isKnown and '0' or '1', digits(used))
+
+-- A day is over in every zone of the world when this has passed since it was last charged, and two more days.
+local budgetKeptMs = 4 * dayMs
+for i = 15, #ARGV, 4 do
+  local day, name, amount, daily = KEYS[tonumber(ARGV[i])], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local before = tonumber(redis.call('HGET', day, name) or 0)
+  if before >= daily then admitted[#admitted + 1] = name end
+  if amount > 0 then
+    redis.call('HSET', day, name, digits(before + amount))
+    redis.call('PEXPIRE', day, budgetKeptMs)
+  end
+end
+return admitted

@@ -1,7 +1,8 @@
 import type { Identity } from '../../call.ts';
 import type { Examined, examine, Holder } from '../admission.ts';
+import { charged, none } from '../budgets.ts';
 import { keyRateOf, type Rate, rateOf } from '../limits.ts';
-import type { Admission, AdmitRequest, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
+import type { Admission, AdmitRequest, BudgetCharge, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
 
@@ -18,6 +19,7 @@ export interface Asking {
   readonly numbers: readonly (string | number)[];
   /** The key whose bucket it is, where that is another one. */
   readonly bucketOf: string | null;
+  readonly charges: readonly BudgetCharge[];
 }
 
 const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
@@ -31,6 +33,7 @@ export const asking = (nowMs: number): Asking => ({
   destination: '',
   numbers: noNumbers,
   bucketOf: null,
+  charges: none,
 });
 
 export function toAsking(
@@ -53,6 +56,7 @@ export function toAsking(
     destination,
     numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
     bucketOf: key.parentKeyId,
+    charges: (mode === 'call' && request.chargesOf?.(examined.identity)) || none,
   };
 }
 
@@ -104,13 +108,16 @@ export function toRefusal(
 export const toAdmission = (
   { key }: Holder,
   { identity, agentStatus, scopeViolations }: Examined,
-  [, isNew, used]: readonly string[],
+  charges: readonly BudgetCharge[],
+  [, isNew, used, ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
   identity,
   agentStatus,
   isNewDestination: isNew === '1',
+  exceededBudgets,
+  charges: charges.length === 0 ? none : charged(charges),
   scopeViolations,
   scansUsed: Number(used),
 });

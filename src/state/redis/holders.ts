@@ -5,6 +5,7 @@ import { type Cache, createCache } from '../cache.ts';
 import { destinationName } from '../destinations.ts';
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
 import { type Asking, asking, toAdmission, toAsking, toRefusal } from './asking.ts';
+import { toBudgetArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import { parseOwner } from './keys.ts';
 import type { Names, TenantNames } from './names.ts';
@@ -79,7 +80,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     request: Asking,
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
-    const { named, mode, nowMs, agentId, destination, numbers, bucketOf } = request;
+    const { named, mode, nowMs, agentId, destination, numbers, bucketOf, charges } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
       own.revisions,
@@ -90,10 +91,12 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.destinations(agentId),
       own.keyNumbers(bucketOf ?? it.keyId),
     ];
+    const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;
     const clock = options.clock === 'caller' ? nowMs : '';
-    const args = [revision, it.keyId, named ?? '', mode, clock, destinationName(destination), ...numbers];
-    const answer = (await connection.run(scripts.admit, keys, args)) as string[];
+    const call = [it.keyId, named ?? '', mode, clock, destinationName(destination)];
+    const args = [revision, ...call, ...numbers, ...budgets.args];
+    const answer = (await connection.run(scripts.admit, [...keys, ...budgets.keys], args)) as string[];
     const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
     options.heard.set(it.tenantId, fresh);
     options.sawPolicies(it.tenantId, policies);
@@ -154,14 +157,15 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       const { holder } = it;
       const inTenant = named?.tenantId === it.tenantId ? named.agentId : undefined;
       const examined = holder && examine(holder, named, request);
-      const answer = await ask(keyHash, it, toAsking(holder, request, inTenant, examined));
+      const asked = toAsking(holder, request, inTenant, examined);
+      const answer = await ask(keyHash, it, asked);
       if (answer === false) return notKnown;
       if (!answer || !examined) continue;
       const refused = toRefusal(examined.identity, answer);
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
-      return toAdmission(holder, examined, answer);
+      return toAdmission(holder, examined, asked.charges, answer);
     }
     throw changesTooOften();
   }

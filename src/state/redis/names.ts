@@ -15,6 +15,7 @@ export interface TenantNames {
   readonly keyEnds: string;
   readonly agents: string;
   readonly policies: string;
+  readonly policyVersions: string;
   readonly approvals: string;
   /** Places of approvals, by when they count no more. */
   readonly approvalEnds: string;
@@ -34,6 +35,8 @@ export interface TenantNames {
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
   destinations(agentId: string): string;
+  /** What was charged to budgets on that day. */
+  budgets(day: string): string;
   trace(traceId: string): string;
   scans(traceId: string): string;
   noncesOf(keyId: string): string;
@@ -57,6 +60,7 @@ export function createNames(prefix: string): Names {
       keyEnds: `${tag}keys:by-end`,
       agents: `${tag}agents`,
       policies: `${tag}policies`,
+      policyVersions: `${tag}policies:versions`,
       approvals: `${tag}approvals`,
       approvalEnds: `${tag}approvals:by-end`,
       pending: `${tag}approvals:pending`,
@@ -72,6 +76,7 @@ export function createNames(prefix: string): Names {
       keyNumbers: (keyId) => `${tag}key:${safe(keyId)}`,
       agentNumbers: (agentId) => `${tag}agent:${safe(agentId)}`,
       destinations: (agentId) => `${tag}destinations:${safe(agentId)}`,
+      budgets: (day) => `${tag}budgets:${safe(day)}`,
       trace: (traceId) => `${tag}trace:${safe(traceId)}`,
       scans: (traceId) => `${tag}scans:${safe(traceId)}`,
       noncesOf: (keyId) => `${tag}nonces:${safe(keyId)}`,

@@ -5,6 +5,7 @@ import type { Store } from '../store.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
+import { createStandings } from './budgets.ts';
 import { createCommits } from './commits.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { createCredentials } from './credentials.ts';
@@ -63,6 +64,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createKeys(connection, names, commits),
     ...agents,
     ...holders,
+    ...createStandings(connection, names),
     ...policies,
     ...createApprovals(connection, names, commits),
     ...createIncidents(connection, names, commits),

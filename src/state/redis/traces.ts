@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../errors.ts';
 import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
+import { givenBack } from '../budgets.ts';
 import { createCache } from '../cache.ts';
 import { destinationName, destinationsMax, wasLetOut } from '../destinations.ts';
 import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
 import type { RecordedCall, Store } from '../store.ts';
+import { toGivenBackArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import { beginning, parseCursor, readPage } from './pages.ts';
@@ -55,13 +57,20 @@ export function createTraces(
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
-    const keys = [own.traces];
+    const back = toGivenBackArgs(own, calls.map(givenBack), 1);
+    const keys = [own.traces, ...back.keys];
     const keptMs = keptMsOf(tenantId);
-    const args: (string | number)[] = [keptMs, traceIdsFrom(startMs(tenantId)), destinationsMax];
+    const args: (string | number)[] = [
+      keptMs,
+      traceIdsFrom(startMs(tenantId)),
+      destinationsMax,
+      back.keys.length,
+    ];
     for (const call of calls) {
       keys.push(own.trace(call.traceId), own.agentNumbers(call.agentId), own.destinations(call.agentId));
       const destination = wasLetOut(call) ? destinationName(call.destination) : '';
       args.push(call.traceId, call.atMs, call.decision, destination, call.line);
+      args.push(...back.argsOf(givenBack(call)));
     }
     await connection.run(scripts.record, keys, args);
   }

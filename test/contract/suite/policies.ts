@@ -243,6 +243,138 @@ export async function policies(t: Test, lab: Lab): Promise<void> {
     t.equal((await api('POST', '/v1/policies/validate', document)).status, 200, 'validate');
     t.equal((await api('GET', '/v1/policies/by-name/tried')).status, 404, 'what is validated is not applied');
   });
+
+  await t.test('Endpoints: versions of a policy, newest first, by page, of one environment', async (t) => {
+    const { apply, api } = await lab.tenant('versions');
+    const name = `history ${randomUUID()}`;
+    const match = { tool_name: 'nothing' };
+    for (const code of ['ONE', 'TWO', 'THREE']) await apply([{ ...deny(code), match }], { name });
+    await apply([{ ...deny('STAGING'), match }], { name, env_name: 'staging' });
+    const path = `/v1/policies/by-name/${encodeURIComponent(name)}/versions`;
+    const first = await api('GET', `${path}?limit=2`);
+    t.match(first, {
+      status: 200,
+      body: {
+        items: [
+          { version: 3, rules: [{ reason_code: 'THREE' }], created_at: isoTime, archived_at: null },
+          { version: 2, rules: [{ reason_code: 'TWO' }] },
+        ],
+        next_cursor: String,
+      },
+    });
+    const rest = await api('GET', `${path}?limit=2&cursor=${first.body.next_cursor}`);
+    t.match(rest.body, { items: [{ version: 1 }], next_cursor: null });
+    t.match((await api('GET', `${path}?env=staging`)).body.items, [{ version: 1, env_name: 'staging' }]);
+    t.equal((await api('GET', `${path}?env=production`)).status, 404, 'of exactly this environment');
+    const foreign = await lab.tenant('foreign');
+    t.equal((await foreign.api('GET', path)).status, 404, 'of this tenant');
+  });
+
+  await t.test('Endpoints: DELETE archives a policy, from the next call on', async (t) => {
+    const { apply, api, scan } = await lab.tenant('versions');
+    const name = `archived ${randomUUID()}`;
+    const agent_id = randomUUID();
+    const rules = [{ ...deny('STANDS'), match: { agent_ids: [agent_id] } }];
+    const holds = async () => (await scan({ agent_id })).body.reason_codes.includes('STANDS');
+    await apply(rules, { name });
+    t.ok(await holds());
+    const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
+    const foreign = await lab.tenant('foreign');
+    t.equal((await foreign.api('DELETE', path)).status, 404, 'another tenant does not');
+    t.equal((await api('DELETE', `${path}?env=staging`)).status, 404, 'nor is there one for the environment');
+    t.ok(await holds());
+    t.match(await api('DELETE', path), {
+      status: 200,
+      body: { name, version: 1, env_name: null, archived_at: isoTime, source: 'api' },
+    });
+    t.notOk(await holds());
+    t.equal((await api('GET', path)).status, 404);
+    t.match(await api('DELETE', path), { status: 404, body: { code: 'NOT_FOUND' } }, 'once');
+    const listed = (await api('GET', '/v1/policies?limit=1000')).body.items;
+    t.notOk(listed.some((it: { name: string }) => it.name === name));
+    t.match((await api('GET', `${path}/versions`)).body.items, [{ version: 1, archived_at: isoTime }]);
+    t.match((await apply(rules, { name })).body, { version: 2 }, 'an apply goes on with the next version');
+    t.ok(await holds());
+  });
+
+  await t.test(
+    'Resources, policy: those of files are listed, and 409 CONFLICT to whoever changes them',
+    async (t) => {
+      const { api } = await lab.tenant('stored');
+      const { items } = (await api('GET', '/v1/policies?limit=1000')).body;
+      const filed = items.filter((it: { source: string }) => it.source === 'file');
+      t.ok(filed.some((it: { name: string }) => it.name === 'filed'));
+      t.ok(filed.some((it: { name: string }) => it.name === 'filed for all'));
+      const { env_name: env } = filed.find((it: { name: string }) => it.name === 'filed');
+      const path = `/v1/policies/by-name/filed?env=${env}`;
+      t.match(await api('GET', path), { status: 200, body: { source: 'file', version: 1, env_name: env } });
+      t.match(await api('DELETE', path), { status: 409, body: { code: 'CONFLICT' } });
+      t.equal((await api('GET', path)).status, 200, 'and stays');
+    },
+  );
+
+  await t.test(
+    'Resources, policy: in monitor mode it is evaluated and recorded, and never decides',
+    async (t) => {
+      const { apply, scan } = await lab.tenant('versions');
+      const name = `monitor ${randomUUID()}`;
+      const agent_id = randomUUID();
+      const rules = [{ ...deny('WATCHED'), match: { agent_ids: [agent_id] } }];
+      t.match(await apply(rules, { name, mode: 'monitor' }), { status: 200, body: { mode: 'monitor' } });
+      const watched = (await scan({ agent_id })).body;
+      t.match(watched, { decision: 'ALLOW', would_be: 'DENY' });
+      t.notOk(watched.reason_codes.includes('WATCHED'));
+      await apply(rules, { name, mode: 'enforce' });
+      t.match((await scan({ agent_id })).body, { decision: 'DENY', reason_codes: ['WATCHED'] });
+    },
+  );
+
+  await t.test(
+    'Endpoints, POST /v1/policies/simulate: given and recorded calls, without any effect',
+    async (t) => {
+      const { api, apply, scan } = await lab.tenant('versions');
+      const agent_id = randomUUID();
+      const call = { method: 'GET', url: 'https://simulated.test/', agent_id };
+      const { trace_id } = (await scan(call)).body;
+      const candidate = {
+        name: `tried ${randomUUID()}`,
+        rules: [{ ...deny('TRIED'), match: { agent_ids: [agent_id] } }],
+      };
+      const simulate = (more: object) =>
+        api('POST', '/v1/policies/simulate', { policies: [candidate], ...more });
+      const given = await simulate({ calls: [call, { ...call, agent_id: randomUUID() }] });
+      const after = { decision: 'DENY', policy_name: candidate.name, rule_id: 'r' };
+      t.match(given, { status: 200, body: { evaluated: 2, unchanged: 1, changed: [{ index: 0, after }] } });
+      t.ok(given.body.changed[0].after.reason_codes.includes('TRIED'));
+      const recorded = async () => (await simulate({ traces: { agent_id } })).body;
+      let body = await recorded();
+      // Lists have a trace within a second.
+      while (body.evaluated === 0) body = await recorded();
+      t.match(body, {
+        evaluated: 1,
+        unchanged: 0,
+        undetermined: [],
+        changed: [{ trace_id, before: { decision: 'ALLOW' }, after }],
+      });
+      t.notOk((await scan(call)).body.reason_codes.includes('TRIED'), 'nothing was applied');
+      t.equal((await api('GET', `/v1/policies/by-name/${encodeURIComponent(candidate.name)}`)).status, 404);
+      await apply(candidate.rules, { name: candidate.name });
+      t.match(
+        (await simulate({ calls: [call] })).body,
+        { unchanged: 1 },
+        'once applied it changes nothing any more',
+      );
+      t.match(
+        (await scan(call)).body,
+        { decision: 'DENY', policy_name: candidate.name },
+        'and the live pipeline agrees',
+      );
+      t.match(await simulate({}), {
+        status: 400,
+        body: { code: 'VALIDATION_FAILED', errors: [{ path: 'calls' }] },
+      });
+    },
+  );
 }
 
 const outside = (fields: object) => ({

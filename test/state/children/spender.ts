@@ -26,10 +26,14 @@ const journal = await openJournal({
 await journal.flush();
 
 async function spend(round: number, keyHash: string): Promise<void> {
-  const admission = await store.admit(admitRequest({ keyHash, nowMs, termsOf: terms }));
+  const chargesOf = () => [{ name: 'spent', day: '2031-05-10', amount: 3, daily: 1_000 }];
+  const admission = await store.admit(admitRequest({ keyHash, nowMs, termsOf: terms, chargesOf }));
   if (!admission.ok) return;
+  const { charges } = admission;
   const { keyId, agentId } = admission.identity;
-  await journal.append(recordedCall({ traceId: newTraceId(nowMs), keyId, agentId, atMs: nowMs }));
+  const decision = round % 3 === 1 ? 'DENY' : 'ALLOW';
+  const call = { traceId: newTraceId(nowMs), keyId, agentId, atMs: nowMs, decision, charges } as const;
+  await journal.append(recordedCall(call));
   writeSync(1, `call ${round} ${keyId}\n`);
 }
 

@@ -1,7 +1,8 @@
 import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/policy-bounds.ts';
-import type { PolicyApply } from '../../../src/state/store.ts';
+import { archivedMax, versionsKept } from '../../../src/state/policy-version.ts';
+import type { PolicyApply, PolicyArchive } from '../../../src/state/store.ts';
 import { noonMs, policyApply } from '../records.ts';
-import type { SuitePart, Tenant } from './lab.ts';
+import { firstPage, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
 
 export const policies: SuitePart = async (t, { store, ...lab }) => {
   const apply = ({ tenantId, event }: Tenant, fields: Partial<PolicyApply> = {}) =>
@@ -136,5 +137,126 @@ export const policies: SuitePart = async (t, { store, ...lab }) => {
     await acme.admit(await acme.key());
     t.same((await store.policiesOf(acme.tenantId))[0]?.rules, rules);
     t.same((await store.policyByName(acme.tenantId, 'baseline', null))?.rules, rules);
+  });
+
+  const archive = ({ tenantId, event }: Tenant, fields: Partial<PolicyArchive> = {}) =>
+    store.archivePolicy(
+      { tenantId, name: 'baseline', envName: null, nowMs: noonMs, ...fields },
+      event({ kind: 'policy.archived', subject: 'baseline' }),
+    );
+  const versionsOf = ({ tenantId }: Tenant, limit = 50, envName: string | null = null) =>
+    walk(t, limit, (page) => store.policyVersions(tenantId, 'baseline', envName, page));
+
+  await t.test('versions are listed newest first, of exactly one environment', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const applied = [];
+    for (let at = 0; at < 120; at += 1) applied.push(await apply(acme, { description: `v${at}` }));
+    await apply(acme, { envName: 'prod' });
+    await apply(other);
+    t.same(await versionsOf(acme, 7), applied.toReversed());
+    t.same(await versionsOf(acme, 1_000), applied.toReversed(), 'a page is bounded');
+    const page = await store.policyVersions(acme.tenantId, 'baseline', null, firstPage);
+    t.equal(page.items.length, 50);
+    t.match(await versionsOf(acme, 50, 'prod'), [{ version: 1, envName: 'prod' }]);
+    t.same(await versionsOf(acme, 50, 'staging'), [], 'that for all is no version of it');
+    t.same(await store.policyVersions(acme.tenantId, 'nothing', null, firstPage), {
+      items: [],
+      nextCursor: null,
+    });
+    for (const cursor of rubbishCursors)
+      await t.rejects(store.policyVersions(acme.tenantId, 'baseline', null, { limit: 1, cursor }), {
+        code: 'VALIDATION_FAILED',
+      });
+  });
+
+  await t.test('of a policy that is applied on and on, the last versions are kept', async (t) => {
+    const acme = await lab.tenant();
+    const times = versionsKept + 5;
+    for (let done = 0; done < times; done += 335)
+      await Promise.all(Array.from({ length: Math.min(335, times - done) }, () => apply(acme)));
+    const versions = (await versionsOf(acme)).map((it) => it.version);
+    t.equal(versions.length, versionsKept);
+    t.same([versions[0], versions.at(-1)], [times, 6]);
+  });
+
+  await t.test('an archived policy counts from the next call on no more', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const key = await acme.key();
+    const standing = async () => {
+      t.match(await acme.admit(key), { ok: true });
+      return (await store.policiesOf(acme.tenantId)).map((it) => `${it.name} ${it.envName} ${it.version}`);
+    };
+    t.equal(await archive(acme), undefined, 'there is none');
+    await apply(acme);
+    const second = await apply(acme, { description: 'second' });
+    await apply(acme, { envName: 'prod' });
+    await apply(other);
+    t.equal(second.archivedAtMs, null);
+    t.same((await standing()).sort(), ['baseline null 2', 'baseline prod 1']);
+    const before = await store.verifyAudit(acme.tenantId);
+
+    const archived = await archive(acme);
+    t.same(archived, { ...second, archivedAtMs: noonMs });
+    t.same(await standing(), ['baseline prod 1'], 'each environment by itself');
+    t.equal(await store.policyByName(acme.tenantId, 'baseline', null), undefined);
+    t.equal(await store.policyByName(acme.tenantId, 'baseline', 'staging'), undefined);
+    t.match(await store.policyByName(acme.tenantId, 'baseline', 'prod'), { version: 1 });
+    t.match(await store.policyByName(other.tenantId, 'baseline', null), { version: 1 });
+    t.match(await versionsOf(acme), [archived, { version: 1, archivedAtMs: null }], 'it is remembered');
+    t.equal(await archive(acme), undefined, 'once');
+    t.equal(await archive(acme, { envName: 'staging' }), undefined);
+    const [entry] = (await store.listAudit(acme.tenantId, {}, { limit: 1, cursor: undefined })).items;
+    t.match(entry, { kind: 'policy.archived', subject: 'baseline', details: { version: 2 } });
+    t.match(before, { ok: true });
+    if (before.ok) t.match(await store.verifyAudit(acme.tenantId), { ok: true, entries: before.entries + 1 });
+
+    const again = await apply(acme, { description: 'second' });
+    t.match(again, { version: 3, policyId: second.policyId, archivedAtMs: null });
+    t.equal(again.unchanged, false, 'that it counts again is a change');
+    t.same((await standing()).sort(), ['baseline null 3', 'baseline prod 1']);
+    t.match(await versionsOf(acme), [{ version: 3 }, { archivedAtMs: noonMs }, { version: 1 }]);
+  });
+
+  await t.test('applied and archived all at once, none is lost', async (t) => {
+    const acme = await lab.tenant();
+    await apply(acme);
+    const asked = Array.from({ length: 60 }, (_, at) =>
+      at % 3 === 0 ? archive(acme) : apply(acme, { description: `${at}` }),
+    );
+    const records = (await Promise.all(asked)).flatMap((it) => it ?? []);
+    const applied = records.filter((it) => it.archivedAtMs === null);
+    t.same(
+      applied.map((it) => it.version).sort((a, b) => a - b),
+      Array.from({ length: 40 }, (_, at) => at + 2),
+    );
+    const listed = await versionsOf(acme);
+    t.same(
+      listed.map((it) => it.version),
+      Array.from({ length: 41 }, (_, at) => 41 - at),
+    );
+    const archived = records.filter((it) => it.archivedAtMs !== null);
+    t.equal(listed.filter((it) => it.archivedAtMs !== null).length, archived.length, 'each one once');
+  });
+
+  await t.test('what is archived takes no room of the active ones, and has a bound of its own', async (t) => {
+    const acme = await lab.tenant();
+    const rules = Array.from({ length: rulesMax / 2 }, () => ({ action: 'DENY' }));
+    await apply(acme, { name: 'a', rules });
+    await apply(acme, { name: 'b', rules });
+    await t.rejects(apply(acme, { name: 'c' }), { code: 'VALIDATION_FAILED' });
+    await archive(acme, { name: 'a' });
+    t.match(await apply(acme, { name: 'c', rules }), { version: 1 });
+    await t.rejects(apply(acme, { name: 'a', rules }), { code: 'VALIDATION_FAILED' }, 'it may not come back');
+
+    const many = await lab.tenant();
+    for (let at = 0; at < archivedMax + 2; at += 1) {
+      await apply(many, { name: `p${at}`, rules: [] });
+      await archive(many, { name: `p${at}`, nowMs: noonMs + at });
+    }
+    const kept = async (name: string) =>
+      (await store.policyVersions(many.tenantId, name, null, firstPage)).items.length;
+    t.same([await kept('p0'), await kept('p1'), await kept('p2')], [0, 0, 1], 'the first ones are forgotten');
   });
 };

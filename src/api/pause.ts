@@ -1,0 +1,20 @@
+import { setImmediate } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+
+/** That one request may work, counted as a single one though it does the work of many. */
+const workMsMax = 20_000;
+
+/**
+ * What a request with much to do awaits between its pieces, so that others have their turn. Rejects with GATEWAY_BUSY where it has had too
+ * much of the time, or nobody waits for it any more. `clock` is monotonic, in milliseconds.
+ */
+export function createPause(signal: AbortSignal, clock = () => performance.now()): () => Promise<void> {
+  const endsAt = clock() + workMsMax;
+  return async () => {
+    await setImmediate();
+    if (!signal.aborted && clock() <= endsAt) return;
+    throw new GatewayError('GATEWAY_BUSY', 'The request takes too long; ask for less at once.', {
+      retryAfterSeconds: 1,
+    });
+  };
+}

@@ -1,0 +1,50 @@
+import { dirname, isAbsolute, join } from 'node:path';
+import { CaseFileError, type CaseResult, type Cases, openCases } from '../pipeline/cases.ts';
+import { readValidPolicies, toDocument } from './policy-files.ts';
+import { MistakesError, type Problem } from './problems.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+/** The cases of all files, and what is wrong with files that could not be run. */
+export interface Outcome {
+  readonly cases: readonly FiledCase[];
+  readonly errors: readonly Problem[];
+}
+
+export interface FiledCase extends CaseResult {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Judges the cases of files, one file after the other. */
+export async function runCaseFiles(files: readonly string[]): Promise<Outcome> {
+  const cases = await openCases();
+  const outcomes: Outcome[] = [];
+  for (const file of files) outcomes.push(await runCaseFile(cases, file));
+  return {
+    cases: outcomes.flatMap((it) => it.cases),
+    errors: outcomes.flatMap((it) => it.errors),
+  };
+}
+
+async function runCaseFile(cases: Cases, file: string): Promise<Outcome> {
+  let lineOf: ((path: string) => number) | undefined;
+  try {
+    const read = await readYamlFile(file);
+    lineOf = read.lineOf;
+    const results = await cases.run(read.value, (named) => policiesOf(file, named));
+    return {
+      cases: results.map((it, at) => ({ ...it, file, line: read.lineOf(`cases[${at}]`) })),
+      errors: [],
+    };
+  } catch (error) {
+    if (error instanceof MistakesError) return { cases: [], errors: error.mistakes };
+    if (!(error instanceof CaseFileError)) throw error;
+    return { cases: [], errors: error.errors.map((it) => ({ file, line: lineOf?.(it.path), ...it })) };
+  }
+}
+
+/** Policy files are named relative to the case file. */
+const policiesOf = async (file: string, named: string): Promise<readonly unknown[]> => {
+  const policies = await readValidPolicies([isAbsolute(named) ? named : join(dirname(file), named)]);
+  return policies.map(toDocument);
+};

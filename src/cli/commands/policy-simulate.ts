@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { asks, command, integer } from '../ask.ts';
+import { note, print, toJson, toTable } from '../output.ts';
+import { readValidPolicies, toDocument } from '../policy-files.ts';
+import { MistakesError } from '../problems.ts';
+import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
+import { readYamlFile } from '../yaml-file.ts';
+import { differs } from './policy-diff.ts';
+
+interface SimulateOptions extends FilterOptions {
+  readonly calls?: string;
+  readonly limit?: number;
+  readonly only?: boolean;
+  readonly exitCode?: boolean;
+}
+
+interface Outcome {
+  readonly decision: string;
+  readonly reason_codes: readonly string[];
+  readonly policy_name: string | null;
+  readonly rule_id: string | null;
+}
+
+interface Simulation {
+  readonly evaluated: number;
+  readonly unchanged: number;
+  readonly changed: readonly {
+    readonly index?: number;
+    readonly trace_id?: string;
+    readonly before: Outcome;
+    readonly after: Outcome;
+  }[];
+  readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
+}
+
+const columns = ['call', 'before', 'rule before', 'after', 'rule after'];
+
+/** `postern policy simulate`: what the policies of files would change; nothing is applied, counted or recorded. */
+export function addPolicySimulate(group: Command): void {
+  const simulate = command(group, 'simulate', 'say which decisions the policies of files would change')
+    .argument('<file...>', 'YAML or JSON; - for standard input')
+    .option('--calls <file>', 'judge the calls of this file, a list of scan requests')
+    .option(
+      '--only',
+      'judge by these policies alone (default: they take the place of those of the same name)',
+    )
+    .option('--limit <n>', 'of recorded calls, the newest so many, 1 to 10000 (default: 1000)', integer)
+    .option('--exit-code', `end with ${differs} where an outcome would change`);
+  withFilter(simulate)
+    .addHelpText('after', '\nThe calls are those of --calls, or else recorded ones from --from on.')
+    .action(
+      asks<SimulateOptions>(async ({ client, operands, options, misused }) => {
+        if ((options.calls === undefined) === (options.from === undefined))
+          misused('give either --calls or --from.');
+        const answer = await client.send<Simulation>('POST', '/v1/policies/simulate', {
+          policies: (await readValidPolicies(operands)).map(toDocument),
+          only: options.only ?? false,
+          ...(options.calls === undefined
+            ? { traces: tracesOf(options) }
+            : { calls: await readCalls(options.calls) }),
+        });
+        await print(options.json ? `${toJson(answer)}\n` : toText(answer));
+        if (options.exitCode && answer.changed.length > 0) process.exitCode = differs;
+        if (!options.json) note(summaryOf(answer));
+      }),
+    );
+}
+
+function tracesOf({ limit, ...options }: SimulateOptions): object {
+  const { from, to, ...filter } = filterOf(options);
+  return { since: from, until: to, ...filter, limit };
+}
+
+async function readCalls(file: string): Promise<readonly unknown[]> {
+  const { value } = await readYamlFile(file);
+  if (!Array.isArray(value))
+    throw new MistakesError([{ file, line: 1, path: '', message: 'must be a list of calls' }]);
+  return value;
+}
+
+/** A row an outcome that changes, then a line a call that cannot be told. */
+function toText({ changed, undetermined }: Simulation): string {
+  const rows = changed.map(({ index, trace_id, before, after }) => ({
+    call: trace_id ?? `call ${index}`,
+    before: before.decision,
+    'rule before': toRule(before),
+    after: after.decision,
+    'rule after': toRule(after),
+  }));
+  const table = rows.length > 0 ? toTable(rows, columns) : 'Nothing changes.\n';
+  return undetermined.length > 0 ? `${table}\n${toTable(undetermined, ['trace_id', 'because'])}` : table;
+}
+
+const toRule = ({ policy_name: policy, rule_id: rule, reason_codes: reasons }: Outcome): string =>
+  policy === null ? reasons.join(', ') : `${policy}/${rule}`;
+
+const summaryOf = ({ evaluated, changed, unchanged, undetermined }: Simulation): string =>
+  `${evaluated} judged: ${changed.length} change, ${unchanged} do not, ${undetermined.length} cannot be told.`;

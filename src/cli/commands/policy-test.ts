@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { CaseResult } from '../../pipeline/cases.ts';
+import type { FiledCase, Outcome } from '../case-files.ts';
+import type { CommonOptions } from '../client.ts';
+import { print, toJson } from '../output.ts';
+import { toProblemLine } from '../problems.ts';
+
+/** `postern policy test`: judges without a daemon, as a daemon would. A case that fails makes it end with 1. */
+export function addPolicyTest(group: Command): void {
+  group
+    .command('test')
+    .description('judge the calls of case files, and compare with what they expect; asks no daemon')
+    .argument(
+      '<file...>',
+      'YAML or JSON: policies, and cases of a call and what is expected; - for standard input',
+    )
+    .action(async (files: readonly string[], _options: unknown, test: Command) => {
+      const { runCaseFiles } = await import('../case-files.ts');
+      const outcome = await runCaseFiles(files);
+      const { json } = test.optsWithGlobals<CommonOptions>();
+      await print(json ? `${toJson(toAnswer(outcome))}\n` : toLines(outcome));
+      if (outcome.errors.length > 0 || failedOf(outcome).length > 0) process.exitCode = 1;
+    });
+}
+
+const failedOf = ({ cases }: Outcome): readonly FiledCase[] => cases.filter(({ ok }) => !ok);
+
+function toLines(outcome: Outcome): string {
+  const failed = failedOf(outcome);
+  const problems = [
+    ...outcome.errors,
+    ...failed.map((it) => ({ file: it.file, line: it.line, path: it.name, message: toDifference(it) })),
+  ];
+  const summary = `${outcome.cases.length - failed.length} passed, ${failed.length} failed.`;
+  return [...problems.map(toProblemLine), summary].map((it) => `${it}\n`).join('');
+}
+
+/** `expected DENY by rule no-force-push; it is ALLOW by no rule: No rule matched.` */
+function toDifference({ expected, actual }: CaseResult): string {
+  const { decision, reasons = [], rule } = expected;
+  const wanted = outcomeText(decision, reasons, rule);
+  const came = outcomeText(actual.decision, actual.reasonCodes, actual.ruleId ?? null);
+  return [`expected ${wanted}; it is ${came}`, actual.explanation.join(' ')]
+    .filter((it) => it !== '')
+    .join(': ');
+}
+
+/** `rule`: null says that none decides, undefined says nothing. */
+function outcomeText(decision: string, reasons: readonly string[], rule: string | null | undefined): string {
+  const because = reasons.length === 0 ? '' : ` for ${reasons.join(', ')}`;
+  const by = rule === undefined ? '' : rule === null ? ' by no rule' : ` by rule ${rule}`;
+  return `${decision}${because}${by}`;
+}
+
+const toAnswer = (outcome: Outcome): object => ({
+  passed: outcome.cases.length - failedOf(outcome).length,
+  failed: failedOf(outcome).length,
+  cases: outcome.cases.map(({ actual, ...it }) => ({
+    ...it,
+    actual: {
+      decision: actual.decision,
+      reason_codes: actual.reasonCodes,
+      rule_id: actual.ruleId ?? null,
+      policy_name: actual.policyName ?? null,
+      explanation: actual.explanation,
+    },
+  })),
+  errors: outcome.errors,
+});

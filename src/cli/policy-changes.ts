@@ -1,0 +1,88 @@
+import { type ComparedPolicy, diffPolicies, type KeyChange, type PolicyChange } from '../policy/diff.ts';
+import { path } from './ask.ts';
+import type { Client } from './client.ts';
+import { printable, toJson } from './output.ts';
+import { type FiledPolicy, labelOf } from './policy-files.ts';
+
+/** A policy as the control plane answers it. */
+export type Policy = Readonly<Record<string, unknown>> & {
+  readonly name: string;
+  readonly env_name: string | null;
+  readonly version: number;
+  readonly mode: ComparedPolicy['mode'];
+  readonly rules: ComparedPolicy['rules'];
+  readonly description: string;
+  /** `file`: it stands in the configuration, and cannot be applied. */
+  readonly source: 'api' | 'file';
+};
+
+/** What is in effect. */
+export interface Standing {
+  readonly policies: readonly Policy[];
+  /** Names that policy files of the configuration have; none of them can be applied. */
+  readonly namesOfFiles: ReadonlySet<string>;
+}
+
+/** The policies of the daemon that have the place of one of these; with `all` every other one too that could be applied. */
+export async function readStanding(
+  client: Client,
+  filed: readonly FiledPolicy[],
+  all: boolean,
+): Promise<Standing> {
+  const places = new Set(filed.map(labelOf));
+  const policies: Policy[] = [];
+  const namesOfFiles = new Set<string>();
+  for await (const page of client.pages<Policy>('/v1/policies')) {
+    for (const { name, env_name: env, source } of page) {
+      if (source === 'file') namesOfFiles.add(name);
+      if (!places.has(labelOf({ name, envName: env })) && !(all && source === 'api')) continue;
+      // Lists leave the description out.
+      const query = { env: env ?? undefined };
+      policies.push(await client.get<Policy>(path('/v1/policies/by-name/?', name), query));
+    }
+  }
+  return { policies, namesOfFiles };
+}
+
+/** What applying the policies of files would change; with all that stands, also what no file has. */
+export const changesFrom = ({ policies }: Standing, filed: readonly FiledPolicy[]): readonly PolicyChange[] =>
+  diffPolicies(policies.map(toCompared), filed);
+
+const toCompared = ({ env_name: envName, ...policy }: Policy): ComparedPolicy => ({ ...policy, envName });
+
+/** With the keys of the API. */
+export const toChangeAnswer = ({ kind, name, envName, keys, rules }: PolicyChange): object => ({
+  change: kind,
+  name,
+  env_name: envName,
+  keys: keys.map(toKeyAnswer),
+  rules: rules.map((rule) => ({ change: rule.kind, rule_id: rule.ruleId, keys: rule.keys.map(toKeyAnswer) })),
+});
+
+/** JSON has no undefined, and null is a value of the language. */
+const toKeyAnswer = ({ key, before, after }: KeyChange): object => ({
+  key,
+  ...(before === undefined ? {} : { before }),
+  ...(after === undefined ? {} : { after }),
+});
+
+const signs = { added: '+', removed: '-', changed: '~' } as const;
+
+/** A line a policy, rule and key. */
+export const toChangeLines = (changes: readonly PolicyChange[]): string =>
+  changes
+    .flatMap((change) => [
+      `${signs[change.kind]} policy ${labelOf(change)}`,
+      ...change.keys.map((it) => `  ${toKeyLine(it)}`),
+      ...change.rules.flatMap((rule) => [
+        `  ${signs[rule.kind]} rule ${rule.ruleId}`,
+        ...rule.keys.map((it) => `    ${toKeyLine(it)}`),
+      ]),
+    ])
+    .map((it) => `${printable(it)}\n`)
+    .join('');
+
+const toKeyLine = ({ key, before, after }: KeyChange): string =>
+  `${key}: ${toValue(before)} -> ${toValue(after)}`;
+
+const toValue = (value: unknown): string => (value === undefined ? 'none' : toJson(value));

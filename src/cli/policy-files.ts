@@ -1,0 +1,119 @@
+import type { Config } from '../config/schema.ts';
+import type { ComparedPolicy } from '../policy/diff.ts';
+import type { KnownNames, PolicyDocument } from '../policy/index.ts';
+import { printable } from './output.ts';
+import { MistakesError, type Problem } from './problems.ts';
+import { readTextFile } from './text-file.ts';
+
+/* Policy files as the command line takes them: read without a daemon, and everything that is wrong said with its line. */
+
+const fileBytesMax = 4 * 1024 * 1024;
+
+/** A policy as one apply takes it: a document for several environments is as many policies. */
+export interface FiledPolicy extends ComparedPolicy {
+  readonly file: string;
+  /** undefined: all. */
+  readonly tenants: readonly string[] | undefined;
+}
+
+export interface PolicyFiles {
+  readonly policies: readonly FiledPolicy[];
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+/** Reads files, `-` being standard input. No two of the policies have one place. */
+export async function readPolicyFiles(
+  files: readonly string[],
+  known: KnownNames = {},
+): Promise<PolicyFiles> {
+  const read: PolicyFiles[] = [];
+  for (const file of files) read.push(await readPolicyFile(file, known));
+  const policies = read.flatMap((it) => it.policies);
+  return {
+    policies,
+    errors: [...read.flatMap((it) => it.errors), ...twice(policies)],
+    warnings: read.flatMap((it) => it.warnings),
+  };
+}
+
+async function readPolicyFile(file: string, known: KnownNames): Promise<PolicyFiles> {
+  const { parsePolicyFile } = await import('../policy/index.ts');
+  let text: string;
+  try {
+    text = await readTextFile(file, fileBytesMax);
+  } catch (error) {
+    if (error instanceof MistakesError) return failed(error.mistakes);
+    throw error;
+  }
+  const parsed = parsePolicyFile(text, file, known);
+  if (parsed.ok) {
+    if (parsed.policies.length === 0) return failed([ofWhole(file, 'has no policy')]);
+    const warnings = parsed.warnings.map((it) => ({ ...placed(file, it), path: '' }));
+    return { policies: parsed.policies.flatMap((it) => toFiled(it, file)), errors: [], warnings };
+  }
+  const mistakes = parsed.errors.map(({ path, message }) => {
+    const { line, message: inner } = placed(file, path);
+    return { file, line, path: inner, message };
+  });
+  return failed(mistakes.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+}
+
+const failed = (errors: readonly Problem[]): PolicyFiles => ({ policies: [], errors, warnings: [] });
+
+const ofWhole = (file: string, message: string): Problem => ({ file, line: undefined, path: '', message });
+
+/** Takes `file:12 rest` apart, as `parsePolicyFile` writes it. */
+function placed(file: string, text: string): { file: string; line: number | undefined; message: string } {
+  const [, line, message = ''] = /^:(\d+) ?(.*)$/s.exec(text.slice(file.length)) ?? [];
+  return { file, line: line === undefined ? undefined : Number(line), message };
+}
+
+const toFiled = ({ envNames, ...policy }: PolicyDocument, file: string): FiledPolicy[] =>
+  (envNames ?? [null]).map((envName) => ({ ...policy, envName, file }));
+
+/** The second one would silently take the place of the first. */
+function twice(policies: readonly FiledPolicy[]): Problem[] {
+  const fileOf = new Map<string, string>();
+  return policies.flatMap((policy) => {
+    const label = labelOf(policy);
+    const earlier = fileOf.get(label);
+    fileOf.set(label, policy.file);
+    return earlier === undefined ? [] : [ofWhole(policy.file, `${label} stands in ${earlier} already`)];
+  });
+}
+
+/** The policy as people name it: `deploys`, or `deploys (production)`. */
+export const labelOf = ({ name, envName }: Pick<FiledPolicy, 'name' | 'envName'>): string =>
+  envName === null ? name : `${name} (${envName})`;
+
+/** The body of an apply. */
+export const toDocument = ({ name, description, mode, envName, rules }: FiledPolicy): object => ({
+  name,
+  description,
+  mode,
+  ...(envName === null ? {} : { env_name: envName }),
+  rules,
+});
+
+/** The policies of files. Throws `MistakesError` with everything that is wrong. */
+export async function readValidPolicies(files: readonly string[]): Promise<readonly FiledPolicy[]> {
+  const { policies, errors } = await readPolicyFiles(files);
+  if (errors.length > 0) throw new MistakesError(errors);
+  return policies;
+}
+
+/** What rules may name, for the tenant or, without one, for any. Throws for a tenant that the configuration does not have. */
+export function namesKnownTo(config: Config, tenantId: string | undefined): KnownNames {
+  const tenants = [...config.tenants.values()].filter(({ id }) => tenantId === undefined || id === tenantId);
+  if (tenantId !== undefined && tenants.length === 0)
+    throw new Error(`the configuration has no tenant ${printable(tenantId)}.`);
+  const channels = config.notifications.filter(
+    (it) => it.tenantId === null || tenants.some(({ id }) => id === it.tenantId),
+  );
+  return {
+    environments: [...new Set(tenants.flatMap((it) => it.environments))],
+    budgets: tenants.flatMap((it) => it.budgets.map(({ name }) => name)),
+    channelKinds: channels.map((it) => it.type),
+  };
+}

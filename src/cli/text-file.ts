@@ -1,0 +1,18 @@
+import { readInput } from './input.ts';
+import { MistakesError } from './problems.ts';
+
+/** The text of a file, `-` being standard input. Throws `MistakesError` where it cannot be read, is too large or not UTF-8. */
+export async function readTextFile(file: string, bytesMax: number): Promise<string> {
+  try {
+    const bytes = await readInput(file === '-' ? undefined : file, bytesMax);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    const message = reasonOf(error as NodeJS.ErrnoException);
+    throw new MistakesError([{ file, line: undefined, path: '', message }], { cause: error });
+  }
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8';
+  return code === undefined ? message : `cannot be read: ${code}`;
+}

@@ -1,0 +1,133 @@
+import type { Call, Identity } from '../call.ts';
+import { overridingMethods } from '../catalogue/overriding-method.ts';
+import type { Budget, TenantConfig } from '../config/schema.ts';
+import { compileMatch, type MatchFacts, parsePath, type Step, sumAt } from '../policy/index.ts';
+import type { BudgetCharge } from '../state/store.ts';
+import { bodyValue } from './body.ts';
+import { toRequest } from './request.ts';
+import type { Tenants } from './tenants.ts';
+
+/** Sums of money are counted in millionths, so that they are exact: 0.1 has no double of its own. */
+const partsPerUnit = 1_000_000;
+
+/** What a call charges to each budget of its tenant: 0 where it does not count for it. */
+export type ChargesOf = (call: Call, identity: Identity) => readonly BudgetCharge[];
+
+interface CompiledBudget {
+  readonly name: string;
+  readonly daily: number;
+  readonly day: ZoneDay;
+  readonly isCounted: (facts: MatchFacts) => boolean;
+  readonly amountOf: (call: Call) => number;
+}
+
+/** Undefined where no tenant has a budget: then no call pays for asking. Those that are registered later have none either. */
+export function createBudgets(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
+  if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
+  const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
+  return (call, identity) => {
+    const tenant = tenants.find(identity.tenantId);
+    if (!tenant || tenant.budgets.length === 0) return noCharges;
+    let budgets = compiled.get(tenant);
+    if (!budgets) {
+      budgets = compileBudgets(tenant);
+      compiled.set(tenant, budgets);
+    }
+    const facts = toFacts(call, identity, tenant);
+    return budgets.map((it) => chargeOf(it, call, facts));
+  };
+}
+
+const noCharges: readonly BudgetCharge[] = [];
+
+/** A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
+const chargeOf = (budget: CompiledBudget, call: Call, facts: MatchFacts): BudgetCharge => ({
+  name: budget.name,
+  day: budget.day.of(call.receivedAtMs),
+  amount: budget.isCounted(facts) ? Math.min(budget.amountOf(call), budget.daily) : 0,
+  daily: budget.daily,
+});
+
+function compileBudgets(tenant: TenantConfig): readonly CompiledBudget[] {
+  const days = new Map<string, ZoneDay>();
+  const dayIn = (zone: string): ZoneDay => {
+    const day = days.get(zone) ?? new ZoneDay(zone);
+    days.set(zone, day);
+    return day;
+  };
+  return tenant.budgets.map((budget) => ({
+    name: budget.name,
+    daily: dailyParts(budget),
+    day: dayIn(budget.tz),
+    isCounted: compileMatch(budget.match),
+    amountOf: amountReader(budget, tenant),
+  }));
+}
+
+function dailyParts({ unit, daily }: Budget): number {
+  const parts = unit === 'amount' ? Math.round(daily * partsPerUnit) : Math.ceil(daily);
+  return Math.min(Math.max(1, parts), Number.MAX_SAFE_INTEGER);
+}
+
+function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call: Call) => number {
+  if (unit === 'calls') return () => 1;
+  if (unit === 'bytes') return ({ body }) => body.length;
+  const steps = parsePath(amountPath ?? '');
+  if (!steps) throw new TypeError('A budget has an amount path that was not validated.');
+  return (call) => amountIn(call, steps, tenant.maxDecodedBytes);
+}
+
+/** In parts. Of several readings of a body the greatest counts; a body that nobody can read for sure says nothing. */
+function amountIn(call: Call, steps: readonly Step[], maxDecodedBytes: number): number {
+  const body = bodyValue(call, maxDecodedBytes);
+  if (body.kind !== 'value') return 0;
+  let greatest = 0;
+  for (const reading of body.readings) greatest = Math.max(greatest, sumAt(steps, reading));
+  // Many payments of less than a part are not free.
+  return greatest === 0 ? 0 : Math.max(1, Math.round(greatest * partsPerUnit));
+}
+
+const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {
+  if (!call.operation) throw new Error('budgets need a call that was understood');
+  return {
+    envName: identity.envName,
+    operation: call.operation,
+    method: call.method,
+    overridingMethods: overridingMethods(toRequest(call, tenant.maxDecodedBytes)),
+    target: call.target,
+    agentId: identity.agentId,
+    runtimeType: call.claimed.runtimeType,
+    ownAgent: identity.ownAgent,
+  };
+};
+
+const minuteMs = 60_000;
+
+/** The date in one zone, as `2026-11-21`. Formatting costs a microsecond, hence once a minute: no zone's midnight lies within one. */
+export class ZoneDay {
+  readonly #format: Intl.DateTimeFormat;
+  #minute = Number.NaN;
+  #day = '';
+
+  constructor(zone: string) {
+    const [year, month, day] = ['numeric', '2-digit', '2-digit'] as const;
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      year,
+      month,
+      day,
+    });
+  }
+
+  of(nowMs: number): string {
+    const minute = Math.floor(nowMs / minuteMs);
+    if (minute !== this.#minute) {
+      const parts = this.#format.formatToParts(minute * minuteMs);
+      const part = (type: string): string => parts.find((it) => it.type === type)?.value ?? '';
+      this.#day = `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+      this.#minute = minute;
+    }
+    return this.#day;
+  }
+}

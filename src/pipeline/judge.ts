@@ -1,0 +1,83 @@
+import type { Call } from '../call.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import type { Facts, PolicySet } from '../policy/index.ts';
+import { compileDenylist, type Denylist } from './denylist.ts';
+import { CallFacts } from './facts.ts';
+import {
+  classesOf,
+  denial,
+  type Enforceable,
+  enforceable,
+  monitored,
+  type Opinion,
+  opinionOfPolicy,
+  opinionOfPosture,
+  outOfScope,
+  withoutOwnKeys,
+} from './opinion.ts';
+import { judgeByPosture } from './posture.ts';
+
+export interface Judged {
+  readonly opinion: Enforceable;
+  /** In monitor mode: everything passes, and nothing follows from it. */
+  readonly isMonitored: boolean;
+}
+
+/**
+ * What becomes of a call that was read and weighed, as far as it can be told without people: suspension and unreadable bodies end it;
+ * then the strictest of the policies; then the posture. SANITIZE makes the redacted body here, so that what cannot be made becomes a
+ * denial. Changes nothing, so that simulation judges by it as well; `given` may then put other facts in the place of the call's own.
+ */
+export type Judge = (
+  call: Call,
+  tenant: TenantConfig,
+  rules: PolicySet,
+  given?: (facts: Facts) => Facts,
+) => Judged;
+
+/** `mode` is the daemon's own; a tenant's may be laxer still. */
+export function createJudge(mode: 'enforce' | 'monitor'): Judge {
+  const denylists = new WeakMap<TenantConfig, Denylist>();
+
+  function isDenylisted(tenant: TenantConfig, call: Call): boolean {
+    if (tenant.denylist.length === 0) return false;
+    let denylist = denylists.get(tenant);
+    if (!denylist) {
+      denylist = compileDenylist(tenant.denylist);
+      denylists.set(tenant, denylist);
+    }
+    return denylist(call.target);
+  }
+
+  function opinionOn(call: Call, tenant: TenantConfig, rules: PolicySet, given: Given): Opinion {
+    const classes = classesOf(call);
+    if (call.agentStatus === 'suspended') {
+      return denial('AGENT_SUSPENDED', 'The agent is suspended; an analyst can reactivate it.');
+    }
+    if (isDenylisted(tenant, call)) {
+      return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
+    }
+    if (call.scopeViolations.length > 0) return outOfScope(call);
+    if (call.unreadable !== undefined) {
+      return denial(
+        'UNREADABLE',
+        `The call cannot be read to its end, so it is not let out: ${call.unreadable}.`,
+      );
+    }
+    const byPolicy =
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant, rules)));
+    if (byPolicy?.action) return opinionOfPolicy(byPolicy);
+    return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
+  }
+
+  return (call, tenant, rules, given = asTheyAre) => {
+    const judged = enforceable(call, opinionOn(call, tenant, rules, given));
+    // What a key may do, and where it may go, is no matter of policy: that binds in monitor mode as well.
+    const isMonitored =
+      (mode === 'monitor' || tenant.mode === 'monitor') && call.scopeViolations.length === 0;
+    return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
+  };
+}
+
+type Given = (facts: Facts) => Facts;
+const asTheyAre: Given = (facts) => facts;

@@ -1,0 +1,81 @@
+import type { Call, Verdict } from '../call.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import type { PolicySet } from '../policy/index.ts';
+import { bandOf } from '../signals/score.ts';
+import type { Standing } from '../state/store.ts';
+import { type GivenFacts, withGiven } from './given-facts.ts';
+import { createJudge, type Judge } from './judge.ts';
+import { toVerdict } from './opinion.ts';
+import type { TenantRules } from './policy-book.ts';
+import { read } from './stages/read.ts';
+import { understand } from './stages/understand.ts';
+import { type WeighOptions, weigh } from './stages/weigh.ts';
+
+/*
+ * What would become of a call, found out by the stages that judge live calls: understand, read, weigh, and the judgement of the decision.
+ * Only admission and the consequences are left out, so nothing is counted, recorded, held or opened, and what people have said of an
+ * identical call plays no part: what must be held is REQUIRE_APPROVAL.
+ */
+
+export interface SimulatorOptions extends WeighOptions {
+  readonly catalogue: Catalogue;
+  /** The daemon's own mode. */
+  readonly mode: 'enforce' | 'monitor';
+  /** Monotonic clock, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** What one call is judged under. */
+export interface Ground {
+  readonly tenant: TenantConfig;
+  /** Reads the call; other rules may judge it then. */
+  readonly page: TenantRules;
+  readonly given: GivenFacts;
+  /** What the state says of the call, without taking anything. */
+  standingOf(call: Call): Promise<Standing>;
+}
+
+export interface Simulator extends SimulatorOptions {
+  /** Of a call whose body is read already, or was never there. */
+  readonly judge: Judge;
+  /**
+   * Reads a call whose identity is set, once, and answers what each set of rules makes of it. Changes nothing but the call. Bounded by
+   * the tenant's bounds on reading.
+   */
+  run(call: Call, ground: Ground, sets: readonly PolicySet[]): Promise<Verdict[]>;
+}
+
+/** As if nobody had ever been there, and no budget were used up: without a state. */
+export const noStanding: Standing = { isNewDestination: false, exceededBudgets: [] };
+
+export function createSimulator(options: SimulatorOptions): Simulator {
+  const judge = createJudge(options.mode);
+  const weighs = weigh(options);
+
+  async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
+    await understand(options.catalogue, tenant.maxDecodedBytes).run(call);
+    const standing = await standingOf(call);
+    call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
+    call.exceededBudgets = standing.exceededBudgets;
+    if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
+    const policies = { rulesFor: () => page, lastKnown: () => page };
+    await read({ policies, tenants: { find: () => tenant }, clock: options.clock }).run(call);
+    await weighs.run(call);
+    if (given.risk_score === undefined) return;
+    call.riskScore = given.risk_score;
+    call.riskBand = bandOf(given.risk_score, options.bounds);
+  }
+
+  return {
+    ...options,
+    judge,
+    async run(call, ground, sets) {
+      const { tenant, given } = ground;
+      await prepare(call, ground);
+      return sets.map((rules) =>
+        toVerdict(call, judge(call, tenant, rules, (facts) => withGiven(facts, given)).opinion),
+      );
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Rule } from './schema.ts';
+
+/*
+ * What differs between two sets of policies in what they mean: policies are the same by name and environment, rules by id. The order of
+ * the values of a list never counts, that of rules only among those of one priority, since nowhere else does it decide anything.
+ */
+
+export interface ComparedPolicy {
+  readonly name: string;
+  /** null: all environments. */
+  readonly envName: string | null;
+  readonly description: string;
+  readonly mode: 'enforce' | 'monitor';
+  readonly rules: readonly Rule[];
+}
+
+/** `before` is undefined where the key was not there, `after` where it is there no longer. */
+export interface KeyChange {
+  /** `action`, `match.verbs`, `condition.risk_score_gt` */
+  readonly key: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+type Kind = 'added' | 'removed' | 'changed';
+
+export interface RuleChange {
+  readonly kind: Kind;
+  readonly ruleId: string;
+  /** Empty unless it is changed. */
+  readonly keys: readonly KeyChange[];
+}
+
+export interface PolicyChange {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly envName: string | null;
+  /** `description`, `mode`, and `order`: the ids of rules of one priority that have changed places. */
+  readonly keys: readonly KeyChange[];
+  readonly rules: readonly RuleChange[];
+}
+
+/** The policies that differ, by name and environment. Within each set every name and environment may stand once. */
+export function diffPolicies(
+  before: readonly ComparedPolicy[],
+  after: readonly ComparedPolicy[],
+): readonly PolicyChange[] {
+  const [old, next] = [byPlace(before), byPlace(after)];
+  return [...new Set([...old.keys(), ...next.keys()])]
+    .sort()
+    .map((place) => diffPolicy(old.get(place), next.get(place)))
+    .filter((change) => change !== undefined);
+}
+
+/** undefined: both mean the same. */
+function diffPolicy(
+  before: ComparedPolicy | undefined,
+  after: ComparedPolicy | undefined,
+): PolicyChange | undefined {
+  const either = after ?? before;
+  if (either === undefined) return undefined;
+  const { name, envName } = either;
+  const rules = diffRules(before?.rules ?? [], after?.rules ?? []);
+  if (before === undefined || after === undefined)
+    return { kind: before ? 'removed' : 'added', name, envName, keys: [], rules };
+  const keys = [
+    ...diffKeys(headOf(before), headOf(after)),
+    ...orderChanges(before.rules, after.rules).map((it) => ({ key: 'order', ...it })),
+  ];
+  return keys.length + rules.length === 0 ? undefined : { kind: 'changed', name, envName, keys, rules };
+}
+
+const headOf = ({ description, mode }: ComparedPolicy) => ({ description, mode });
+
+const byPlace = (policies: readonly ComparedPolicy[]): Map<string, ComparedPolicy> =>
+  new Map(policies.map((it) => [`${it.name}\n${it.envName ?? ''}`, it]));
+
+const byId = (rules: readonly Rule[]): Map<string, Rule> => new Map(rules.map((it) => [it.rule_id, it]));
+
+/** In the order of the new rules; those that are gone come last. */
+function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
+  const [old, next] = [byId(before), byId(after)];
+  const changes = after.map((rule): RuleChange => {
+    const { rule_id: ruleId } = rule;
+    const earlier = old.get(ruleId);
+    if (earlier === undefined) return { kind: 'added', ruleId, keys: [] };
+    return { kind: 'changed', ruleId, keys: diffKeys(flatten(earlier), flatten(rule)) };
+  });
+  const removed = before
+    .filter(({ rule_id }) => !next.has(rule_id))
+    .map(({ rule_id }): RuleChange => ({ kind: 'removed', ruleId: rule_id, keys: [] }));
+  return [...changes.filter(({ kind, keys }) => kind !== 'changed' || keys.length > 0), ...removed];
+}
+
+type Flat = Readonly<Record<string, unknown>>;
+
+const prefixed = (prefix: string, values: Flat): Flat =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [`${prefix}.${key}`, value]));
+
+const flatten = ({ match, condition, ...rule }: Rule): Flat => ({
+  ...rule,
+  ...prefixed('match', match),
+  ...prefixed('condition', condition),
+});
+
+const diffKeys = (before: Flat, after: Flat): KeyChange[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .map((key) => ({ key, before: before[key], after: after[key] }))
+    .filter((it) => !isDeepStrictEqual(asSet(it.before), asSet(it.after)));
+
+/** The values of all lists of the language are alternatives, or must all be there: neither has an order. */
+const asSet = (value: unknown): unknown => (Array.isArray(value) ? new Set<unknown>(value) : value);
+
+interface OrderChange {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** Per priority, the rules that both have there, where they have changed places. */
+function orderChanges(before: readonly Rule[], after: readonly Rule[]): OrderChange[] {
+  const [old, next] = [byId(before), byId(after)];
+  const isIn = (rules: ReadonlyMap<string, Rule>) => (rule: Rule) =>
+    rules.get(rule.rule_id)?.priority === rule.priority;
+  const [stood, stand] = [byPriority(before.filter(isIn(next))), byPriority(after.filter(isIn(old)))];
+  return [...stood]
+    .map(([priority, ids]) => changedStretch(ids, stand.get(priority) ?? []))
+    .filter((change) => change !== undefined);
+}
+
+function byPriority(rules: readonly Rule[]): Map<number, string[]> {
+  const ids = new Map<number, string[]>();
+  for (const { priority, rule_id } of rules) {
+    const standing = ids.get(priority);
+    if (standing) standing.push(rule_id);
+    else ids.set(priority, [rule_id]);
+  }
+  return ids;
+}
+
+/** From the first place that differs to the last one, of two orders of the same ids. */
+function changedStretch(before: readonly string[], after: readonly string[]): OrderChange | undefined {
+  const differs = (id: string, at: number): boolean => id !== after[at];
+  const [from, to] = [before.findIndex(differs), before.findLastIndex(differs) + 1];
+  return from < 0 ? undefined : { before: before.slice(from, to), after: after.slice(from, to) };
+}

@@ -1,0 +1,50 @@
+import type { Charge } from '../../call.ts';
+import { exceededOf } from '../budgets.ts';
+import { destinationName } from '../destinations.ts';
+import type { BudgetCharge, Store } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Names, TenantNames } from './names.ts';
+
+/* What was charged to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
+
+/** Keys of days that scripts are given behind their other keys, and the numbers that these have there. */
+function daysOf(own: TenantNames, charges: readonly Charge[], keysBefore: number) {
+  const days = [...new Set(charges.map((it) => it.day))];
+  return {
+    keys: days.map(own.budgets),
+    numberOf: ({ day }: Charge): number => keysBefore + days.indexOf(day) + 1,
+  };
+}
+
+/** The budgets of a call, as `admit.lua` wants them. */
+export function toBudgetArgs(own: TenantNames, charges: readonly BudgetCharge[], keysBefore: number) {
+  const { keys, numberOf } = daysOf(own, charges, keysBefore);
+  const args = charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
+  return { keys, args };
+}
+
+/** What calls give back, as `record.lua` wants it: for each call how many charges, and these. */
+export function toGivenBackArgs(own: TenantNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
+  const { keys, numberOf } = daysOf(own, calls.flat(), keysBefore);
+  const argsOf = (charges: readonly Charge[]): (string | number)[] => [
+    charges.length,
+    ...charges.flatMap((it) => [numberOf(it), it.name, it.amount]),
+  ];
+  return { keys, argsOf };
+}
+
+export function createStandings(connection: Connection, names: Names): Pick<Store, 'standingOf'> {
+  return {
+    async standingOf({ tenantId, agentId, destination, charges }) {
+      const own = names.of(tenantId);
+      const [score, ...used] = await Promise.all([
+        connection.call('ZSCORE', own.destinations(agentId), destinationName(destination)),
+        ...charges.map(({ name, day }) => connection.call('HGET', own.budgets(day), name)),
+      ]);
+      return {
+        isNewDestination: score === null,
+        exceededBudgets: exceededOf(charges, (_, at) => Number(used[at] ?? 0)),
+      };
+    },
+  };
+}

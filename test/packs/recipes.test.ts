@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse, parseAllDocuments } from 'yaml';
+import { conditionKeys, matchKeys, ruleKeys, withTables } from '../../docs/generate.ts';
+import { openCases } from '../../src/pipeline/cases.ts';
+import { parsePolicyFile } from '../../src/policy/policy-file.ts';
+import { ruleSchema } from '../../src/policy/schema.ts';
+import { charsMax, policiesMax, rulesMax, valuesMax } from '../../src/state/policy-bounds.ts';
+import { versionsKept } from '../../src/state/policy-version.ts';
+
+const text = readFileSync(resolve(import.meta.dirname, '../../docs/policies.md'), 'utf8');
+
+/** What stands between a heading and the next one, with its blocks of YAML. */
+const sections = text
+  .split(/^###? /m)
+  .slice(1)
+  .map((section) => ({
+    title: section.slice(0, section.indexOf('\n')),
+    blocks: [...section.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = '']) => yaml),
+  }));
+const recipes = sections.filter(({ title }) => /^\d+\. /.test(title));
+
+t.test('the tables are those of the schema; else run `node docs/generate.ts`', async (t) => {
+  t.equal(withTables(text), text);
+  t.throws(() => withTables(text.replace('generated: match', 'generated: mtach')), /no table mtach/);
+  t.throws(() => withTables(''), /no marker for policy/);
+});
+
+t.test('the bounds are those of the code', async (t) => {
+  for (const bound of [policiesMax, rulesMax, valuesMax, charsMax, versionsKept])
+    t.ok(text.includes(` ${bound.toLocaleString('en')}`), String(bound));
+});
+
+t.test('every example of a key is valid', async (t) => {
+  const part = (entries: object, toRule: (key: string, value: unknown) => object): void => {
+    for (const [key, [example]] of Object.entries(entries)) {
+      const rule = { rule_id: 'r', action: 'DENY', ...toRule(key, parse(example)) };
+      const parsed = ruleSchema.safeParse(rule);
+      t.ok(parsed.success, key, { issues: parsed.error?.issues });
+    }
+  };
+  part(matchKeys, (key, value) => ({ match: { [key]: value } }));
+  part(conditionKeys, (key, value) => ({ condition: { [key]: value } }));
+  part(ruleKeys, (key, value) => ({ [key]: value }));
+});
+
+t.test('the documentation has twelve recipes, each a policy with its cases', async (t) => {
+  t.strictSame(
+    recipes.map(({ title }) => Number.parseInt(title, 10)),
+    Array.from({ length: 12 }, (_, index) => index + 1),
+  );
+  for (const { title, blocks } of recipes) t.equal(blocks.length, 2, title);
+});
+
+/** Judges a block of cases by the policies that stand in front of it. */
+async function check(t: Test, [policies = '', written = '']: readonly string[]): Promise<void> {
+  const { policies: files = [], ...cases } = parse(written);
+  const file = parsePolicyFile(policies, files.join(), {
+    budgets: ['llm-calls'],
+    channelKinds: ['slack'],
+  });
+  if (!file.ok) throw new Error(JSON.stringify(file.errors));
+  t.strictSame(file.warnings, []);
+  t.strictSame(
+    files,
+    file.policies.map(({ name }) => `${name}.yaml`),
+  );
+  const documents = parseAllDocuments(policies).map((it) => it.toJS());
+  const runner = await openCases();
+  for (const it of await runner.run({ policies: files, ...cases }, async () => documents))
+    t.ok(it.ok, it.name, { expected: it.expected, actual: it.actual });
+}
+
+for (const { title, blocks } of recipes) t.test(`recipe ${title}`, (t) => check(t, blocks));
+
+t.test('the first example and the cases of it agree', async (t) => {
+  const [example = ''] = /```yaml\n(name: payments[\s\S]*?)```/.exec(text)?.slice(1) ?? [];
+  const { blocks = [] } = sections.find(({ title }) => title.startsWith('Before it counts')) ?? {};
+  await check(t, [example, ...blocks]);
+});
