@@ -77,14 +77,15 @@ function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call
   return (call) => amountIn(call, steps, tenant.maxDecodedBytes);
 }
 
-/** In parts. Of several readings of a body the greatest counts; a body that nobody can read for sure says nothing. */
+/** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
 function amountIn(call: Call, steps: readonly Step[], maxDecodedBytes: number): number {
   const body = bodyValue(call, maxDecodedBytes);
-  if (body.kind !== 'value') return 0;
-  let greatest = 0;
-  for (const reading of body.readings) greatest = Math.max(greatest, sumAt(steps, reading));
+  if (body.kind === 'none') return 0;
+  if (body.kind === 'unclear') return Number.POSITIVE_INFINITY;
+  let sum = 0;
+  for (const reading of body.readings) sum += sumAt(steps, reading);
   // Many payments of less than a part are not free.
-  return greatest === 0 ? 0 : Math.max(1, Math.round(greatest * partsPerUnit));
+  return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }
 
 const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {

@@ -87,7 +87,9 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
         const ranks = [first ? rank(first.action) : -1];
         for (const it of rules) {
           if (it.rule.rule_id === first?.ruleId) break;
-          if (it.lacking.length === 0 || !mayHold(it, input, factsOf)) continue;
+          // One rule of an action says as much as all of them.
+          if (it.lacking.length === 0 || ranks.includes(rank(it.rule.action))) continue;
+          if (!mayHold(it, input, factsOf)) continue;
           ranks.push(rank(it.rule.action));
           maySanitize ||= it.rule.action === 'SANITIZE';
           because.add(
@@ -100,10 +102,19 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
       const isHeld = decisions[strictest] === 'REQUIRE_APPROVAL';
       // Where it must be held, what would be cut out before it is sent decides whether it can be sent at all.
       if (mildest === strictest && !(isHeld && maySanitize)) return undefined;
-      return [...because].join('; ');
+      return namesSome([...because]);
     },
   };
 }
+
+/** Of the rules that one trace depends on; an answer has thousands of traces. */
+const namedMax = 5;
+
+const namesSome = (causes: readonly string[]): string =>
+  [
+    ...causes.slice(0, namedMax),
+    ...(causes.length > namedMax ? [`and ${causes.length - namedMax} more`] : []),
+  ].join('; ');
 
 function mayHold(it: PartialRule, input: CompiledInput, factsOf: (rules: PolicySet) => Facts): boolean {
   it.alone ??= compilePolicies([{ ...input, rules: [withoutKeys(it.rule, it.lacking)] }]);

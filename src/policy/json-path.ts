@@ -71,12 +71,12 @@ export class PathValues {
   }
 }
 
-/** The sum of the numbers that a path leads to, those in texts too. What is negative, not finite or no number adds nothing. */
+/** The sum of the numbers that a path leads to, those in texts too; infinite where one is too large to say. What is negative or no number adds nothing. */
 export function sumAt(steps: readonly Step[], root: unknown): number {
   let sum = 0;
   for (const value of collect(steps, [root])) {
     const number = toNumber(value) ?? 0;
-    if (number > 0 && Number.isFinite(number)) sum += number;
+    if (number > 0) sum += number;
   }
   return sum;
 }

@@ -125,7 +125,7 @@ export const simulatePolicies = route({
 });
 
 async function overCalls(request: Request, { tenant, changed, agents, pause }: Setting): Promise<Simulation> {
-  const { gate, body, raw, nowMs } = request;
+  const { gate, caller, body, raw, nowMs } = request;
   const page = await gate.policies.rulesFor(tenant.id);
   const sets = [page.rules, compilePolicies(changed)];
   const standingOf = standingIn(gate);
@@ -136,7 +136,11 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
     if (env !== undefined && !tenant.environments.includes(env))
       throw invalid([{ path: `calls[${index}].env`, message: 'is not an environment of the tenant' }]);
     const { facts: given } = described;
-    const agent = await agents.of(given.agent_id ?? described.agent_id ?? undefined, env);
+    const named = given.agent_id ?? described.agent_id ?? undefined;
+    if (caller.kind === 'key' && named !== undefined && named !== caller.identity.agentId)
+      // Whether it has been somewhere is in its traces.
+      demand(caller.key, ['activity:read']);
+    const agent = await agents.of(named, env);
     const call = toCall(described, written[index] ?? raw, agent, nowMs);
     const verdicts = await gate.simulator.run(call, { tenant, page, given, standingOf }, sets);
     const [before, after] = verdicts.map(outcomeOf);

@@ -102,7 +102,9 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     identify: keys.identify,
     admit: createAdmit({ keys, agents, numbers, destinations, budgets }),
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
-      isNewDestination: !destinations.isKnown(agentId, destination),
+      isNewDestination: !(
+        agents.among(tenantId, [agentId]).has(agentId) && destinations.isKnown(agentId, destination)
+      ),
       exceededBudgets: budgets.peek(tenantId, charges),
     }),
     recall: keys.recall,

@@ -175,6 +175,12 @@ export const budgets: SuitePart = async (t, { store, hints, ...lab }) => {
     t.same((await standing(acme, [charge()])).exceededBudgets, ['llm-calls']);
     await end(acme, [], 'ALLOW');
     t.equal((await standing(acme, [])).isNewDestination, false, 'it has been there');
+    const { tenantId } = await lab.tenant();
+    t.match(
+      await standing({ ...acme, tenantId }, []),
+      { isNewDestination: true },
+      'which is no matter of other tenants',
+    );
   });
 
   if (!hints.openNode) return;
