@@ -18,6 +18,7 @@ import { validatePolicy } from '../src/policy/index.ts';
 import { signalEngines } from '../src/signals/index.ts';
 import { defaultWeights } from '../src/signals/score.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
+import { liveKey } from '../src/state/live-key.ts';
 import { targetWithin } from '../src/target.ts';
 
 const agentId = '5b0c7f0e-0000-4000-8000-000000000001';
@@ -41,30 +42,17 @@ await store.ensureAgent({
   createdAtMs: 0,
 });
 await store.addKey(
-  {
+  liveKey({
     keyId: agentId,
     hash: '00'.repeat(32),
     prefix: 'iv_live_0000',
-    type: 'live',
     tenantId: 'bench',
     envName: 'default',
-    envNames: [],
     agentId,
     name: 'bench',
-    description: null,
     permissions: ['scan'],
-    ipAllowlist: null,
     createdAtMs: 0,
-    expiresAtMs: null,
-    revokedAtMs: null,
-    revokedBy: null,
-    perMinute: null,
-    requireNonce: false,
-    parentKeyId: null,
-    maxUses: null,
-    scope: null,
-    isFromConfig: false,
-  },
+  }),
   audit,
 );
 

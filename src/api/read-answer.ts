@@ -1,6 +1,6 @@
-import { Call, type DataClass, dataClasses, type Identity } from '../call.ts';
+import { type DataClass, dataClasses, type Identity } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import { newTraceId } from '../ids.ts';
+import { bareCall } from '../pipeline/bare-call.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { counts } from '../pipeline/sanitize.ts';
 import { read } from '../pipeline/stages/read.ts';
@@ -26,20 +26,15 @@ export async function readAnswer(
   { bytes, isText }: DescribedBody,
   nowMs: number,
 ): Promise<AnswerReading> {
-  const call = new Call({
-    traceId: newTraceId(nowMs),
+  const call = bareCall({
     entrance: 'scan',
     receivedAtMs: nowMs,
     clientAddress: '',
     key: undefined,
     method: 'GET',
     target: nowhere,
-    headers: [],
     body: bytes,
     contentType: isText ? '' : 'application/json',
-    contentEncoding: '',
-    claimed: {},
-    lastHead: undefined,
   });
   call.identity = identity;
   const { policies, tenants } = gate;

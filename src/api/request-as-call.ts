@@ -1,5 +1,5 @@
-import { Call, type PresentedKey } from '../call.ts';
-import { newTraceId } from '../ids.ts';
+import type { Call, PresentedKey } from '../call.ts';
+import { bareCall } from '../pipeline/bare-call.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { parseTarget } from '../target.ts';
 import type { Route } from './route.ts';
@@ -16,18 +16,11 @@ export const requestAsCall = (
   key: PresentedKey,
   { clientAddress, nowMs }: Asked,
 ): Call =>
-  new Call({
-    traceId: newTraceId(nowMs),
+  bareCall({
     entrance: path.startsWith('/v1/a2a/') ? 'a2a' : 'scan',
     receivedAtMs: nowMs,
     clientAddress,
     key,
     method,
     target: parseTarget(controlUrl + path),
-    headers: [],
-    body: Buffer.alloc(0),
-    contentType: '',
-    contentEncoding: '',
-    claimed: {},
-    lastHead: undefined,
   });

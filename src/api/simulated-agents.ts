@@ -1,4 +1,5 @@
 import type { Identity, OwnAgent } from '../call.ts';
+import { kept } from '../kept.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AgentRecord } from '../state/store.ts';
 import { operatorOf } from './audit-event.ts';
@@ -66,12 +67,4 @@ export class SimulatedAgents {
   #firstEnvironment(): string {
     return this.#gate.tenants.find(this.#tenantId)?.environments[0] ?? 'default';
   }
-}
-
-function kept<V>(map: Map<string, V>, key: string, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { StateAddress } from '../state/open.ts';
 import { normaliseHost } from '../target.ts';
 import { parsed } from './scalars.ts';
 
@@ -42,21 +43,6 @@ export function listen(options: { unix: boolean }) {
     });
 }
 
-/** Where the state is kept. */
-export type StateUrl =
-  | { readonly driver: 'embedded'; readonly dir: string }
-  | {
-      readonly driver: 'redis';
-      readonly cluster: boolean;
-      readonly tls: boolean;
-      readonly nodes: readonly { readonly host: string; readonly port: number }[];
-      readonly username: string | null;
-      readonly password: string | null;
-      readonly database: number;
-      /** Before every key, so that several gateways can share one Redis. */
-      readonly prefix: string;
-    };
-
 const redisUrl =
   /^redis(s)?(\+cluster)?:\/\/(?:([^@/?]*)@)?([^@/?]{1,2048})(?:\/(\d{0,3}))?(?:\?prefix=([A-Za-z0-9:_.{}-]{0,64}))?$/;
 
@@ -77,7 +63,7 @@ function decoded(text: string): string | null | undefined {
 }
 
 /** `embedded:<dir>`, `redis://…`, `rediss://…`, `redis+cluster://h1:p1,h2:p2`; undefined for any other text. */
-export function parseStateUrl(text: string): StateUrl | undefined {
+export function parseStateUrl(text: string): StateAddress | undefined {
   if (text.startsWith('embedded:')) {
     const dir = text.slice('embedded:'.length);
     return dir === '' || dir.includes('\0') ? undefined : Object.freeze({ driver: 'embedded', dir });

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { ListenAddress, StateUrl } from './addresses.ts';
+import type { StateAddress } from '../state/open.ts';
+import type { ListenAddress } from './addresses.ts';
 import { formatOfFeed } from './notifications.ts';
 import { resolvePlans } from './plans.ts';
 import { defaultPosture, mergePosture } from './risk.ts';
@@ -100,7 +101,7 @@ const absoluteSocket = (address: ListenAddress, at: At): ListenAddress =>
 
 function resolveState(written: Written['state'], at: At): Config['state'] {
   const isEmbedded = written.url.driver === 'embedded';
-  const url: StateUrl = isEmbedded ? { driver: 'embedded', dir: at(written.url.dir) } : written.url;
+  const url: StateAddress = isEmbedded ? { driver: 'embedded', dir: at(written.url.dir) } : written.url;
   const dir = at(written.dir ?? (written.url.driver === 'embedded' ? written.url.dir : './data'));
   return Object.freeze({
     ...written,

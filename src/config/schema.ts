@@ -1,5 +1,6 @@
 import type * as z from 'zod';
-import type { ListenAddress, StateUrl } from './addresses.ts';
+import type { StateAddress } from '../state/open.ts';
+import type { ListenAddress } from './addresses.ts';
 import { agent, key } from './agents.ts';
 import { credential } from './credentials.ts';
 import * as daemon from './daemon.ts';
@@ -14,7 +15,7 @@ import { type TenantConfig, tenant } from './tenants.ts';
 import { tool } from './tools.ts';
 import { intercept, upstream } from './upstream.ts';
 
-export type { ListenAddress, StateUrl } from './addresses.ts';
+export type { ListenAddress } from './addresses.ts';
 export type { Plan } from './plans.ts';
 export type { Posture } from './risk.ts';
 export type { Budget, ResponseScan, TenantConfig, TenantDetectors } from './tenants.ts';
@@ -140,7 +141,10 @@ export interface Config extends Omit<Written, Resolved> {
   readonly control: Omit<Written['control'], 'listen' | 'tls' | 'adminSecret'> &
     Listener & { readonly adminSecret: string | null };
   /** `dir` holds the local files: that of an embedded state, or another one beside a Redis. */
-  readonly state: Omit<Written['state'], 'url' | 'dir'> & { readonly url: StateUrl; readonly dir: string };
+  readonly state: Omit<Written['state'], 'url' | 'dir'> & {
+    readonly url: StateAddress;
+    readonly dir: string;
+  };
   /** At most one of both is set. `key` is the text of the variable that `key_env` names. */
   readonly vault: { readonly keyFile: string | null; readonly key: string | null };
   readonly plans: ReadonlyMap<string, Plan>;

@@ -1,6 +1,7 @@
 import type { Call, Identity } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { Budget, TenantConfig } from '../config/schema.ts';
+import { kept } from '../kept.ts';
 import { compileMatch, type MatchFacts, parsePath, type Step, sumAt } from '../policy/index.ts';
 import type { BudgetCharge } from '../state/store.ts';
 import { bodyValue } from './body.ts';
@@ -50,15 +51,10 @@ const chargeOf = (budget: CompiledBudget, call: Call, facts: MatchFacts): Budget
 
 function compileBudgets(tenant: TenantConfig): readonly CompiledBudget[] {
   const days = new Map<string, ZoneDay>();
-  const dayIn = (zone: string): ZoneDay => {
-    const day = days.get(zone) ?? new ZoneDay(zone);
-    days.set(zone, day);
-    return day;
-  };
   return tenant.budgets.map((budget) => ({
     name: budget.name,
     daily: dailyParts(budget),
-    day: dayIn(budget.tz),
+    day: kept(days, budget.tz, () => new ZoneDay(budget.tz)),
     isCounted: compileMatch(budget.match),
     amountOf: amountReader(budget, tenant),
   }));

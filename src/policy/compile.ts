@@ -1,4 +1,5 @@
 import type { MatchedRule } from '../call.ts';
+import { kept } from '../kept.ts';
 import { conditions, type SetParts } from './conditions.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
 import { type BodyPath, type Check, Evaluation, type Place } from './evaluation.ts';
@@ -262,12 +263,4 @@ class RouteIndex {
       return toCandidates(this.#rules.filter(({ urlCheck }) => !urlCheck || answers[asked++] === 'y'));
     });
   }
-}
-
-function kept<V>(map: Map<string, V>, key: string, make: () => V): V {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  map.set(key, made);
-  return made;
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Call, noHead, type PresentedKey } from '../call.ts';
+import { type Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { rawProblem } from '../http/problem.ts';
-import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { bareCall } from '../pipeline/bare-call.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { normaliseHost, parseAuthority, targetWithin } from '../target.ts';
@@ -111,20 +111,13 @@ function connectAsCall(
   clientAddress: string,
 ): Call {
   const nowMs = Date.now();
-  return new Call({
-    traceId: newTraceId(nowMs),
+  return bareCall({
     entrance: 'forward',
     receivedAtMs: nowMs,
     clientAddress,
     key,
     method: 'CONNECT',
     target: targetWithin('https', host, port, '/'),
-    headers: [],
-    body: Buffer.alloc(0),
-    contentType: '',
-    contentEncoding: '',
-    claimed: {},
-    lastHead: undefined,
   });
 }
 

@@ -8,7 +8,11 @@ import type { Store } from './store.ts';
 /** Where the state is: `state.url` as the configuration has parsed it. */
 export type StateAddress =
   | { readonly driver: 'embedded'; readonly dir: string }
-  | (RedisAddress & { readonly driver: 'redis'; readonly prefix: string });
+  | (RedisAddress & {
+      readonly driver: 'redis';
+      /** Before every key, so that several gateways can share one Redis. */
+      readonly prefix: string;
+    });
 
 export interface OpenStoreOptions {
   readonly url: StateAddress;

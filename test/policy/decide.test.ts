@@ -253,13 +253,14 @@ t.test('the index of many URLs stays bounded and right, also for those too long 
     ]),
     policyOf('b', [{ action: 'ALLOW' }]),
   ]);
+  const wrong: string[] = [];
   for (let round = 0; round < 2; round++) {
     for (let n = 0; n < 5000; n++) {
       const url = `https://${n % 2 ? 'a' : 'b'}.example/${n % 5 === 0 ? 'x'.repeat(600) : ''}${n}`;
       const wanted = n % 10 === 7 ? 'DENY' : n % 2 ? 'SANITIZE' : 'ALLOW';
       const { action } = set.decide(factsOf({ url }));
-      if (action !== wanted) t.fail(`${url.slice(-20)}: ${action}, wanted ${wanted}`);
+      if (action !== wanted) wrong.push(`${url.slice(-20)}: ${action}, wanted ${wanted}`);
     }
   }
-  t.pass();
+  t.same(wrong, []);
 });

@@ -1,12 +1,13 @@
 import t from 'tap';
 import { newId } from '../../src/ids.ts';
+import type { RedisAddress } from '../../src/state/redis/connection.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
-import { documentedAcl, type RedisServerAddress, startRedisCluster, until } from '../support/redis.ts';
+import { documentedAcl, startRedisCluster, until } from '../support/redis.ts';
 import { storeSuite } from './store-suite.ts';
 import { openLab } from './suite/lab.ts';
 
-const open = (address: RedisServerAddress, prefix: string, timeoutMs = 10_000): Promise<Store> =>
+const open = (address: RedisAddress, prefix: string, timeoutMs = 10_000): Promise<Store> =>
   openRedisStore({
     ...address,
     prefix,

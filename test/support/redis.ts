@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
+import type { RedisAddress } from '../../src/state/redis/connection.ts';
 import type { IssuedCertificate } from './certificates.ts';
 import { needProgram } from './programs.ts';
 
@@ -13,7 +14,7 @@ export interface RedisServer {
   readonly port: number;
   /** Where it speaks TLS, if it was given a certificate. */
   readonly tlsPort: number;
-  readonly address: RedisServerAddress;
+  readonly address: RedisAddress;
   /** One command, as the default user. */
   command(name: string, ...args: readonly (string | number)[]): Promise<unknown>;
   /** SIGSTOP and SIGCONT. */
@@ -22,15 +23,6 @@ export interface RedisServer {
   kill(): Promise<void>;
   /** Again on the same port, with the same files. */
   start(): Promise<void>;
-}
-
-export interface RedisServerAddress {
-  readonly cluster: boolean;
-  readonly tls: boolean;
-  readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  readonly username: string | null;
-  readonly password: string | null;
-  readonly database: number;
 }
 
 const host = '127.0.0.1';
@@ -153,7 +145,7 @@ export function documentedAcl(): readonly string[] {
 }
 
 export interface RedisCluster {
-  readonly address: RedisServerAddress;
+  readonly address: RedisAddress;
   readonly masters: readonly RedisServer[];
   /** Each of the master with the same place; empty where none were asked for. */
   readonly replicas: readonly RedisServer[];

@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import type { AgentChange, AgentRecord, AuditEvent, Page, Paged } from '../store.ts';
+import type { AgentRecord, Page, Paged, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
@@ -15,12 +15,7 @@ export interface Agents {
   /** Which of these are agents of the tenant. */
   among(tenantId: string, agentIds: readonly string[]): ReadonlySet<string>;
   list(tenantId: string, page: Page): Paged<AgentRecord>;
-  update(
-    tenantId: string,
-    agentId: string,
-    change: AgentChange,
-    audit: AuditEvent,
-  ): Promise<AgentRecord | undefined>;
+  readonly update: Store['updateAgent'];
   registerTenant(tenantId: string, nowMs: number): Promise<void>;
   registeredTenants(): readonly string[];
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import { incidentsMax, withChange, withTraces } from '../incident.ts';
-import type { AuditEvent, IncidentChange, IncidentFilter, IncidentRecord, Page, Paged } from '../store.ts';
+import type { AuditEvent, IncidentFilter, IncidentRecord, Page, Paged, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -15,13 +15,7 @@ export interface Incidents {
   ): Promise<{ readonly isNew: boolean; readonly incident: IncidentRecord }>;
   byId(tenantId: string, incidentId: string): IncidentRecord | undefined;
   list(tenantId: string, filter: IncidentFilter, page: Page): Paged<IncidentRecord>;
-  change(
-    tenantId: string,
-    incidentId: string,
-    expectedStatus: IncidentRecord['status'],
-    change: IncidentChange,
-    audit: AuditEvent,
-  ): Promise<IncidentRecord | undefined>;
+  readonly change: Store['changeIncident'];
 }
 
 export function createIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {

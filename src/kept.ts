@@ -1,0 +1,8 @@
+/** The value at a key, made when it is first asked for. For maps that someone else bounds. */
+export function kept<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
