@@ -1,4 +1,4 @@
-import { crcChecksum } from './checks.ts';
+import { crcChecksum } from './checks/tokens.ts';
 
 /*
  * Writes out the brace expressions of detectors' examples (detector.ts lists them). Seeded: an example stands for the same text at every

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type CheckName, checks, crcChecksum, entropyBits } from '../../src/detectors/checks.ts';
+import { crcChecksum } from '../../src/detectors/checks/tokens.ts';
+import { type CheckName, checks, entropyBits } from '../../src/detectors/checks.ts';
 import { isPlaceholder } from '../../src/detectors/placeholder.ts';
 import { mayStartToken } from '../../src/detectors/token-start.ts';
 import { newKeyText } from '../../src/key-text.ts';

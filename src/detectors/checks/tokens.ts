@@ -1,0 +1,49 @@
+import { crc32 } from 'node:zlib';
+import type { Check, Checks } from './check.ts';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const checksumLength = 6;
+
+/** CRC-32 of the text as six characters of base62, as GitHub, npm and Postern end their tokens. */
+export function crcChecksum(text: string): string {
+  let rest = crc32(text);
+  let checksum = '';
+  for (; rest > 0; rest = Math.floor(rest / 62)) checksum = (base62[rest % 62] as string) + checksum;
+  return checksum.padStart(checksumLength, '0');
+}
+
+const endsWithChecksumOf = (text: string, covered: string): boolean => text.endsWith(crcChecksum(covered));
+
+/** `ghp_` and its like: the checksum covers the 30 random characters, not the prefix. */
+const isPrefixedCrcToken: Check = (text) =>
+  endsWithChecksumOf(text, text.slice(text.indexOf('_') + 1, -checksumLength));
+
+/** `iv_live_…`: the checksum covers all before it. */
+const isPosternKey: Check = (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength));
+
+function parseBase64Json(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first segment is the base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
+function isJwt(text: string): boolean {
+  const header = parseBase64Json(text.slice(0, text.indexOf('.')));
+  return typeof header === 'object' && header !== null && 'alg' in header;
+}
+
+/** Base64 of `user:password` (RFC 7617), and not of JSON or markup. */
+function isBasicCredential(text: string): boolean {
+  const decoded = Buffer.from(text, 'base64').toString('latin1');
+  return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded);
+}
+
+export const tokenChecks = {
+  'prefixed-crc': isPrefixedCrcToken,
+  'postern-key': isPosternKey,
+  jwt: isJwt,
+  'basic-credential': isBasicCredential,
+} as const satisfies Checks;
