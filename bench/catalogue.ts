@@ -21,6 +21,7 @@ function request(method: string, url: string, body: string, contentType = 'appli
     headers,
     contentType,
     bodyText: () => body,
+    mentions: (text) => body?.includes(text) ?? false,
     bodyValue: () => readBody(contentType, Buffer.from(body)),
   };
 }

@@ -18,6 +18,8 @@ export interface Target {
   readonly href: string;
   /** Fragment without `#`, or ''. It never leaves on the wire, but a described call may hide something in it. */
   readonly fragment: string;
+  /** `user:password`, or ''. Only a described call may have it, and it is read like the fragment. */
+  readonly userInfo: string;
   readonly isAddress: boolean;
 }
 
@@ -77,7 +79,16 @@ const plainPath =
 export function targetWithin(scheme: 'http' | 'https', host: string, port: number, path: string): Target {
   const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
   if (path.length <= urlLengthMax && plainPath.test(path) && !/\/\.|%2e/i.test(path)) {
-    return { scheme, host, port, path, href: origin + path, fragment: '', isAddress: isAddress(host) };
+    return {
+      scheme,
+      host,
+      port,
+      path,
+      href: origin + path,
+      fragment: '',
+      userInfo: '',
+      isAddress: isAddress(host),
+    };
   }
   if (!path.startsWith('/')) refuse('url', 'The request target must begin with "/".');
   return parseTarget(origin + path);
@@ -88,6 +99,15 @@ export function targetWithin(scheme: 'http' | 'https', host: string, port: numbe
  * due, or has a scheme that no call can have.
  */
 export function parseTarget(text: string): Target {
+  const target = parseDescribed(text);
+  if (target.userInfo !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
+    refuse('url', 'The URL carries user information; send credentials in a header.');
+  }
+  return target;
+}
+
+/** The same for a call that is only described: user information is taken, since nothing is sent. */
+export function parseDescribed(text: string): Target {
   if (text.length > urlLengthMax) refuse('url', `The URL is longer than ${urlLengthMax} characters.`);
   if (/[\0-\x20\x7f]/.test(text))
     refuse('url', 'The URL contains spaces or control characters; percent-encode them.');
@@ -97,9 +117,6 @@ export function parseTarget(text: string): Target {
   const scheme = url.protocol.slice(0, -1);
   if (refusedSchemes.has(scheme))
     refuse('url', `The scheme ${scheme} is not one of a call; use http, https, ws, wss or a tool's own.`);
-  if (url.username || url.password || /^[^/]*\/\/[^/?#]*@/.test(text)) {
-    refuse('url', 'The URL carries user information; send credentials in a header.');
-  }
   const written = url.hostname.startsWith('[') ? url.hostname : url.hostname.replace(/\.$/, '');
   const isHttp = scheme in defaultPorts;
   if (isHttp && !/^[a-z]+:\/\/[^/\\?#]/i.test(text)) refuse('url', 'The URL has no host.');
@@ -110,7 +127,8 @@ export function parseTarget(text: string): Target {
   const path = (isHttp ? url.pathname : url.pathname || '/') + url.search;
   const href = `${scheme}://${toAuthority(scheme, host ?? '', port)}${path}`;
   const fragment = url.hash.slice(1);
-  return { scheme, host: host ?? '', port, path, href, fragment, isAddress: isAddress(host ?? '') };
+  const userInfo = url.password === '' ? url.username : `${url.username}:${url.password}`;
+  return { scheme, host: host ?? '', port, path, href, fragment, userInfo, isAddress: isAddress(host ?? '') };
 }
 
 export const isWebScheme = (scheme: string): boolean => scheme in defaultPorts;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { GatewayError } from '../src/errors.ts';
-import { normaliseHost, parseAuthority, parseTarget, targetWithin } from '../src/target.ts';
+import { normaliseHost, parseAuthority, parseDescribed, parseTarget, targetWithin } from '../src/target.ts';
 
 t.test('one host has one spelling', async (t) => {
   const same: Record<string, string[]> = {
@@ -70,6 +70,9 @@ t.test('a target is normalised once', async (t) => {
   for (const { url, href } of cases) t.equal(parseTarget(url).href, href, url);
   t.equal(parseTarget('https://example.com/x#part').fragment, 'part');
   t.notMatch(parseTarget('https://example.com/x#part').href, '#');
+  const described = parseDescribed('https://user:pass%20word@example.com/x');
+  t.match(described, { userInfo: 'user:pass%20word', host: 'example.com', href: 'https://example.com/x' });
+  t.equal(parseDescribed('https://token@example.com/').userInfo, 'token');
 });
 
 t.test('a path inside an origin gives the target that the whole URL gives', async (t) => {

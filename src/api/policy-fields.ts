@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { namesKnownTo } from '../pipeline/known-names.ts';
 import type { FilePolicy } from '../pipeline/policy-book.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import { validatePolicy } from '../policy/validate.ts';
@@ -75,11 +76,8 @@ export interface CheckedPolicy {
 /** The policy that a request holds, or all that is wrong with it; `path` is where in the request it stands. */
 export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
   const tenant = gate.tenants.find(tenantId);
-  const result = validatePolicy(written, {
-    environments: tenant?.environments ?? [],
-    budgets: tenant?.budgets.map((it) => it.name) ?? [],
-    channelKinds: [],
-  });
+  const known = namesKnownTo(gate.config, gate.tools, tenant ? [tenant] : []);
+  const result = validatePolicy(written, known);
   if (result.ok) return result;
   throw invalid(result.errors.map((it) => ({ ...it, path: below(path, it.path) })));
 }

@@ -1,17 +1,12 @@
-import { type Document, isScalar, parseDocument, visit } from 'yaml';
 import type { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
+import { readYaml, type YamlMistake } from '../yaml.ts';
 import { invalid } from './invalid.ts';
 import type { Route } from './route.ts';
 
 /** Reading YAML costs some microseconds a byte, and the event loop is everybody's: so much takes a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
-/**
- * Without aliases, of which a few make a bomb. The parser's own look for keys that stand twice compares each with all the others, its
- * messages show where in the text it stands, and what it merely doubts goes to standard error.
- */
-const yamlOptions = { uniqueKeys: false, prettyErrors: false, stringKeys: true, logLevel: 'error' } as const;
 
 export function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -36,7 +31,7 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
       { actual_bytes: raw.length, limit_bytes: yamlBytesMax },
     );
   }
-  return validate(route.body, isYaml ? readYaml(raw) : readJson(raw));
+  return validate(route.body, isYaml ? readYamlBody(raw) : readJson(raw));
 }
 
 /** The query as the route's schema has it; a parameter that stands there twice cannot be told. */
@@ -49,39 +44,34 @@ export function parseQuery(route: Route, params: URLSearchParams): unknown {
   return route.query ? validate(route.query, { ...fields }) : undefined;
 }
 
-// The parsers' own messages quote the text, which may hold a secret.
 function readJson(raw: Buffer): unknown {
+  const text = decode(raw);
   try {
-    return JSON.parse(decode(raw));
+    return JSON.parse(text);
   } catch {
+    // Its message quotes the text, which may hold a secret.
     throw invalid([{ path: '', message: 'The body is not valid JSON.' }]);
   }
 }
 
-function readYaml(raw: Buffer): unknown {
+function readYamlBody(raw: Buffer): unknown {
+  const { documents, mistakes } = readYaml(decode(raw));
+  if (mistakes.length > 0) throw invalid(mistakes.map(toError));
+  return documents[0]?.value;
+}
+
+const toError = ({ line, column, message }: YamlMistake): { path: string; message: string } => ({
+  path: '',
+  message: `The body is not valid YAML: line ${line}, column ${column}: ${message}.`,
+});
+
+function decode(raw: Buffer): string {
   try {
-    const document = parseDocument(decode(raw), yamlOptions);
-    if (document.errors.length === 0 && !hasKeyTwice(document)) return document.toJS({ maxAliasCount: 0 });
+    return new TextDecoder('utf-8', { fatal: true }).decode(raw);
   } catch {
-    // It is no UTF-8, or has an alias.
+    throw invalid([{ path: '', message: 'The body is not UTF-8.' }]);
   }
-  const message = 'The body is not valid YAML, or has an alias or a key that stands twice.';
-  throw invalid([{ path: '', message }]);
 }
-
-function hasKeyTwice(document: Document.Parsed): boolean {
-  let isTwice = false;
-  visit(document, {
-    Map(_, { items }) {
-      const names = new Set(items.map(({ key }) => (isScalar(key) ? key.value : key)));
-      isTwice = names.size < items.length;
-      return isTwice ? visit.BREAK : undefined;
-    },
-  });
-  return isTwice;
-}
-
-const decode = (raw: Buffer): string => new TextDecoder('utf-8', { fatal: true }).decode(raw);
 
 function validate(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);

@@ -2,4 +2,5 @@
 export { destinationOf } from './destination.ts';
 export { CatalogueError, loadCatalogue } from './load.ts';
 export type { Request } from './reading.ts';
-export type { Catalogue, ToolSummary } from './understand.ts';
+export { type ToolSummary, toldFields } from './summary.ts';
+export type { Catalogue } from './understand.ts';

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
-import { compile, operationsOf } from './compile.ts';
+import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
+import { toSummary } from './summary.ts';
 import { type Catalogue, createCatalogue } from './understand.ts';
 
 /** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
@@ -29,16 +30,7 @@ export function loadCatalogue(dir: string, additions: readonly unknown[] = []): 
   }
   const mounts = compile(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
-  const summaries = tools.map((tool) => {
-    const operations = new Map(
-      [...operationsOf(tool)].map(({ name, category, verb }) => [
-        `${category} ${name}`,
-        { name, category, verb },
-      ]),
-    );
-    return { name: tool.name, title: tool.title, operations: [...operations.values()] };
-  });
-  return createCatalogue(summaries, mounts);
+  return createCatalogue(tools.map(toSummary), mounts);
 }
 
 /** The tools of a folder, as their files say. What is wrong is added to `mistakes`. */

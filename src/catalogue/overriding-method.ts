@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { isObject } from './body-path.ts';
 import { decodeField, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
@@ -11,39 +12,51 @@ const encodedNameMax = 3 * lengths.most;
 const methodsMax = 8;
 const none: readonly string[] = Object.freeze([]);
 
+type Head = Pick<Request, 'method' | 'headers' | 'target'>;
 /** The body is left out where it is not there yet. */
-export type Overridable = Pick<Request, 'method' | 'headers' | 'target'> &
-  Partial<Pick<Request, 'contentType' | 'bodyText'>>;
+export type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
+type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions'>;
 
 /**
  * The methods, in upper case, that frameworks may take instead of the request's own: by header, or by `_method` in the query or the
- * form of a POST. Whether the vendor does so, and which of several it takes, is not known, hence all are judged and the strictest
+ * form or JSON of a POST. Whether the vendor does so, and which of several it takes, is not known, hence all are judged and the strictest
  * counts. Throws VALIDATION_FAILED where there are more than 8.
  */
-export function overridingMethods({
-  method,
-  headers,
-  target,
-  contentType = '',
-  bodyText,
-}: Overridable): readonly string[] {
+export function overridingMethods(request: Overridable): readonly string[] {
+  const { method, headers, target } = request;
   const values: string[] = [];
   for (let i = 0; i < headers.length; i += 2)
     if (isOverridingField(headers[i] ?? '')) values.push(headers[i + 1] ?? '');
   const question = target.path.indexOf('?');
   if (question >= 0) takeFields(target.path.slice(question + 1), values);
-  if (bodyText && method.toUpperCase() === 'POST') takeForm(contentType, bodyText, values);
+  if ('bodyText' in request && method.toUpperCase() === 'POST') takeBody(request, values);
   return values.length === 0 ? none : methodsIn(values, method.toUpperCase());
 }
 
-function takeForm(contentType: string, bodyText: () => string | undefined, values: string[]): void {
+function takeBody(request: Content & Pick<Request, 'contentType'>, values: string[]): void {
+  const { contentType } = request;
   const type = contentType.toLowerCase();
-  if (type.startsWith('application/x-www-form-urlencoded')) takeFields(bodyText() ?? '', values);
+  if (type.includes('json')) takeJson(request, values);
+  else if (type.startsWith('application/x-www-form-urlencoded')) takeFields(request.bodyText() ?? '', values);
   else if (type.startsWith('multipart/')) {
-    const text = bodyText() ?? '';
+    const text = request.bodyText() ?? '';
     if (!mentionsMethod.test(text)) return;
     for (const { name, value } of multipartFields(text, contentType))
       if (isOverride(name)) values.push(value);
+  }
+}
+
+const jsonName = '_method';
+/** How escapes of its characters begin. */
+const escapesOfAscii = ['\\u005', '\\u006', '\\u007'];
+
+/** There are frameworks that merge the fields of JSON into those of forms. */
+function takeJson({ mentions, bodyValue }: Content, values: string[]): void {
+  if (!mentions(jsonName) && !escapesOfAscii.some(mentions)) return;
+  const body = bodyValue();
+  for (const reading of body.kind === 'value' ? body.readings : []) {
+    const value = isObject(reading) ? reading[jsonName] : undefined;
+    if (typeof value === 'string') values.push(value);
   }
 }
 

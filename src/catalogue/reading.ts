@@ -14,6 +14,8 @@ export interface Request {
   readonly contentType: string;
   /** The body as text, or its head where it is larger than the caller wants to spend on. */
   bodyText(): string | undefined;
+  /** Whether the bytes of a text stand in the body. */
+  mentions(text: string): boolean;
   /** The structure of the body. */
   bodyValue(): BodyValue;
 }

@@ -1,4 +1,4 @@
-import type { Operation, Verb } from '../call.ts';
+import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
@@ -7,13 +7,7 @@ import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { type Capture, splitPath, templateOf } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
-
-/** A tool as it is shown to people. */
-export interface ToolSummary {
-  readonly name: string;
-  readonly title: string;
-  readonly operations: readonly { readonly name: string; readonly category: string; readonly verb: Verb }[];
-}
+import type { ToolSummary } from './summary.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
 export interface Catalogue {

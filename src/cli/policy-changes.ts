@@ -1,5 +1,4 @@
 import { type ComparedPolicy, diffPolicies, type KeyChange, type PolicyChange } from '../policy/diff.ts';
-import { path } from './ask.ts';
 import type { Client } from './client.ts';
 import { printable, toJson } from './output.ts';
 import { type FiledPolicy, labelOf } from './policy-files.ts';
@@ -33,12 +32,10 @@ export async function readStanding(
   const policies: Policy[] = [];
   const namesOfFiles = new Set<string>();
   for await (const page of client.pages<Policy>('/v1/policies')) {
-    for (const { name, env_name: env, source } of page) {
+    for (const policy of page) {
+      const { name, env_name: envName, source } = policy;
       if (source === 'file') namesOfFiles.add(name);
-      if (!places.has(labelOf({ name, envName: env })) && !(all && source === 'api')) continue;
-      // Lists leave the description out.
-      const query = { env: env ?? undefined };
-      policies.push(await client.get<Policy>(path('/v1/policies/by-name/?', name), query));
+      if (places.has(labelOf({ name, envName })) || (all && source === 'api')) policies.push(policy);
     }
   }
   return { policies, namesOfFiles };

@@ -47,27 +47,15 @@ async function readPolicyFile(file: string, known: KnownNames): Promise<PolicyFi
     throw error;
   }
   const parsed = parsePolicyFile(text, file, known);
-  if (parsed.ok) {
-    if (parsed.policies.length === 0) return failed([ofWhole(file, 'has no policy')]);
-    const warnings = parsed.warnings.map((it) => ({ ...placed(file, it), path: '' }));
-    return { policies: parsed.policies.flatMap((it) => toFiled(it, file)), errors: [], warnings };
-  }
-  const mistakes = parsed.errors.map(({ path, message }) => {
-    const { line, message: inner } = placed(file, path);
-    return { file, line, path: inner, message };
-  });
-  return failed(mistakes.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+  if (!parsed.ok) return failed(parsed.errors);
+  if (parsed.policies.length === 0) return failed([ofWhole(file, 'has no policy')]);
+  const policies = parsed.policies.flatMap((it) => toFiled(it, file));
+  return { policies, errors: [], warnings: parsed.warnings };
 }
 
 const failed = (errors: readonly Problem[]): PolicyFiles => ({ policies: [], errors, warnings: [] });
 
 const ofWhole = (file: string, message: string): Problem => ({ file, line: undefined, path: '', message });
-
-/** Takes `file:12 rest` apart, as `parsePolicyFile` writes it. */
-function placed(file: string, text: string): { file: string; line: number | undefined; message: string } {
-  const [, line, message = ''] = /^:(\d+) ?(.*)$/s.exec(text.slice(file.length)) ?? [];
-  return { file, line: line === undefined ? undefined : Number(line), message };
-}
 
 const toFiled = ({ envNames, ...policy }: PolicyDocument, file: string): FiledPolicy[] =>
   (envNames ?? [null]).map((envName) => ({ ...policy, envName, file }));
@@ -103,17 +91,17 @@ export async function readValidPolicies(files: readonly string[]): Promise<reado
   return policies;
 }
 
-/** What rules may name, for the tenant or, without one, for any. Throws for a tenant that the configuration does not have. */
-export function namesKnownTo(config: Config, tenantId: string | undefined): KnownNames {
-  const tenants = [...config.tenants.values()].filter(({ id }) => tenantId === undefined || id === tenantId);
-  if (tenantId !== undefined && tenants.length === 0)
-    throw new Error(`the configuration has no tenant ${printable(tenantId)}.`);
-  const channels = config.notifications.filter(
-    (it) => it.tenantId === null || tenants.some(({ id }) => id === it.tenantId),
-  );
-  return {
-    environments: [...new Set(tenants.flatMap((it) => it.environments))],
-    budgets: tenants.flatMap((it) => it.budgets.map(({ name }) => name)),
-    channelKinds: channels.map((it) => it.type),
-  };
+/** What policies may name: without a configuration the tools alone. Throws for a tenant that the configuration does not have. */
+export async function namesKnownIn(
+  config: Config | undefined,
+  tenantId: string | undefined,
+): Promise<KnownNames> {
+  const { namesInFiles, namesKnownTo, toolsKnownTo } = await import('../pipeline/known-names.ts');
+  const tools = toolsKnownTo();
+  if (config === undefined) return { tools };
+  const ofAll = namesInFiles(config, tools);
+  if (tenantId === undefined) return ofAll;
+  const tenant = config.tenants.get(tenantId);
+  if (!tenant) throw new Error(`the configuration has no tenant ${printable(tenantId)}.`);
+  return { ...ofAll, ...namesKnownTo(config, tools, [tenant]) };
 }

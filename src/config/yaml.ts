@@ -1,4 +1,5 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, visit } from 'yaml';
+import { type ComposedYaml, composeYaml } from '../yaml.ts';
 import { dotted, type Mistake, type Path } from './mistakes.ts';
 
 /** What a text says, and where it says it. */
@@ -14,24 +15,6 @@ export interface Source {
 const depthMax = 32;
 const nodesMax = 500_000;
 
-// The parser's own messages quote the text, and the text holds secrets.
-const faults: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this key stands here twice',
-  MULTIPLE_DOCS: 'the file holds a second document; there may be only one',
-  NON_STRING_KEY: 'a key must be text',
-  RESOURCE_EXHAUSTION: 'this is nested too deep',
-  TAB_AS_INDENT: 'lines are indented by spaces, not by tabs',
-  BLOCK_AS_IMPLICIT_KEY: 'a text that holds ": " or ends in ":" must be quoted',
-  BAD_INDENT: 'the indentation is wrong here',
-  MISSING_CHAR: 'a quote, bracket, brace, comma or colon is missing here',
-  BAD_DQ_ESCAPE: 'there is no such escape in a double-quoted text',
-  BAD_ALIAS: 'this alias is not valid',
-  TAG_RESOLVE_FAILED: 'tags are not supported',
-};
-
-/** Faults after which the rest of the text still says what it seems to say. */
-const harmless = new Set(['DUPLICATE_KEY', 'MULTIPLE_DOCS', 'TAG_RESOLVE_FAILED']);
-
 type Resolve = (text: string, complain: (message: string) => void) => string;
 
 /**
@@ -39,25 +22,12 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
  * nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases included.
  */
 export function readYaml(text: string, resolve: Resolve): Source {
-  const lines = new LineCounter();
-  const document = parseDocument(text, {
-    version: '1.2',
-    schema: 'core',
-    prettyErrors: false,
-    stringKeys: true,
-    lineCounter: lines,
-  });
-  const reader = new Reader(document, lines, resolve);
-  const faultsFound = [...document.errors, ...document.warnings];
-  for (const { code, pos } of faultsFound) {
-    reader.mistakes.push({
-      path: '',
-      line: lines.linePos(pos[0]).line,
-      message: faults[code] ?? 'this is not valid YAML',
-    });
-  }
-  const isReadable = faultsFound.every((it) => harmless.has(it.code));
-  const value = isReadable && document.contents ? reader.read(document.contents, [], 0) : undefined;
+  const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
+  const tree = documents[0]?.tree;
+  const reader = new Reader(tree ? targetsIn(tree) : new Map(), placeOf, resolve);
+  for (const { line, message } of mistakes) reader.mistakes.push({ path: '', line, message });
+  const isReadable = mistakes.every((it) => !it.isFatal);
+  const value = isReadable && tree?.contents ? reader.read(tree.contents, [], 0) : undefined;
   return {
     value,
     mistakes: reader.mistakes,
@@ -66,19 +36,35 @@ export function readYaml(text: string, resolve: Resolve): Source {
   };
 }
 
+/**
+ * What each alias stands for: the last node in front of it that has its anchor. The parser, when it is asked for one, looks through the
+ * whole text.
+ */
+function targetsIn(tree: Document.Parsed): ReadonlyMap<Alias, Node> {
+  const targets = new Map<Alias, Node>();
+  const anchored = new Map<string, Node>();
+  visit(tree, (_, node) => {
+    if (isAlias(node)) {
+      const target = anchored.get(node.source);
+      if (target) targets.set(node, target);
+    } else if (isNode(node) && node.anchor !== undefined) anchored.set(node.anchor, node);
+  });
+  return targets;
+}
+
 class Reader {
   readonly mistakes: Mistake[] = [];
   /** Paths of texts into which something was put. */
   readonly #resolved = new Set<string>();
   readonly #lineByPath = new Map<string, number>();
-  readonly #document: Document.Parsed;
-  readonly #lines: LineCounter;
+  readonly #targets: ReadonlyMap<Alias, Node>;
+  readonly #placeOf: ComposedYaml['placeOf'];
   readonly #resolve: Resolve;
   #nodes = 0;
 
-  constructor(document: Document.Parsed, lines: LineCounter, resolve: Resolve) {
-    this.#document = document;
-    this.#lines = lines;
+  constructor(targets: ReadonlyMap<Alias, Node>, placeOf: ComposedYaml['placeOf'], resolve: Resolve) {
+    this.#targets = targets;
+    this.#placeOf = placeOf;
     this.#resolve = resolve;
   }
 
@@ -91,17 +77,14 @@ class Reader {
       return undefined;
     }
     if (isAlias(node)) {
-      const target = node.resolve(this.#document);
-      if (!target) this.#complain(path, 'there is no such anchor before this alias');
+      const target = this.#targets.get(node);
       return target ? this.read(target, path, depth + 1) : undefined;
     }
     if (isMap(node)) return this.#mapping(node.items, path, depth);
     if (isSeq(node))
       return node.items.map((item, index) => this.#item(item as Node | null, [...path, index], depth));
     if (!isScalar(node)) return undefined;
-    if (typeof node.value === 'string') return this.#text(node.value, path);
-    if (node.value !== null && typeof node.value === 'object') this.#complain(path, 'tags are not supported');
-    return node.value;
+    return typeof node.value === 'string' ? this.#text(node.value, path) : node.value;
   }
 
   lineOf(path: Path): number | undefined {
@@ -149,7 +132,7 @@ class Reader {
   }
 
   #note(node: Node | null, path: Path): void {
-    if (node?.range) this.#lineByPath.set(dotted(path), this.#lines.linePos(node.range[0]).line);
+    if (node?.range) this.#lineByPath.set(dotted(path), this.#placeOf(node.range[0]).line);
   }
 
   #complain(path: Path, message: string): void {

@@ -14,13 +14,14 @@ import { createCredentials } from '../pipeline/credentials.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
+import { namesInFiles, toolsKnownTo } from '../pipeline/known-names.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import { createTenants } from '../pipeline/tenants.ts';
-import { parsePolicyFile } from '../policy/index.ts';
+import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import { signalEngines } from '../signals/index.ts';
 import { defaultWeights } from '../signals/score.ts';
@@ -56,7 +57,9 @@ export interface Foundations {
 export function createGate(config: Config, on: Foundations): Gate {
   checkTools(config, on.catalogue);
   const tenants = createTenants(config, on.registeredTenants, on.store);
-  const policies = createPolicyBook(on.store, loadPolicyFiles(config, on.log), on.engine);
+  const tools = toolsKnownTo(on.catalogue);
+  const known = namesInFiles(config, tools, on.registeredTenants);
+  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), on.engine);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
@@ -115,6 +118,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     store: on.store,
     tenants,
     policies,
+    tools,
     guard,
     upstream,
     inspect: createPipeline(stages, record),
@@ -154,26 +158,28 @@ function checkTools({ file, inbound, tools }: Config, catalogue: Catalogue): voi
   if (mistakes.length > 0) throw new ConfigError(file, mistakes);
 }
 
-/** The policies of all files that the patterns name. A pattern that matches nothing is a warning. */
-export function loadPolicyFiles(config: Config, log: Log): PolicyDocument[] {
+/** The policies of all files that the patterns name. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
+export function loadPolicyFiles(config: Config, known: KnownNames, log: Log): PolicyDocument[] {
   const policies: PolicyDocument[] = [];
   const mistakes: Mistake[] = [];
   for (const pattern of config.policies) {
     const files = globSync(pattern).sort();
     if (files.length === 0) log.warn({ pattern }, 'no policy file matches this pattern');
     for (const file of files) {
-      const parsed = parsePolicyFile(readFileSync(file, 'utf8'), file);
-      if (parsed.ok) policies.push(...parsed.policies);
-      else
-        mistakes.push(
-          ...parsed.errors.map((it) => ({
-            path: it.path,
-            line: undefined,
-            message: `${file}: ${it.message}`,
-          })),
-        );
+      const parsed = parsePolicyFile(readFileSync(file, 'utf8'), file, known);
+      if (parsed.ok) {
+        policies.push(...parsed.policies);
+        for (const { line, message } of parsed.warnings)
+          log.warn({ file, line, warning: message }, 'a policy is taken with a warning');
+      } else mistakes.push(...parsed.errors.map(inFile));
     }
   }
   if (mistakes.length > 0) throw new ConfigError(config.file, mistakes);
   return policies;
+}
+
+/** Of another file than the configuration's, so that its line stands in the path. */
+function inFile({ file, line, column, path, message }: FileProblem): Mistake {
+  const place = [file, line, column].filter((it) => it !== undefined).join(':');
+  return { path: `${place} ${path}`.trimEnd(), line: undefined, message };
 }

@@ -163,6 +163,7 @@ function callHash(call: Call, agentId: string, { maxDecodedBytes }: TenantConfig
     [method, ...overridingMethods(toRequest(call, maxDecodedBytes))],
     target.href,
     target.fragment,
+    target.userInfo,
     contentType,
     contentEncoding,
   ]);

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { BodyValue } from '../call.ts';
 import { type Field, parseFields } from '../catalogue/form.ts';
 import { parseMultipart } from '../catalogue/multipart.ts';
+import { foldName } from '../policy/index.ts';
 import { JsonTokens, spellJsonString } from '../text/json-tokens.ts';
 
 /*
@@ -131,9 +132,19 @@ function isPlainJson(content: Buffer): boolean {
 }
 
 function readForm(content: Buffer): BodyValue {
-  const fields = parseFields(content.toString('utf8'), formFieldsMax + 1);
-  return fields.length > formFieldsMax ? unclear : ofReadings(toReadings(fields));
+  const text = content.toString('utf8');
+  const fields = parseFields(text, formFieldsMax + 1);
+  const pieces = text.includes(';') ? piecesOf(text) : [];
+  if (fields.length + pieces.length > formFieldsMax) return unclear;
+  return ofReadings([...toReadings(fields), ...toReadings(pieces)]);
 }
+
+/** The fields that servers see besides which take `;` for `&`, as HTML 4.01 (B.2.2) wanted it. */
+const piecesOf = (text: string): readonly Field[] =>
+  text
+    .split('&')
+    .filter((pair) => pair.includes(';'))
+    .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), formFieldsMax + 1));
 
 function readMultipart(content: Buffer, contentType: string): BodyValue {
   const parts = parseMultipart(content.toString('utf8'), contentType);
@@ -152,17 +163,58 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
   return ofReadings([...toReadings(fields), ...readings]);
 }
 
-/** One object of all fields; further values of a repeated one go into a second object, a third, … */
+/**
+ * One object of all fields; further values of a repeated one, in whatever spelling, go into a second object, a third, … A field
+ * `a[b]` is there under its name and, as most frameworks read it, as the field `b` of `a`; where it is at odds with another, in an
+ * object of its own.
+ */
 function toReadings(fields: readonly Field[]): readonly unknown[] {
-  const readings: Map<string, string>[] = [];
+  const readings: Tree[] = [];
+  const apart: Tree[] = [];
   const seen = new Map<string, number>();
   for (const { name, value } of fields) {
-    const times = seen.get(name) ?? 0;
-    seen.set(name, times + 1);
-    const reading = readings[times] ?? new Map<string, string>();
-    reading.set(name, value);
+    const folded = foldName(name);
+    const times = seen.get(folded) ?? 0;
+    seen.set(folded, times + 1);
+    const reading = readings[times] ?? newTree();
     readings[times] = reading;
+    for (const keys of keysOf(name))
+      if (!put(reading, keys, value)) {
+        const tree = newTree();
+        put(tree, keys, value);
+        apart.push(tree);
+      }
   }
-  // fromEntries defines own fields, also for one that is called __proto__.
-  return readings.map((reading) => Object.fromEntries(reading));
+  return [...readings, ...apart];
+}
+
+const nestingMax = 32;
+
+/** As a plain name and, for `items[0][amount]`, as what leads there; nothing that a path of a rule can ask for is nested deeper. */
+function keysOf(name: string): readonly (readonly string[])[] {
+  const start = name.indexOf('[');
+  if (start < 1 || !name.endsWith(']')) return [[name]];
+  const keys = [name.slice(0, start), ...name.slice(start + 1, -1).split('][', nestingMax)];
+  return keys.length > nestingMax ? [[name]] : [[name], keys];
+}
+
+/** Without a prototype, so that `__proto__` is a field like any other. */
+interface Tree {
+  [key: string]: string | Tree;
+}
+const newTree = (): Tree => Object.create(null);
+
+/** False, and nothing done, where something else stands there or on the way. */
+function put(root: Tree, keys: readonly string[], value: string): boolean {
+  let tree = root;
+  for (const key of keys.slice(0, -1)) {
+    const next = tree[key] ?? newTree();
+    if (typeof next === 'string') return false;
+    tree[key] = next;
+    tree = next;
+  }
+  const last = keys.at(-1) ?? '';
+  if (tree[last] !== undefined) return false;
+  tree[last] = value;
+  return true;
 }

@@ -1,8 +1,8 @@
-import type { Call, Identity } from '../call.ts';
+import type { BodyValue, Call, Identity } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { Budget, TenantConfig } from '../config/schema.ts';
 import { kept } from '../kept.ts';
-import { compileMatch, type MatchFacts, parsePath, type Step, sumAt } from '../policy/index.ts';
+import { compileMatch, type MatchFacts, PlaceTree, parsePath } from '../policy/index.ts';
 import type { BudgetCharge } from '../state/store.ts';
 import { bodyValue } from './body.ts';
 import { toRequest } from './request.ts';
@@ -70,16 +70,17 @@ function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call
   if (unit === 'bytes') return ({ body }) => body.length;
   const steps = parsePath(amountPath ?? '');
   if (!steps) throw new TypeError('A budget has an amount path that was not validated.');
-  return (call) => amountIn(call, steps, tenant.maxDecodedBytes);
+  const tree = new PlaceTree();
+  const { index } = tree.add(steps);
+  const sumOf = (readings: readonly unknown[]): number => tree.read(readings)[index]?.values.sum() ?? 0;
+  return (call) => amountIn(bodyValue(call, tenant.maxDecodedBytes), sumOf);
 }
 
 /** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
-function amountIn(call: Call, steps: readonly Step[], maxDecodedBytes: number): number {
-  const body = bodyValue(call, maxDecodedBytes);
+function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {
   if (body.kind === 'none') return 0;
   if (body.kind === 'unclear') return Number.POSITIVE_INFINITY;
-  let sum = 0;
-  for (const reading of body.readings) sum += sumAt(steps, reading);
+  const sum = sumOf(body.readings);
   // Many payments of less than a part are not free.
   return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }

@@ -3,8 +3,9 @@ import { decisions } from '../call.ts';
 import { ConfigError, validateConfig } from '../config/load.ts';
 import type { Config, TenantConfig } from '../config/schema.ts';
 import type { PolicyDocument } from '../policy/index.ts';
+import { errorsMax, type PolicyError, toErrors, unknownWord } from '../policy/issues.ts';
 import { validateDocument } from '../policy/validate.ts';
-import { parseTarget } from '../target.ts';
+import { parseDescribed } from '../target.ts';
 import { givenFacts } from './given-facts.ts';
 
 const casesMax = 10_000;
@@ -12,17 +13,11 @@ const policyFilesMax = 100;
 /** Of the configuration that a case file's tenant stands in. */
 export const caseTenantId = 'cases';
 
-export interface CaseMistake {
-  /** `cases[2].expect.decision`, or a policy file's own path in front. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** A case file, or a policy that it names, is not valid: all that is wrong with it. */
+/** A case file, or a policy that it names, is not valid: all that is wrong with it; of a policy, with the path of its file in front. */
 export class CaseFileError extends Error {
-  readonly errors: readonly CaseMistake[];
+  readonly errors: readonly PolicyError[];
 
-  constructor(errors: readonly CaseMistake[]) {
+  constructor(errors: readonly PolicyError[]) {
     super(errors.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('\n'));
     this.name = 'CaseFileError';
     this.errors = errors;
@@ -30,39 +25,48 @@ export class CaseFileError extends Error {
 }
 
 const headerText = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const headerValue = z.union([headerText, z.array(headerText)], 'must be a text or a list of texts');
 
-const testCase = z.strictObject({
-  name: z.string().min(1).max(256),
-  call: z.strictObject({
-    method: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/, 'must be an HTTP method'),
-    url: z.string().min(1).max(65_536).refine(isAbsolute, 'must be an absolute URL'),
-    headers: z.record(z.string(), z.union([headerText, z.array(headerText)])).default({}),
-    body: z.unknown().optional(),
-    env: z.string().min(1).max(128).optional(),
-    facts: givenFacts.default({}),
-  }),
-  expect: z.strictObject({
-    decision: z.enum(decisions),
-    reasons: z.array(z.string()).optional(),
-    rule: z.string().nullable().optional(),
-  }),
+const call = z.strictObject({
+  method: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/, 'must be an HTTP method'),
+  url: z.string().max(65_536).refine(isAbsolute, 'must be an absolute URL'),
+  headers: z.record(z.string(), headerValue).default({}),
+  body: z.unknown().optional(),
+  env: z.string().min(1).max(128).optional(),
+  facts: givenFacts.default({}),
 });
+
+const expected = z.strictObject({
+  decision: z.enum(decisions),
+  reasons: z.array(z.string()).optional(),
+  rule: z.string().nullable().optional(),
+});
+
+const testCase = z.strictObject({ name: z.string().min(1).max(256), call, expect: expected });
 
 export type Case = z.output<typeof testCase>;
 
 const caseFile = z.strictObject({
-  policies: z.array(z.string().min(1)).min(1).max(policyFilesMax),
+  policies: z.array(z.string().min(1)).min(1, 'must name a policy file').max(policyFilesMax),
   tenant: z.record(z.string(), z.unknown()).default({}),
-  cases: z.array(testCase).min(1).max(casesMax),
+  cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
 
 export type CaseFile = z.output<typeof caseFile>;
 
 /** The whole file, but for the policies that it names. Throws `CaseFileError`. */
 export function parseCaseFile(written: unknown): CaseFile {
-  const parsed = caseFile.safeParse(written);
+  const parsed = caseFile.safeParse(written, { reportInput: true });
   if (parsed.success) return parsed.data;
-  throw new CaseFileError(parsed.error.issues.map((it) => ({ path: toPath(it.path), message: it.message })));
+  throw new CaseFileError(toErrors(parsed.error.issues, { at: keysAt }));
+}
+
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  const last = path.at(-1);
+  if (last === undefined) return Object.keys(caseFile.shape);
+  if (last === 'call') return Object.keys(call.shape);
+  if (last === 'facts') return Object.keys(givenFacts.shape);
+  return Object.keys(last === 'expect' ? expected.shape : testCase.shape);
 }
 
 /** A configuration with the file's tenant, plan and all. Throws `CaseFileError`. */
@@ -74,12 +78,15 @@ export function configOf({ tenant, cases }: CaseFile): Config {
     );
     const known: readonly string[] = config.tenants.get(caseTenantId)?.environments ?? [];
     const strangers = cases.flatMap(({ call: { env } }, index) =>
-      env === undefined || known.includes(env)
-        ? []
-        : [{ path: `cases[${index}].call.env`, message: `"${env}" is not an environment of the tenant` }],
+      env === undefined || known.includes(env) ? [] : [{ env, path: `cases[${index}].call.env` }],
     );
-    if (strangers.length > 0) throw new CaseFileError(strangers);
-    return config;
+    if (strangers.length === 0) return config;
+    const said = 'is not an environment of the tenant';
+    throw new CaseFileError(
+      strangers
+        .slice(0, errorsMax)
+        .map(({ env, path }) => ({ path, message: unknownWord(env, known, said) })),
+    );
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new CaseFileError(
@@ -103,7 +110,7 @@ export async function policiesOf(
   readPolicies: (path: string) => Promise<readonly unknown[]>,
 ): Promise<PolicyDocument[]> {
   const policies: PolicyDocument[] = [];
-  const errors: CaseMistake[] = [];
+  const errors: PolicyError[] = [];
   const known = {
     ...(environments === undefined ? {} : { environments: tenant.environments }),
     budgets: tenant.budgets.map((it) => it.name),
@@ -124,15 +131,9 @@ export async function policiesOf(
 
 function isAbsolute(url: string): boolean {
   try {
-    parseTarget(url);
+    parseDescribed(url);
     return true;
   } catch {
     return false;
   }
 }
-
-const toPath = (path: readonly PropertyKey[]): string =>
-  path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
-    .join('')
-    .replace(/^\./, '');

@@ -13,7 +13,7 @@ import { type TenantRules, withEngine } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
 
-export { CaseFileError, type CaseMistake } from './case-file.ts';
+export { CaseFileError } from './case-file.ts';
 
 /*
  * Test cases of policies, as their authors keep them beside the policies: each a call and what should become of it. They are judged

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Call } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { readingsOf } from '../policy/url-pattern.ts';
+import { readingsOf } from '../policy/url-readings.ts';
 import { type Cache, createCache } from '../state/cache.ts';
 import { loadOrMakeSecret } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { compileGlob, type Glob } from '../policy/glob.ts';
-import { compileUrlPattern, readingsOf, type UrlMatcher } from '../policy/url-pattern.ts';
+import { compileUrlPattern, type UrlMatcher } from '../policy/url-pattern.ts';
+import { readingsOf } from '../policy/url-readings.ts';
 import type { Target } from '../target.ts';
 
 /** Whether a target is on a tenant's list. */

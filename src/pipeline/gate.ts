@@ -2,6 +2,7 @@ import type { PresentedKey } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
+import type { KnownTool } from '../policy/index.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -24,6 +25,8 @@ export interface Gate {
   readonly store: Store;
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
+  /** What policies may name as tools. */
+  readonly tools: readonly KnownTool[];
   readonly guard: Guard;
   readonly upstream: Upstream;
   readonly credentials: Credentials;

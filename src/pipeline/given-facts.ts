@@ -7,7 +7,7 @@ const score = z.number().min(0).max(1);
 /** Facts that are given with a simulated call, as requests and case files write them; what is not given is found out. */
 export const givenFacts = z.strictObject({
   now: z.iso
-    .datetime({ offset: true })
+    .datetime({ offset: true, error: 'must be a time such as 2026-03-04T12:00:00Z' })
     .transform((text) => Date.parse(text))
     .optional()
     .describe('When the call is made'),

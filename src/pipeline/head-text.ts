@@ -34,18 +34,22 @@ function isRead(name: string, value: string): boolean {
 /** Between two fields: no pattern that stays on a line crosses it, and no decoder joins what stands on its sides. */
 export const separator = '\n\x1e\n';
 
-/** Calls `take` for every field that is read, in the order in which they stand in the text. */
+type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
+
+/** Calls `take` for every field that is read, in the order in which they stand in the text; `name` is that of a header. */
 function forEachField(
   { method, target, headers }: Call,
-  take: (location: string, text: string) => void,
+  take: (source: Source, text: string, name?: string) => void,
 ): void {
   take('url', target.href);
   if (target.fragment !== '') take('fragment', target.fragment);
+  // As a URL, for that is how credentials in one are known.
+  if (target.userInfo !== '') take('userinfo', `${target.scheme}://${target.userInfo}@${target.host}/`);
   if (!usualMethods.has(method)) take('method', method);
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1] as string;
-    if (isRead(name, value)) take(name, `${name}: ${value}`);
+    if (isRead(name, value)) take('header', `${name}: ${value}`, name);
   }
 }
 
@@ -67,7 +71,7 @@ interface Span {
 }
 
 /**
- * Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `method`, `header:name`. A name that holds a
+ * Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `userinfo`, `method`, `header:name`. A name that holds a
  * finding itself (one of `hidden`) is not quoted.
  */
 export function headLocator(call: Call, hidden: readonly Span[]): (offset: number) => string {
@@ -75,13 +79,9 @@ export function headLocator(call: Call, hidden: readonly Span[]): (offset: numbe
   let next = 0;
   const isHidden = (start: number, end: number): boolean =>
     hidden.some((it) => it.start < end && start < it.end);
-  forEachField(call, (location, text) => {
-    const isHeader = location !== 'url' && location !== 'fragment' && location !== 'method';
-    const name =
-      isHeader && isHidden(next, next + location.length)
-        ? '[REDACTED]'
-        : location.toLowerCase().slice(0, 128);
-    fields.push({ start: next, location: isHeader ? `header:${name}` : location });
+  forEachField(call, (source, text, name = '') => {
+    const shown = isHidden(next, next + name.length) ? '[REDACTED]' : name.toLowerCase().slice(0, 128);
+    fields.push({ start: next, location: source === 'header' ? `header:${shown}` : source });
     next += text.length + separator.length;
   });
   return (offset) => {

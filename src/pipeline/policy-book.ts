@@ -46,7 +46,7 @@ export function createPolicyBook(
   const filesOf = (tenantId: string): FilePolicy[] =>
     files
       .filter((file) => file.tenants?.includes(tenantId) ?? true)
-      .map((document) => ({ policyId: filePolicyId(tenantId, document.name), document }));
+      .map((document) => ({ policyId: filePolicyId(tenantId, document), document }));
 
   const toInputs = (tenantId: string, records: readonly PolicyRecord[]): CompiledInput[] => [
     ...filesOf(tenantId).map(({ policyId, document }) => fromDocument(document, { policyId, version: 1 })),
@@ -115,6 +115,6 @@ const fromRecord = (record: PolicyRecord): CompiledInput => ({
   rules: parseStoredRules(record.rules),
 });
 
-/** The same file gives the same id on every node. */
-const filePolicyId = (tenantId: string, name: string): string =>
-  derivedId(hash('sha256', `${tenantId.length}:${tenantId}${name}`));
+/** The same on every node, for one document of one file or of several: a name may stand once for each set of environments. */
+const filePolicyId = (tenantId: string, { name, envNames = [] }: PolicyDocument): string =>
+  derivedId(hash('sha256', JSON.stringify([tenantId, name, ...envNames.toSorted()])));

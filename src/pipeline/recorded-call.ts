@@ -128,6 +128,8 @@ function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[]
   const understood = catalogue.understand({
     ...toRequest(call, 0),
     bodyText: () => asked(''),
+    // A method that JSON names is among what the recorded verb was told from.
+    mentions: () => false,
     bodyValue: () => asked({ kind: 'none' }),
   });
   const { tool_name = understood.toolName, operation: name = understood.name } = trace;

@@ -10,5 +10,6 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
   headers: call.headers,
   contentType: call.contentType,
   bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
+  mentions: (text) => plainBody(call, maxDecodedBytes).includes(text),
   bodyValue: () => bodyValue(call, maxDecodedBytes),
 });

@@ -1,6 +1,6 @@
 import { Call, type Identity } from '../call.ts';
 import { newTraceId } from '../ids.ts';
-import { parseTarget } from '../target.ts';
+import { parseDescribed } from '../target.ts';
 import type { GivenFacts } from './given-facts.ts';
 
 /** A call as it is described, and who is to have made it. */
@@ -27,7 +27,7 @@ export function toSimulatedCall(from: SimulatedCall, given: GivenFacts, nowMs: n
     clientAddress: '',
     key: undefined,
     method: from.method.toUpperCase(),
-    target: parseTarget(from.url),
+    target: parseDescribed(from.url),
     headers: from.headers,
     body: from.body,
     contentType: from.contentType,

@@ -1,6 +1,6 @@
 import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
 import type { Match } from './schema.ts';
-import { readingsOf } from './url-pattern.ts';
+import { readingsOf } from './url-readings.ts';
 import { usedKeys } from './used-keys.ts';
 
 /**

@@ -1,14 +1,15 @@
 import type { MatchedRule } from '../call.ts';
 import { kept } from '../kept.ts';
+import { PlaceTree } from './body-places.ts';
 import { conditions, type SetParts } from './conditions.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
-import { type BodyPath, type Check, Evaluation, type Place } from './evaluation.ts';
+import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
 import type { Facts } from './facts.ts';
-import { parsePath, requiredName, type Step } from './json-path.ts';
+import { parsePath, requiredWord } from './json-path.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match.ts';
 import type { Rule } from './schema.ts';
 import { ZoneClock } from './time-window.ts';
-import { readingsOf } from './url-pattern.ts';
+import { readingsOf } from './url-readings.ts';
 import { usedKeys } from './used-keys.ts';
 import { WordList } from './words.ts';
 
@@ -60,7 +61,8 @@ export interface PolicySet {
 
 export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   const words = new WordList();
-  const parts = setParts(words);
+  const places = new PlaceTree();
+  const parts = setParts(words, places);
   const rules = policies.flatMap((policy) =>
     policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
   );
@@ -73,7 +75,7 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
     decide(facts) {
       const { all, wordless } = candidatesFor(facts);
       if (all.length === 0) return noDecision;
-      const call = new Evaluation(facts, built);
+      const call = new Evaluation(facts, built, places);
       const candidates = wordless.length < all.length && !call.mayHoldWords() ? wordless : all;
       return combine(firstOfEachPolicy(candidates, call));
     },
@@ -110,9 +112,8 @@ function holds(checks: readonly Check[], call: Evaluation): boolean {
   return true;
 }
 
-function setParts(words: WordList): SetParts {
+function setParts(words: WordList, places: PlaceTree): SetParts {
   const paths = new Map<string, BodyPath>();
-  const places = new Map<string, Place>();
   const clocks = new Map<string, ZoneClock>();
   return {
     word: (text) => words.add(text),
@@ -121,17 +122,11 @@ function setParts(words: WordList): SetParts {
   };
 }
 
-function compilePath(text: string, places: Map<string, Place>, words: WordList): BodyPath {
+function compilePath(text: string, places: PlaceTree, words: WordList): BodyPath {
   const steps = parsePath(text);
   if (steps === undefined) throw new TypeError('A rule has a body path that was not validated.');
-  const name = requiredName(steps);
-  return { place: placeOf(steps, places), word: name === undefined ? undefined : words.add(name) };
-}
-
-function placeOf(steps: readonly Step[], places: Map<string, Place>): Place {
-  const step = steps.at(-1);
-  const from = step && { step, place: placeOf(steps.slice(0, -1), places) };
-  return kept(places, JSON.stringify(steps), () => ({ index: places.size, from }));
+  const word = requiredWord(steps);
+  return { place: places.add(steps), word: word === undefined ? undefined : words.add(word) };
 }
 
 function compileRule(policy: CompiledInput, rule: Rule, parts: SetParts): CompiledRule {

@@ -1,5 +1,5 @@
+import type { BodyValues } from './body-values.ts';
 import type { BodyPath, Check } from './evaluation.ts';
-import type { PathValues } from './json-path.ts';
 import type { Condition } from './schema.ts';
 import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 
@@ -131,20 +131,31 @@ export const conditions: ConditionTable = {
     (values, wanted, allows) => values.has(wanted, !allows),
     'has the value that the rule names',
   ),
-  body_path_gt: bodyPath((values, limit) => values.greatest > limit, 'is above the limit of the rule'),
-  body_path_gte: bodyPath((values, limit) => values.greatest >= limit, 'reaches the limit of the rule'),
-  body_path_lt: bodyPath((values, limit) => values.least < limit, 'is below the limit of the rule'),
-  body_path_lte: bodyPath((values, limit) => values.least <= limit, 'is at or below the limit of the rule'),
+  body_path_gt: bodyNumber(({ greatest }, limit) => greatest > limit, 'is above the limit of the rule'),
+  body_path_gte: bodyNumber(({ greatest }, limit) => greatest >= limit, 'reaches the limit of the rule'),
+  body_path_lt: bodyNumber(({ least }, limit) => least < limit, 'is below the limit of the rule'),
+  body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
 };
 
+/** Of a text that is a number to some servers only nobody knows on which side of the limit it is. */
+function bodyNumber(
+  compare: (values: BodyValues, limit: number) => boolean,
+  says: string,
+): ConditionKey<{ path: string; value: number }> {
+  return bodyPath(
+    (values, limit) => compare(values, limit) || (values.hasOddNumber ? undefined : false),
+    says,
+  );
+}
+
 function bodyPath<V>(
-  compare: (values: PathValues, value: V, allows: boolean) => boolean,
+  compare: (values: BodyValues, value: V, allows: boolean) => boolean | undefined,
   says: string,
 ): ConditionKey<{ path: string; value: V }> {
   return {
     compile: ({ path, value }, parts, allows) => {
       const bodyPath = parts.path(path);
-      const isMet = (values: PathValues): boolean => compare(values, value, allows);
+      const isMet = (values: BodyValues) => compare(values, value, allows);
       return (call) => call.meetsAt(bodyPath, allows, isMet);
     },
     readsFields: true,

@@ -1,10 +1,12 @@
+export { PlaceTree } from './body-places.ts';
 export { type CompiledInput, compilePolicies, type PolicySet } from './compile.ts';
 export { compileMatch } from './compile-match.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
 export type { Facts } from './facts.ts';
-export { parsePath, type Step, sumAt } from './json-path.ts';
+export { foldName, parsePath } from './json-path.ts';
+export type { KnownNames, KnownTool } from './known-names.ts';
 export type { MatchFacts } from './match.ts';
-export { type PolicyFile, parsePolicyFile } from './policy-file.ts';
+export { type FileProblem, type PolicyFile, parsePolicyFile } from './policy-file.ts';
 export {
   applySchema,
   type PolicyDocument,
@@ -14,8 +16,6 @@ export {
   ruleSchema,
 } from './schema.ts';
 export {
-  type KnownNames,
-  type PolicyError,
   parseStoredRules,
   type Validation,
   validatePolicy,

@@ -1,7 +1,11 @@
-/** The candidate that a misspelt word was probably meant to be, or undefined where none is near. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+/** The candidate that a misspelt word was probably meant to be, or undefined where none is near: by default, one mistake in three letters. */
+export function nearest(
+  word: string,
+  candidates: readonly string[],
+  mistakesMax?: number,
+): string | undefined {
   const lower = word.toLowerCase().slice(0, 64);
-  const farthest = Math.max(1, Math.floor(lower.length / 3));
+  const farthest = mistakesMax ?? Math.max(1, Math.floor(lower.length / 3));
   let best: string | undefined;
   let bestDistance = farthest + 1;
   for (const candidate of candidates) {
@@ -9,6 +13,12 @@ export function nearest(word: string, candidates: readonly string[]): string | u
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
+}
+
+/** `; did you mean github?`, or nothing where no candidate is near. */
+export function suggestion(word: string, candidates: readonly string[], mistakesMax?: number): string {
+  const near = nearest(word, candidates, mistakesMax);
+  return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
 /** Letters added, dropped, replaced or swapped that lead from `a` to `b` (optimal string alignment); `bound` where they are that many or more. */

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { parseAuthority, toAuthority } from '../target.ts';
 import { compileGlob, type Glob, globProblem } from './glob.ts';
+import { toCanonical } from './url-readings.ts';
 
 /*
  * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*` crosses `/`.
@@ -11,8 +12,7 @@ import { compileGlob, type Glob, globProblem } from './glob.ts';
  * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. For a rule that denies or holds that is
  *   harmless, and wanted where somebody writes `https://*` + `/admin/*`. In a rule that allows, the stars of the authority stay
  *   in the authority.
- * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see each URL in its readings (`readingsOf`): a
- *   rule that allows must match every one of them, any other rule matches when one of them does.
+ * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see each URL in its readings: see `readingsOf`.
  */
 
 export const urlPatternLengthMax = 2048;
@@ -21,14 +21,15 @@ export type UrlMatcher = (url: string) => boolean;
 
 const isGlobText = (text: string): boolean => /[*?[]/.test(text);
 const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
-const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
+/** What URLs leave out. */
+export const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
 
 /** Why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
 export function urlPatternProblem(pattern: string, allows: boolean): string | undefined {
   if (pattern.length > urlPatternLengthMax) return `is longer than ${urlPatternLengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(pattern))
     return 'has a space or a control character; URLs are matched percent-encoded';
-  const { scheme, authority, rest, isGlob } = split(pattern);
+  const { scheme, authority, rest, isGlob } = splitUrlPattern(pattern);
   if (!isGlob) {
     if (scheme === undefined)
       return `must begin with a scheme, such as https://${pattern.replace(/^\/+/, '')}`;
@@ -46,17 +47,9 @@ export function urlPatternProblem(pattern: string, allows: boolean): string | un
   return undefined;
 }
 
-/** What an author may have missed in a pattern that is valid. */
-export function urlPatternWarning(pattern: string, allows: boolean): string | undefined {
-  const { scheme, authority, rest } = split(pattern);
-  if (!allows || scheme === undefined || !/[^*]\*+$/.test(authority) || (rest !== '' && rest !== '/*'))
-    return undefined;
-  return `${pattern} also matches hosts that only begin so, such as ${authority.replace(/\*+$/, '')}.attacker.example`;
-}
-
 /** Compiles a pattern in which `urlPatternProblem` sees none. `allows`: for a rule whose action is ALLOW. */
 export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher {
-  const { scheme, authority, rest, isGlob } = split(pattern);
+  const { scheme, authority, rest, isGlob } = splitUrlPattern(pattern);
   if (scheme === undefined) return compileGlob(pattern);
   const host = normalAuthority(scheme, authority) ?? authority;
   if (!isGlob) return prefixMatcher(scheme, host, toCanonical(rest));
@@ -68,26 +61,16 @@ export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher 
   return confinedMatcher(compileGlob(scheme), authorityGlob, compileGlob(path));
 }
 
-/**
- * The URL as policies see it, once for each way in which servers may read it: percent-encoding undone where it changes nothing
- * (RFC 3986, 6.2.2.2), and, where it differs, as servers do that merge slashes, decode %2F and drop `;parameters`.
- */
-export function readingsOf(href: string): readonly string[] {
-  const canonical = toCanonical(href);
-  const { scheme, authority, rest } = split(canonical);
-  if (scheme === undefined || !/\/\/|%2F|%5C|[;\\]/.test(rest)) return [canonical];
-  const pathEnd = rest.indexOf('?');
-  const path = pathEnd < 0 ? rest : rest.slice(0, pathEnd);
-  const lenient = path
-    .replace(/%2F|%5C|\\/g, '/')
-    .replace(/;[^/]*/g, '')
-    .replace(/\/{2,}/g, '/');
-  const resolved = URL.parse(`http://host${lenient}`)?.pathname ?? lenient;
-  const reading = `${scheme}://${authority}${resolved}${pathEnd < 0 ? '' : rest.slice(pathEnd)}`;
-  return reading === canonical ? [canonical] : [canonical, reading];
+export interface UrlPattern {
+  /** In lower case; undefined where the text has no `://`. */
+  readonly scheme: string | undefined;
+  readonly authority: string;
+  /** From the first `/` behind the authority on. */
+  readonly rest: string;
+  readonly isGlob: boolean;
 }
 
-function split(pattern: string) {
+export function splitUrlPattern(pattern: string): UrlPattern {
   const match = parts.exec(pattern);
   const [, scheme, authority = '', rest = ''] = match ?? [];
   const isGlob =
@@ -134,14 +117,4 @@ function confinedMatcher(scheme: Glob, authority: Glob, path: Glob): UrlMatcher 
       path(url.slice(hostEnd))
     );
   };
-}
-
-const unreserved = /^[\w.~-]$/;
-
-function toCanonical(text: string): string {
-  if (!text.includes('%')) return text;
-  return text.replace(/%[0-9a-f]{2}/gi, (code) => {
-    const char = String.fromCharCode(Number.parseInt(code.slice(1), 16));
-    return unreserved.test(char) ? char : code.toUpperCase();
-  });
 }

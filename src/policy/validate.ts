@@ -1,5 +1,7 @@
 import type { z } from 'zod';
-import { nearest } from './nearest.ts';
+import { type DocumentKeys, errorsMax, type PolicyError, toErrors, unknownWord } from './issues.ts';
+import type { KnownNames } from './known-names.ts';
+import { suggestion } from './nearest.ts';
 import {
   applySchema,
   conditionAliases,
@@ -10,23 +12,8 @@ import {
   type Rule,
   ruleSchema,
 } from './schema.ts';
-import { urlPatternWarning } from './url-pattern.ts';
-
-const errorsMax = 50;
-const quotedLengthMax = 60;
-
-export interface PolicyError {
-  /** `rules[0].match.verbs[1]` */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** What a policy is checked against. A list that is left out is not checked. */
-export interface KnownNames {
-  readonly environments?: readonly string[];
-  readonly budgets?: readonly string[];
-  readonly channelKinds?: readonly string[];
-}
+import { shorten } from './shorten.ts';
+import { warningsOf } from './warnings.ts';
 
 export type Validation =
   | { readonly ok: true; readonly policy: PolicyDocument; readonly warnings: readonly string[] }
@@ -35,8 +22,8 @@ export type Validation =
 /** Checks the body of an apply. Answers all mistakes at once (up to 50), each with its path, value and the nearest valid word. */
 export function validatePolicy(value: unknown, known: KnownNames): Validation {
   const warnings = unknownFields(value).map((field) => {
-    const near = nearest(field, Object.keys(applySchema.shape));
-    return `${shorten(field)} is not a field of a policy and was ignored${near ? `; did you mean ${near}?` : ''}`;
+    const near = suggestion(field, Object.keys(applySchema.shape));
+    return `${shorten(field)} is not a field of a policy and was ignored${near}`;
   });
   return toValidation(applySchema.safeParse(value, { reportInput: true }), known, warnings);
 }
@@ -54,7 +41,7 @@ export function parseStoredRules(rules: readonly unknown[]): readonly Rule[] {
 type Parsed = z.ZodSafeParseResult<z.output<typeof applySchema> & Partial<z.output<typeof fileSchema>>>;
 
 function toValidation(parsed: Parsed, known: KnownNames, warnings: readonly string[]): Validation {
-  if (!parsed.success) return { ok: false, errors: firstErrors(parsed.error.issues) };
+  if (!parsed.success) return { ok: false, errors: toErrors(parsed.error.issues, keys) };
   const { name, description, mode, rules, env_name, env_names, tenants } = parsed.data;
   const policy: PolicyDocument = {
     name,
@@ -67,7 +54,7 @@ function toValidation(parsed: Parsed, known: KnownNames, warnings: readonly stri
   const errors = environmentErrors(policy, known.environments, env_name != null, env_names != null);
   return errors.length > 0
     ? { ok: false, errors }
-    : { ok: true, policy, warnings: [...warnings, ...warningsOf(policy, known)] };
+    : { ok: true, policy, warnings: [...warnings, ...warningsOf(policy, known, errorsMax)] };
 }
 
 function environmentErrors(
@@ -87,62 +74,6 @@ function environmentErrors(
     }));
 }
 
-/** No further than they are shown: looking for the nearest word costs more than reading the policy. */
-function firstErrors(issues: readonly z.core.$ZodIssue[]): PolicyError[] {
-  const errors: PolicyError[] = [];
-  for (const issue of issues) {
-    if (errors.length >= errorsMax) break;
-    errors.push(...toErrors(issue, errorsMax - errors.length));
-  }
-  return errors;
-}
-
-function toErrors(issue: z.core.$ZodIssue, max: number): PolicyError[] {
-  if (issue.code === 'unrecognized_keys') {
-    const valid = validKeysAt(issue.path);
-    return issue.keys
-      .slice(0, max)
-      .map((key) => ({ path: toPath([...issue.path, key]), message: unknownKey(key, valid) }));
-  }
-  return [{ path: toPath(issue.path), message: toMessage(issue) }];
-}
-
-function toMessage(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
-    return unknownWord(issue.input, issue.values.map(String), 'is not valid');
-  }
-  if (issue.code !== 'invalid_type') return `${issue.message}${quote(issue.input)}`;
-  if (issue.input === undefined) return 'is missing';
-  return `must be ${typeNames[issue.expected] ?? issue.expected}${quote(issue.input)}`;
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-};
-
-function unknownKey(key: string, valid: readonly string[]): string {
-  const near = nearest(key, valid);
-  if (near !== undefined) return `${shorten(key)}: did you mean ${near}?`;
-  const home = Object.entries({
-    match: matchKeys,
-    condition: conditionKeysAll,
-    'the rule itself': ruleKeys,
-  }).find(([, keys]) => keys.includes(key));
-  return home
-    ? `${key} belongs in ${home[0]}`
-    : `${shorten(key)} is not a key here; valid are ${valid.join(', ')}`;
-}
-
-function unknownWord(word: string, valid: readonly string[], what: string): string {
-  const near = nearest(word, valid);
-  return `"${shorten(word)}" ${what}: ${near ? `did you mean ${near}?` : `one of ${valid.join(', ')}`}`;
-}
-
 const matchKeys: readonly string[] = Object.keys(matchSchema.shape);
 const conditionKeysAll: readonly string[] = [...conditionKeys, ...Object.keys(conditionAliases)];
 const ruleKeys: readonly string[] = Object.keys(ruleSchema.shape);
@@ -156,17 +87,10 @@ function validKeysAt(path: readonly PropertyKey[]): readonly string[] {
   return String(last).startsWith('body_path_') ? ['path', 'value'] : ruleKeys;
 }
 
-const toPath = (path: readonly PropertyKey[]): string =>
-  path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${shorten(String(step))}`))
-    .join('')
-    .replace(/^\./, '');
-
-const shorten = (text: string): string =>
-  text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text;
-
-const quote = (input: unknown): string =>
-  ['string', 'number', 'boolean'].includes(typeof input) ? ` (it is ${shorten(JSON.stringify(input))})` : '';
+const keys: DocumentKeys = {
+  at: validKeysAt,
+  homes: { match: matchKeys, condition: conditionKeysAll, 'the rule itself': ruleKeys },
+};
 
 function unknownFields(value: unknown): string[] {
   // `tenant_id` is the API's: it says for whom the admin secret acts.
@@ -176,46 +100,4 @@ function unknownFields(value: unknown): string[] {
         .filter((key) => !fields.includes(key))
         .slice(0, errorsMax)
     : [];
-}
-
-/** What is accepted and yet may not do what its author thinks. */
-function warningsOf(policy: PolicyDocument, known: KnownNames): string[] {
-  const warnings: string[] = [];
-  for (const rule of policy.rules) {
-    const warn = (text: string) => warnings.push(`rule ${rule.rule_id}: ${text}`);
-    const budget = rule.condition.daily_budget_exceeded;
-    if (budget !== undefined && known.budgets?.includes(budget) === false)
-      warn(`there is no budget ${budget}; the condition is false`);
-    const kind = rule.escalate_to;
-    if (kind !== undefined && known.channelKinds?.includes(kind) === false)
-      warn(`there is no channel of the kind ${kind}; nobody is notified`);
-    for (const pattern of rule.match.url_patterns ?? []) {
-      const text = urlPatternWarning(pattern, rule.action === 'ALLOW');
-      if (text !== undefined) warn(text);
-    }
-    for (const pattern of rule.action === 'ALLOW' ? (rule.match.repo_patterns ?? []) : []) {
-      if (!pattern.includes('/') && pattern !== '*')
-        warn(`${pattern} allows the repository of this name in any organisation`);
-    }
-    for (const operation of rule.match.operations ?? []) {
-      if (/^method:(?:READ|WRITE|ADMIN)$/i.test(operation))
-        warn(`${operation} names an HTTP method; for READ, WRITE and ADMIN there is verbs`);
-    }
-  }
-  return [...warnings, ...shadowed(policy.rules)].slice(0, errorsMax);
-}
-
-/** Rules behind one that holds for every call. */
-function shadowed(rules: readonly Rule[]): string[] {
-  const ordered = rules.toSorted((a, b) => a.priority - b.priority);
-  const always = ordered.findIndex(
-    ({ match, condition }) => Object.keys(match).length + Object.keys(condition).length === 0,
-  );
-  if (always < 0) return [];
-  return ordered
-    .slice(always + 1)
-    .map(
-      ({ rule_id }) =>
-        `rule ${rule_id}: is never reached, since rule ${ordered[always]?.rule_id} before it holds for every call`,
-    );
 }

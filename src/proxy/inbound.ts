@@ -14,7 +14,7 @@ import { compilePathGlob, type PathGlob } from '../pipeline/path-glob.ts';
 import { toRequest } from '../pipeline/request.ts';
 import { understandAs } from '../pipeline/stages/understand.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
-import { readingsOf } from '../policy/url-pattern.ts';
+import { readingsOf } from '../policy/url-readings.ts';
 import { parseTarget, type Target } from '../target.ts';
 import { whyBlocked } from './egress.ts';
 import { enforce } from './enforce.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { expandSample } from '../../src/detectors/samples.ts';
 import { agentId, startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 
@@ -186,7 +187,6 @@ t.test('a scan that is not valid is refused with what to change', async (t) => {
     { name: 'a method of rubbish', body: { ...call, method: 'GET /' }, path: 'method' },
     { name: 'a relative URL', body: { ...call, url: '/x' }, path: 'url' },
     { name: 'a file URL', body: { ...call, url: 'file:///etc/passwd' }, path: 'url' },
-    { name: 'user information', body: { ...call, url: 'https://u:p@a.example/' }, path: 'url' },
     { name: 'an agent id that is no UUID', body: { ...call, agent_id: 'x' }, path: 'agent_id' },
     { name: 'headers that are no object', body: { ...call, headers: 'x' }, path: 'headers' },
     { name: 'an environment that the key may not use', body: { ...call, env: 'staging' }, status: 403 },
@@ -338,4 +338,21 @@ t.test('routes answer what they do not take', async (t) => {
     'a key does not revoke itself',
   );
   t.match(await gateway.api('DELETE', `/v1/keys/${randomUUID()}`), { status: 404 });
+});
+
+t.test('a secret in the user information of a described URL is found, and its place told', async (t) => {
+  const gateway = await startTestGateway(t);
+  const token = expandSample('ghp_{crc:36}');
+  const { body } = await gateway.api('POST', '/v1/scan', {
+    method: 'GET',
+    url: `https://x:${token}@a.example/p`,
+  });
+  t.match(body, { decision: 'DENY', classifications: ['SECRETS'] });
+  t.match(
+    body.findings.map((it: { location: string }) => it.location),
+    ['userinfo'],
+  );
+  t.notMatch(JSON.stringify(body), token);
+  const { body: trace } = await gateway.api('GET', `/v1/traces/${body.trace_id}`);
+  t.equal(trace.url, 'https://a.example/p');
 });

@@ -46,6 +46,36 @@ const rule = (reason_code: string, more: object = {}) => ({
   ...more,
 });
 
+t.test('apply and validate warn of channels and tools that the tenant does not have', async (t) => {
+  const { api } = await startTestGateway(t, {
+    config: {
+      tenants: ['acme', 'globex'].map((id) => ({ id, plan: 'enterprise', environments: ['production'] })),
+      notifications: [
+        { name: 'all', type: 'slack', url: 'https://hooks.test/a' },
+        { name: 'own', type: 'teams', url: 'https://hooks.test/b', tenant: 'acme' },
+        { name: 'theirs', type: 'discord', url: 'https://hooks.test/c', tenant: 'globex' },
+      ],
+      tools: [
+        { name: 'tracker', sensitive: true },
+        { name: 'ledger', sensitive: true, tenant: 'globex' },
+      ],
+    },
+  });
+  const names = { slack: 'tracker', teams: 'github', discord: 'ledger', email: 'githb' };
+  const rules = Object.entries(names).map(([kind, tool_name]) =>
+    rule('WARNED', { rule_id: kind, match: { tool_name }, escalate_to: kind }),
+  );
+  for (const action of ['validate', 'apply']) {
+    const { body } = await api('POST', `/v1/policies/${action}`, { name: 'warned', rules });
+    t.strictSame(body.warnings, [
+      'rule discord: there is no channel of the kind discord; nobody is notified',
+      'rule discord: there is no tool ledger',
+      'rule email: there is no channel of the kind email; nobody is notified',
+      'rule email: there is no tool githb; did you mean github?',
+    ]);
+  }
+});
+
 t.test('versions, archive and what comes after', async (t) => {
   const gateway = await start(t);
   const { api, apply } = gateway;
@@ -91,6 +121,10 @@ t.test('policies of files are listed, named by their source, and not changed by 
   const { api, apply } = await start(t);
   await apply([rule('X', { match: { tool_name: 'nothing' } })], 'applied');
   const { items } = (await api('GET', '/v1/policies')).body;
+  for (const it of items) {
+    const query = it.env_name === null ? '' : `?env=${it.env_name}`;
+    t.same((await api('GET', path(it.name, query))).body, it, 'with all that by-name has');
+  }
   t.same(
     items.map((it: { name: string; env_name: string | null; source: string; version: number }) => [
       it.name,
@@ -310,6 +344,13 @@ t.test('candidates take the place of what they would replace, or stand alone', a
   const ask = async (policies: readonly object[], only: boolean) =>
     (await api('POST', '/v1/policies/simulate', { policies, only, calls })).body;
   const mild = { name: 'other', rules: [rule('OTHER', { action: 'ALLOW' })] };
+  t.same((await ask([mild], false)).warnings, []);
+  const idle = candidate([{ rule_id: 'all', action: 'ALLOW' }, rule('NEVER')]);
+  t.match(
+    (await ask([mild, idle], false)).warnings,
+    [/^candidate: rule r: is never reached/],
+    'what candidates may not do is said with the name of the policy',
+  );
   t.match(await ask([mild], false), { unchanged: 1 }, 'the strictest wins');
   t.match((await ask([mild], true)).changed, [
     { index: 0, before: { rule_id: 'r', policy_name: 'standing' }, after: { decision: 'ALLOW' } },

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { parseBody } from '../../src/api/request-body.ts';
 import type { Route } from '../../src/api/route.ts';
 
-const read = (text: string, type: string): unknown =>
-  parseBody({ body: z.unknown(), takesYaml: true } as unknown as Route, Buffer.from(text), type);
+const read = (text: string | Buffer, type: string): unknown =>
+  parseBody({ body: z.unknown(), takesYaml: true } as unknown as Route, Buffer.from(text as string), type);
 const yaml = 'application/yaml';
 
 t.test('YAML says the same as JSON', async (t) => {
@@ -37,6 +37,26 @@ t.test('YAML that says more than JSON could is refused', async (t) => {
   };
   for (const [name, text] of Object.entries(cases))
     t.throws(() => read(text, yaml), { code: 'VALIDATION_FAILED', message: /not valid YAML/ }, name);
+});
+
+t.test('what is wrong with YAML is said with its place, and without its text', async (t) => {
+  const secret = 'hunter2';
+  const cases: [text: string, message: string][] = [
+    [`a: 1\n${secret}: 2\n${secret}: 3`, 'line 3, column 1: this key stands here twice'],
+    [`b: *${secret}`, 'line 1, column 4: aliases are not supported here'],
+    ['['.repeat(20_000), 'line 1, column 103: this is nested too deep'],
+    [`a: "${secret}`, 'line 1, column 12: a quote, bracket, brace, comma or colon is missing here'],
+  ];
+  for (const [text, message] of cases) {
+    const whole = `The body is not valid YAML: ${message}.`;
+    t.throws(
+      () => read(text, yaml),
+      { message: whole, extra: { errors: [{ path: '', message: whole }] } },
+      message,
+    );
+  }
+  for (const type of [yaml, 'application/json'])
+    t.throws(() => read(Buffer.from([0x61, 0xff]), type), { message: 'The body is not UTF-8.' }, type);
 });
 
 t.test('YAML has a bound of its own, since it takes long to read', async (t) => {

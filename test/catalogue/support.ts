@@ -18,6 +18,7 @@ export function requestOf(
     headers: Object.entries({ ...headers, ...(declared ? { 'Content-Type': declared } : {}) }).flat(),
     contentType: declared,
     bodyText: () => text,
+    mentions: (word) => text?.includes(word) ?? false,
     bodyValue: () => readBody(declared, Buffer.from(text ?? '')),
   };
 }

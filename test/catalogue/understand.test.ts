@@ -213,6 +213,13 @@ const naming = {
   'a parameter named like the header': requestOf('POST', `${issues}?x-http-method-override=DELETE`),
   'a form': requestOf('POST', issues, { 'content-type': form }, 'a=1&_method=DELETE'),
   'a form with an escaped name': requestOf('POST', issues, { 'content-type': form }, '%5Fmeth%6fd=DELETE'),
+  JSON: requestOf('POST', issues, {}, { _method: 'DELETE' }),
+  'JSON with escapes': requestOf(
+    'POST',
+    issues,
+    { 'content-type': 'application/json' },
+    '{"\\u005fmetho\\u0064":"delete"}',
+  ),
   'a form of parts': requestOf(
     'POST',
     issues,
@@ -230,7 +237,9 @@ for (const [name, request] of Object.entries(naming)) {
 t.test('what only looks so names no method', async (t) => {
   const cases = [
     requestOf('POST', `${issues}?method=DELETE&my_method=DELETE&x=_method`),
-    requestOf('POST', issues, {}, { _method: 'DELETE' }),
+    requestOf('POST', issues, {}, { nested: { _method: 'DELETE' }, list: ['_method'], _method: 1 }),
+    requestOf('PUT', issues, {}, { _method: 'DELETE' }),
+    requestOf('POST', issues, {}, '{"_method":'),
     requestOf('PUT', issues, { 'content-type': form }, '_method=DELETE'),
     requestOf('POST', issues, { 'X-Method': 'DELETE', 'X-HTTP-Method-Override': 'post' }),
   ];
@@ -417,6 +426,26 @@ t.test('tools list their operations', async (t) => {
   const github = catalogue.tools.find(({ name }) => name === 'github');
   t.ok(github?.operations.some(({ name, verb }) => name === 'merge_pr' && verb === 'WRITE'));
   t.ok((github?.operations.length ?? 0) > 150);
+});
+
+t.test('tools say what else may be told of their calls', async (t) => {
+  const rows: [name: string, takesOtherNames: boolean, categories: string | undefined, fields: string[]][] = [
+    // Any service of AWS is a category.
+    ['aws', true, undefined, ['region', 'account', 'bucket', 'tags', 'principals']],
+    ['github', true, 'graphql', ['org', 'repo', 'principals']],
+    ['openai', false, 'inference', ['org', 'account', 'principals']],
+    ['slack', false, 'messages', ['channel', 'account', 'principals']],
+  ];
+  for (const [name, takesOtherNames, category, fields] of rows) {
+    const tool = catalogue.tools.find((it) => it.name === name);
+    t.match(tool, { takesOtherNames, fields }, name);
+    t.equal(tool?.categories === undefined, category === undefined, name);
+    if (category !== undefined)
+      t.ok(
+        ['other', category].every((it) => tool?.categories?.includes(it)),
+        name,
+      );
+  }
 });
 
 t.test(

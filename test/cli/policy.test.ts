@@ -24,6 +24,7 @@ const { dir, configFile } = writeTestConfig(t, {
       },
     ],
     notifications: [{ name: 'ops', type: 'slack', url: 'https://hooks.test/x' }],
+    tools: [{ name: 'tracker', sensitive: true }],
   },
 });
 const daemon = await startDaemon(t, dir, ['--config', configFile]);
@@ -110,13 +111,15 @@ t.test('validate tells what is valid, and what may not do what it seems to', asy
 t.test('validate knows the names of a configuration that is given', async (t) => {
   const escalating = { ...rule('DENY', 'https://a.test/'), escalate_to: 'teams' };
   const capped = { rule_id: 'b', condition: { daily_budget_exceeded: 'calls' }, action: 'DENY' };
-  const file = write('names.yaml', { name: 'n', rules: [escalating, capped] });
+  const told = { ...rule('DENY', 'https://b.test/', 'c'), escalate_to: 'slack' };
+  const file = write('names.yaml', { name: 'n', rules: [escalating, capped, told] });
   const elsewhere = write('elsewhere.yaml', { name: 'n', env_name: 'prodution', rules: [escalating] });
   t.equal((await postern(['policy', 'validate', file, elsewhere])).code, 0, 'nobody else knows them');
 
   const known = await postern(['--config', configFile, 'policy', 'validate', file]);
   t.equal(known.code, 0);
   t.match(known.stdout, /there is no channel of the kind teams/);
+  t.notMatch(known.stdout, /the kind slack/, 'of that there is one');
   t.match(known.stdout, /there is no budget calls/);
   const strange = await postern(['--config', configFile, 'policy', 'validate', elsewhere]);
   t.equal(strange.code, 1);
@@ -125,14 +128,36 @@ t.test('validate knows the names of a configuration that is given', async (t) =>
   t.match(tenant, { code: 1, stderr: /no tenant globex/ });
 });
 
+t.test('validate knows the tools, with a configuration also those that it names', async (t) => {
+  const tools = ['githb', 'tracker', 'github'].map((tool_name) => ({
+    rule_id: tool_name,
+    match: { tool_name },
+    action: 'DENY',
+  }));
+  const file = write('tools.yaml', { name: 'n', tenants: ['acmee'], rules: tools });
+  const warned = async (args: readonly string[]): Promise<readonly string[]> => {
+    const { stdout } = await postern([...args, '--json', 'policy', 'validate', file]);
+    return JSON.parse(stdout).warnings.map(({ message }: { message: string }) => message);
+  };
+  const misspelt = 'n: rule githb: there is no tool githb; did you mean github?';
+  t.strictSame(await warned([]), [misspelt, 'n: rule tracker: there is no tool tracker']);
+  t.strictSame(await warned(['--config', configFile]), [
+    'n: the configuration has no tenant acmee; did you mean acme?',
+    misspelt,
+  ]);
+});
+
 t.test('a policy file that is none is refused', async (t) => {
   const levels = Array.from({ length: 8 }, (_, i) => `l${i + 1}: &l${i + 1} [${`*l${i}, `.repeat(9)}]`);
   const twice = { name: 'twice', env_name: 'staging', rules: [rule('DENY', 'https://a.test/')] };
   writeFileSync(fileOf('latin.yaml'), Buffer.from('name: caf\xe9\n', 'latin1'));
   const cases = [
-    { file: write('broken.yaml', 'name: [x\nrules: }'), says: 'broken\\.yaml:2: ' },
-    { file: write('bomb.yaml', `l0: &l0 [x]\n${levels.join('\n')}\n`), says: 'bomb\\.yaml:1: .*Alias' },
-    { file: write('many.yaml', '{}\n---\n'.repeat(1001)), says: 'many\\.yaml: .*more than 1000 documents' },
+    { file: write('broken.yaml', 'name: [x\nrules: }'), says: 'broken\\.yaml:2:\\d+: ' },
+    { file: write('bomb.yaml', `l0: &l0 [x]\n${levels.join('\n')}\n`), says: 'bomb\\.yaml:2:10: aliases' },
+    {
+      file: write('many.yaml', '{}\n---\n'.repeat(1001)),
+      says: 'many\\.yaml:2000:1: .*more than 1000 documents',
+    },
     {
       file: write('large.yaml', `# ${'x'.repeat(4 * 1024 * 1024)}`),
       says: 'large\\.yaml: .*more than 4194304 bytes',
@@ -145,6 +170,18 @@ t.test('a policy file that is none is refused', async (t) => {
     { file: fileOf('nothing.yaml'), says: 'nothing\\.yaml: cannot be read: ENOENT' },
     { file: dir, says: 'cannot be read: EISDIR' },
     { file: fileOf('latin.yaml'), says: 'latin\\.yaml: is not UTF-8' },
+    {
+      file: write('deep.yaml', `name: x\nrules: ${'['.repeat(20_000)}`),
+      says: 'deep\\.yaml:2:\\d+: .*too deep',
+    },
+    {
+      // Comparing each key with all others takes minutes.
+      file: write(
+        'keys.yaml',
+        `${Array.from({ length: 100_000 }, (_, at) => `k${at}: 1\n`).join('')}k7: 2\n`,
+      ),
+      says: 'keys\\.yaml:100001:1: this key stands here twice',
+    },
     { file: write('steering.yaml', 'name: x\n"\\e[2J": 1\nrules: []\n'), says: '\\\\u\\{1b\\}' },
   ];
   const ran = await postern(['policy', 'validate', ...cases.map(({ file }) => file)]);
@@ -153,7 +190,7 @@ t.test('a policy file that is none is refused', async (t) => {
   for (const verb of ['apply', 'diff'])
     t.match(
       await operator(['policy', verb, fileOf('broken.yaml')]),
-      { code: 1, stderr: /broken\.yaml:2: / },
+      { code: 1, stderr: /broken\.yaml:2:\d+: / },
       verb,
     );
   t.same(
@@ -358,8 +395,21 @@ t.test('test says what is wrong with a case file, and runs the others', async (t
   const good = write('a-case.yaml', { policies: ['harmless.yaml'], cases: [one] });
   const wrong = { ...one, expect: { decision: 'NO' } };
   const bad = [
-    { file: write('no-yaml.yaml', 'cases: [\n'), says: 'no-yaml\\.yaml:2: ' },
-    { file: write('two.yaml', {}, {}), says: 'two\\.yaml:2: .*a second document' },
+    { file: write('no-yaml.yaml', 'cases: [\n'), says: 'no-yaml\\.yaml:2:\\d+: ' },
+    {
+      file: write('deep-case.yaml', `cases: ${'['.repeat(20_000)}`),
+      says: 'deep-case\\.yaml:1:\\d+: .*too deep',
+    },
+    {
+      file: write('alias.yaml', `policies: &a x\ncases: [${'*a, '.repeat(51)}]`),
+      says: 'alias\\.yaml:2:209: .*more than 50 aliases',
+    },
+    { file: write('circle.yaml', 'cases: &a [*a]'), says: 'circle\\.yaml:1:12: there is no such anchor' },
+    {
+      file: write('misspelt.yaml', { policies: ['harmless.yaml'], cases: [{ ...one, expects: {} }] }),
+      says: 'misspelt\\.yaml:\\d+: cases\\[0\\]\\.expects: expects: did you mean expect\\?',
+    },
+    { file: write('two.yaml', {}, {}), says: 'two\\.yaml:2:\\d+: .*a second document' },
     {
       file: write('bad-case.yaml', { policies: ['harmless.yaml'], cases: [one, wrong] }),
       says: 'bad-case\\.yaml:13: cases\\[1\\]\\.expect\\.decision: ',
@@ -397,6 +447,15 @@ t.test('simulate says which decisions would change', async (t) => {
   t.equal(given.code, 3, given.stderr);
   t.match(given.stdout, /^call 0 +ALLOW .* DENY +candidate\/r$/m);
   t.match(given.stderr, /^2 judged: 1 change, 1 do not, 0 cannot be told\.$/m);
+
+  const idle = write('idle.yaml', {
+    name: 'idle',
+    rules: [{ rule_id: 'all', action: 'ALLOW' }, rule('DENY', url, 'never')],
+  });
+  for (const flags of [[], ['--json']]) {
+    const warned = await operator(['policy', 'simulate', idle, '--calls', calls, ...flags]);
+    t.match(warned, { code: 0, stderr: /^warning: idle: rule never: is never reached/m }, flags.join());
+  }
 
   const recorded = ['policy', 'simulate', file, '--from', from];
   t.match((await operator(recorded)).stdout, new RegExp(`^${traceId} +ALLOW .* DENY +candidate/r$`, 'm'));

@@ -6,6 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { loadCatalogue } from '../../src/catalogue/load.ts';
 import { toSnakeCase } from '../../src/catalogue/meaning.ts';
 import { openCases } from '../../src/pipeline/cases.ts';
+import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
 import type { PolicyDocument } from '../../src/policy/index.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
 
@@ -55,7 +56,11 @@ for (const name of names) {
   t.test(`${name} is valid, says what it is for, and decides its cases as they say`, async (t) => {
     const text = read(packs, name);
     t.match(text, /^# For agents? |^# For any agent /);
-    const file = parsePolicyFile(text, name, { budgets: ['payouts'], channelKinds: [] });
+    const file = parsePolicyFile(text, name, {
+      budgets: ['payouts'],
+      channelKinds: [],
+      tools: toolsKnownTo(),
+    });
     if (!file.ok) return t.strictSame(file.errors, []);
     t.strictSame(file.warnings, []);
     t.ok(

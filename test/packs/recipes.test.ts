@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { conditionKeys, matchKeys, ruleKeys, withTables } from '../../docs/generate.ts';
 import { openCases } from '../../src/pipeline/cases.ts';
+import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
 import { ruleSchema } from '../../src/policy/schema.ts';
 import { charsMax, policiesMax, rulesMax, valuesMax } from '../../src/state/policy-bounds.ts';
@@ -59,6 +60,7 @@ async function check(t: Test, [policies = '', written = '']: readonly string[]):
   const file = parsePolicyFile(policies, files.join(), {
     budgets: ['llm-calls'],
     channelKinds: ['slack'],
+    tools: toolsKnownTo(),
   });
   if (!file.ok) throw new Error(JSON.stringify(file.errors));
   t.strictSame(file.warnings, []);

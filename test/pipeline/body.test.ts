@@ -62,6 +62,58 @@ const cases: readonly [name: string, contentType: string, body: string | Buffer,
   ['a form with escaped names', form, '%61mount=9', amount('9')],
   ['a form with a field twice', form, 'amount=99999&amount=1', amount('99999', '1')],
   ['a form without a type', '', 'amount=9', amount('9')],
+  [
+    'a form with a field in two spellings',
+    form,
+    'amount=1&+Amount=9',
+    { kind: 'value', readings: [{ amount: '1' }, { ' Amount': '9' }] },
+  ],
+  [
+    'a form that some servers split at semicolons as well',
+    form,
+    'a=1&x=2;amount=9&b=3',
+    {
+      kind: 'value',
+      readings: [
+        { a: '1', x: '2;amount=9', b: '3' },
+        { x: '2', amount: '9' },
+      ],
+    },
+  ],
+  [
+    'a form with fields of fields',
+    form,
+    'order[amount]=9&items[0][price]=1&items[1][price]=2&tags[]=a&tags[]=b&__proto__[x]=1',
+    {
+      kind: 'value',
+      readings: [
+        JSON.parse(
+          '{"order[amount]":"9","order":{"amount":"9"},"items[0][price]":"1","items[1][price]":"2","items":{"0":{"price":"1"},"1":{"price":"2"}},"tags[]":"a","tags":{"":"a"},"__proto__[x]":"1","__proto__":{"x":"1"}}',
+        ),
+        { 'tags[]': 'b', tags: { '': 'b' } },
+      ],
+    },
+  ],
+  [
+    'a form with a field that is a text and has fields',
+    form,
+    'order=x&order[amount]=9&a[b][c]=1&a[b]=2',
+    {
+      kind: 'value',
+      readings: [
+        { order: 'x', 'order[amount]': '9', 'a[b][c]': '1', a: { b: { c: '1' } }, 'a[b]': '2' },
+        { order: { amount: '9' } },
+        { a: { b: '2' } },
+      ],
+    },
+  ],
+  [
+    'a form with fields nested deeper than paths lead',
+    form,
+    `a${'[b]'.repeat(32)}=1`,
+    { kind: 'value', readings: [{ [`a${'[b]'.repeat(32)}`]: '1' }] },
+  ],
+  ['more pieces between semicolons than are read', form, `x=${';a'.repeat(formFieldsMax)}`, unclear],
   ['a form behind a bracket', form, '{&amount=9', unclear],
   [
     'a form that is JSON as well',
@@ -150,7 +202,7 @@ const cases: readonly [name: string, contentType: string, body: string | Buffer,
 ];
 
 for (const [name, contentType, body, want] of cases) {
-  t.test(`reads ${name}`, async (t) => t.strictSame(read(contentType, body), want));
+  t.test(`reads ${name}`, async (t) => t.strictSame(structuredClone(read(contentType, body)), want));
 }
 
 t.test('nesting up to the bound is read', async (t) => {

@@ -8,15 +8,17 @@ const places = [
   { name: 'the first query parameter', text: 'needle-first', want: 'query:a' },
   { name: 'a later query parameter', text: 'needle-later', want: 'query:long name'.replace(' ', '%20') },
   { name: 'the fragment', text: 'needle-fragment', want: 'fragment' },
+  { name: 'user information', text: 'needle-user', want: 'userinfo' },
   { name: 'an unusual method', text: 'NEEDLE-METHOD', want: 'method' },
   { name: 'a header', text: 'needle-header', want: 'header:x-one' },
+  { name: 'a header that is called like another place', text: 'needle-called', want: 'header:fragment' },
   { name: "a header's name", text: 'Needle-Name', want: 'header:needle-name' },
 ];
 
 t.test('every part of the head is read, and its place is named', async (t) => {
   const url =
-    'https://needle-host.example/a/needle-path?a=needle-first&long%20name=needle-later#needle-fragment';
-  const headers = ['Host', 'x', 'X-One', 'needle-header', 'Needle-Name', 'v'];
+    'https://needle-user:x@needle-host.example/a/needle-path?a=needle-first&long%20name=needle-later#needle-fragment';
+  const headers = ['Host', 'x', 'X-One', 'needle-header', 'Fragment', 'needle-called', 'Needle-Name', 'v'];
   const call = callOf({ url, headers, method: 'NEEDLE-METHOD' });
   const head = headText(call);
   const locate = headLocator(call, []);

@@ -124,15 +124,33 @@ export const policies: fc.Arbitrary<CompiledInput[]> = fc
   )
   .map((all) => all.map(({ rules, ...more }, n) => policyOf(`p${n}`, rules, more)));
 
-const value: fc.Arbitrary<unknown> = pick(-5, 0, 5, 101, '5', ' +5e3 ', 'odd', '', true, 'true', null, {
-  amount: 6,
-});
+const value: fc.Arbitrary<unknown> = pick(
+  -5,
+  0,
+  5,
+  101,
+  '5',
+  ' +5e3 ',
+  'odd',
+  '5 EUR',
+  '',
+  true,
+  'true',
+  null,
+  {
+    amount: 6,
+  },
+);
 const body = someOf(
   {
     amount: value,
+    Amount: value,
     order: fc.record({ amount: value }),
-    items: fc.array(fc.oneof(value, fc.record({ amount: value })), { maxLength: 3 }),
+    items: fc.array(fc.oneof(value, fc.record({ amount: value }), fc.record({ AMOUNT: value })), {
+      maxLength: 3,
+    }),
     'odd name': value,
+    odd_name: value,
     text: pick('die GRÖßE', 'nothing', 'x'),
   },
   3,

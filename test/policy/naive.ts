@@ -154,14 +154,17 @@ function meets({ condition, action }: Rule, call: Facts): boolean {
   const numbers = (path: string) => valuesAt(path, call).map(numberOf).filter(Number.isFinite);
   const compared = (given: { path: string; value: number } | undefined, holds: Comparison): boolean =>
     given === undefined ||
-    (toldBy(call, allows) ?? numbers(given.path).some((number) => holds(number, given.value)));
+    (toldBy(call, allows, given.path) ??
+      (numbers(given.path).some((number) => holds(number, given.value)) ||
+        (!allows && valuesAt(given.path, call).some(isOdd))));
   const { body_path_equals: equals, time_of_day_outside: window } = condition;
   return [
     !condition.has_data_class || condition.has_data_class.some((it) => call.classes.includes(it)),
     !condition.body_contains_any || condition.body_contains_any.some(has),
     !condition.body_contains_all || condition.body_contains_all.every(has),
     equals === undefined ||
-      (toldBy(call, allows) ?? valuesAt(equals.path, call).some((it) => isEqual(it, equals.value, allows))),
+      (toldBy(call, allows, equals.path) ??
+        valuesAt(equals.path, call).some((it) => isEqual(it, equals.value, allows))),
     compared(condition.body_path_gt, (a, b) => a > b),
     compared(condition.body_path_gte, (a, b) => a >= b),
     compared(condition.body_path_lt, (a, b) => a < b),
@@ -181,12 +184,22 @@ function meets({ condition, action }: Rule, call: Facts): boolean {
 type Comparison = (value: number, limit: number) => boolean;
 
 /** What a body answers that does not tell: what allows does not hold, everything else does. undefined where it tells. */
-function toldBy(call: Facts, allows: boolean): boolean | undefined {
+function toldBy(call: Facts, allows: boolean, path: string): boolean | undefined {
   const body = call.bodyValue();
   if (body.kind === 'none') return false;
   if (body.kind === 'unclear') return !allows;
-  return allows && body.readings.length > 1 ? false : undefined;
+  const hasOtherSpelling = valuesAt(path, call).length > valuesAt(path, call, isSame).length;
+  return allows && (body.readings.length > 1 || hasOtherSpelling) ? false : undefined;
 }
+
+type SameName = (a: string, b: string) => boolean;
+const isSame: SameName = (a, b) => a === b;
+const isAlike: SameName = (a, b) => folded(a) === folded(b);
+const folded = (name: string): string => name.trim().toUpperCase().replace(/[ .]/g, '_');
+
+/** Digits that not everybody reads as the same number. */
+const isOdd = (value: unknown): boolean =>
+  typeof value === 'string' && Number.isNaN(Number(value)) && /\p{Nd}/u.test(value);
 
 /** The paths of the properties, as steps: a name, an index, or every element. */
 export const each = Symbol('each');
@@ -199,19 +212,20 @@ export const naivePaths: Readonly<Record<string, readonly (string | number | typ
   '$.items[*]': ['items', each],
 };
 
-function valuesAt(path: string, call: Facts): unknown[] {
+function valuesAt(path: string, call: Facts, isNamed = isAlike): unknown[] {
   const body = call.bodyValue();
   let values: unknown[] = body.kind === 'value' ? [...body.readings] : [];
-  for (const step of naivePaths[path] ?? []) values = values.flatMap((value) => stepInto(value, step));
+  for (const step of naivePaths[path] ?? [])
+    values = values.flatMap((value) => stepInto(value, step, isNamed));
   return values;
 }
 
-function stepInto(value: unknown, step: string | number | typeof each): unknown[] {
+function stepInto(value: unknown, step: string | number | typeof each, isNamed: SameName): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   if (step === each) return Object.values(value);
-  if (Array.isArray(value) !== (typeof step === 'number')) return [];
+  if (Array.isArray(value) && typeof step === 'string') return [];
   return Object.entries(value)
-    .filter(([name]) => name === String(step))
+    .filter(([name]) => isNamed(name, String(step)))
     .map(([, it]) => it);
 }
 
@@ -248,8 +262,8 @@ export function naiveGlob(pattern: string, text: string, ignoresCase = false): b
   if (char === undefined) return false;
   const set = /^\[([!^]?)(\]?[^\]]*)\]/.exec(pattern);
   if (set === null) {
-    const isSame = ignoresCase ? pattern[0]?.toLowerCase() === char.toLowerCase() : pattern[0] === char;
-    return (pattern[0] === '?' || isSame) && naiveGlob(pattern.slice(1), text.slice(1), ignoresCase);
+    const isLetter = ignoresCase ? pattern[0]?.toLowerCase() === char.toLowerCase() : pattern[0] === char;
+    return (pattern[0] === '?' || isLetter) && naiveGlob(pattern.slice(1), text.slice(1), ignoresCase);
   }
   const [whole, negation, members = ''] = set;
   const cases = ignoresCase ? [char.toLowerCase(), char.toUpperCase()] : [char];

@@ -290,39 +290,6 @@ t.test('all mistakes are answered at once, up to a bound', async (t) => {
   );
 });
 
-t.test('what is accepted without effect, or with more than its author may think, is warned of', async (t) => {
-  const rows: [value: unknown, warning: RegExp][] = [
-    [{ ...withRule({}), env_nmae: 'staging' }, /env_nmae is not a field .* did you mean env_name\?/],
-    [withRule({ condition: { daily_budget_exceeded: 'lmm' } }), /no budget lmm/],
-    [withRule({ escalate_to: 'pager' }), /no channel of the kind pager/],
-    [withRule({ match: { operations: ['method:WRITE'] } }), /there is verbs/],
-    [
-      withRule({ action: 'ALLOW', match: { url_patterns: ['https://api.x.com*'] } }),
-      /api\.x\.com\.attacker\.example/,
-    ],
-    [withRule({ action: 'ALLOW', match: { repo_patterns: ['app'] } }), /any organisation/],
-    [
-      {
-        name: 'p',
-        rules: [
-          { ...minimal, priority: 1 },
-          { rule_id: 'b', action: 'ALLOW' },
-        ],
-      },
-      /rule b: is never reached, since rule a/,
-    ],
-  ];
-  for (const [value, warning] of rows) {
-    const validation = check(value);
-    t.match(validation, { ok: true, warnings: [warning] });
-  }
-  t.match(check({ ...withRule({}), tenant_id: 'acme' }), { ok: true, warnings: [] });
-  t.match(validatePolicy(withRule({ escalate_to: 'pager', condition: { daily_budget_exceeded: 'x' } }), {}), {
-    ok: true,
-    warnings: [],
-  });
-});
-
 t.test('rules of the store that cannot be read are not skipped', async (t) => {
   t.throws(() => parseStoredRules([{ ...minimal, condition: { from_the_future: true } }]));
 });

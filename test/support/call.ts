@@ -1,5 +1,5 @@
 import { Call, type CallFields, type Finding, type Identity } from '../../src/call.ts';
-import { parseTarget } from '../../src/target.ts';
+import { parseDescribed } from '../../src/target.ts';
 
 /** A call as an entrance makes it, with what a test does not care about filled in. */
 export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: string } = {}): Call {
@@ -11,7 +11,7 @@ export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: str
     clientAddress: '127.0.0.1',
     key: { prefix: 'iv_live_abcd', hash: '00' },
     method: 'POST',
-    target: parseTarget(url),
+    target: parseDescribed(url),
     headers: [],
     body: Buffer.alloc(0),
     contentType: '',

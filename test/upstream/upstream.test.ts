@@ -309,6 +309,7 @@ t.test('refuses what cannot be written into a head', async (t) => {
     path: '/',
     href: '',
     fragment: '',
+    userInfo: '',
   };
   front.upstream.forward(
     {

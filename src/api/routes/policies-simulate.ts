@@ -18,7 +18,7 @@ import { decision, instant, ofTenant } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { createPause } from '../pause.ts';
 import { demand } from '../permissions.ts';
-import { checkPolicy } from '../policy-fields.ts';
+import { type CheckedPolicy, checkPolicy } from '../policy-fields.ts';
 import { type ApiRequest, route } from '../route.ts';
 import { type SimulatedAgent, SimulatedAgents } from '../simulated-agents.ts';
 import { toFilter, traceFilter } from './traces.ts';
@@ -76,10 +76,13 @@ const simulateAnswer = z
     undetermined: z
       .array(z.object({ trace_id: z.uuid(), because: z.string() }))
       .describe('The decision depends on what traces do not hold'),
+    warnings: z
+      .array(z.string())
+      .describe('What policies may not do as their author thinks: the name, then the warning'),
   })
   .meta({ id: 'Simulation' });
 
-type Simulation = z.infer<typeof simulateAnswer>;
+type Simulation = Omit<z.infer<typeof simulateAnswer>, 'warnings'>;
 
 /** What the simulation works with. */
 interface Setting {
@@ -110,9 +113,8 @@ export const simulatePolicies = route({
       throw invalid([{ path: 'calls', message: 'give either calls or traces' }]);
     // Rules tell of the recorded calls that they hold for, so that whoever asks must be allowed to see those.
     if (body.traces && caller.kind === 'key') demand(caller.key, ['activity:read']);
-    const candidates = body.policies.map(
-      (it, index) => checkPolicy(gate, tenantId, it, `policies[${index}]`).policy,
-    );
+    const checked = body.policies.map((it, index) => checkPolicy(gate, tenantId, it, `policies[${index}]`));
+    const candidates = checked.map((it) => it.policy);
     const active = await gate.policies.inputsOf(tenantId);
     const setting: Setting = {
       tenant,
@@ -120,9 +122,15 @@ export const simulatePolicies = route({
       agents: new SimulatedAgents(gate, tenantId, caller),
       pause: createPause(request.signal),
     };
-    return body.traces ? overTraces(request, body.traces, setting) : overCalls(request, setting);
+    const outcome = await (body.traces
+      ? overTraces(request, body.traces, setting)
+      : overCalls(request, setting));
+    return { ...outcome, warnings: checked.flatMap(warningsOf) };
   },
 });
+
+const warningsOf = ({ policy, warnings }: CheckedPolicy): string[] =>
+  warnings.map((it) => `${policy.name}: ${it}`);
 
 async function overCalls(request: Request, { tenant, changed, agents, pause }: Setting): Promise<Simulation> {
   const { gate, caller, body, raw, nowMs } = request;

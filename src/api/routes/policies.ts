@@ -8,9 +8,7 @@ import {
   describedPolicy,
   describeFile,
   describePolicy,
-  publicPolicy,
   refuseFiles,
-  showPolicy,
 } from '../policy-fields.ts';
 import { route } from '../route.ts';
 
@@ -29,18 +27,15 @@ export const listPolicies = route({
   summary: 'List the latest version of each policy',
   access: 'policies:read',
   query: z.object(pageQuery),
-  answer: pageOf(publicPolicy),
+  answer: pageOf(describedPolicy),
   isListing: true,
   async handle({ gate, query, tenantId: ofCaller }) {
     const tenantId = ofCaller();
     const records = await gate.store.policiesOf(tenantId);
-    const files = gate.policies.filesOf(tenantId).flatMap(describeFile).map(withoutDescription);
-    return toListAnswer(pageByPlace([...files, ...records.map(showPolicy)], placeOf, query), (it) => it);
+    const files = gate.policies.filesOf(tenantId).flatMap(describeFile);
+    return toListAnswer(pageByPlace([...files, ...records.map(describePolicy)], placeOf, query), (it) => it);
   },
 });
-
-const withoutDescription = ({ description, created_at, created_by, archived_at, ...rest }: DescribedPolicy) =>
-  rest;
 
 /** `GET /v1/policies/by-name/{name}`: the latest version for the environment, else the one for all environments. */
 export const policyByName = route({

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { Call, type Claimed } from '../../call.ts';
 import { newTraceId } from '../../ids.ts';
-import { parseTarget } from '../../target.ts';
+import { parseDescribed } from '../../target.ts';
 import { contentTypeOf, describedBody, describedCall, flatHeaders } from '../described-call.ts';
 import { presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
@@ -26,7 +26,7 @@ export const scan = route({
       clientAddress,
       key: presentedBy(caller),
       method: request.method.toUpperCase(),
-      target: parseTarget(request.url),
+      target: parseDescribed(request.url),
       headers,
       body: described.bytes,
       contentType: contentTypeOf(described, headers),

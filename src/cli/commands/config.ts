@@ -16,8 +16,10 @@ export function addConfig(program: Command): void {
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
       const { loadPolicyFiles } = await import('../../gateway/generation.ts');
+      const { namesInFiles, toolsKnownTo } = await import('../../pipeline/known-names.ts');
       const { openLog } = await import('../../log.ts');
-      const policies = loadPolicyFiles(config, openLog({ level: 'warn', file: null })).length;
+      const known = namesInFiles(config, toolsKnownTo());
+      const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
       const { size: tenants } = config.tenants;
       await print(
         json

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asks, command, integer } from '../ask.ts';
-import { note, print, toJson, toTable } from '../output.ts';
+import { note, print, printable, toJson, toTable } from '../output.ts';
 import { readValidPolicies, toDocument } from '../policy-files.ts';
 import { MistakesError } from '../problems.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
@@ -31,6 +31,7 @@ interface Simulation {
     readonly after: Outcome;
   }[];
   readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
+  readonly warnings: readonly string[];
 }
 
 const columns = ['call', 'before', 'rule before', 'after', 'rule after'];
@@ -59,6 +60,7 @@ export function addPolicySimulate(group: Command): void {
             ? { traces: tracesOf(options) }
             : { calls: await readCalls(options.calls) }),
         });
+        for (const warning of answer.warnings) note(printable(`warning: ${warning}`));
         await print(options.json ? `${toJson(answer)}\n` : toText(answer));
         if (options.exitCode && answer.changed.length > 0) process.exitCode = differs;
         if (!options.json) note(summaryOf(answer));

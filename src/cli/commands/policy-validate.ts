@@ -3,7 +3,7 @@ import { command } from '../ask.ts';
 import type { CommonOptions } from '../client.ts';
 import { readConfig } from '../configuration.ts';
 import { print, toJson } from '../output.ts';
-import { namesKnownTo, type PolicyFiles, readPolicyFiles } from '../policy-files.ts';
+import { namesKnownIn, type PolicyFiles, readPolicyFiles } from '../policy-files.ts';
 import { toProblemLine } from '../problems.ts';
 
 /** `postern policy validate`: asks no daemon. Mistakes are its output, and make it end with 1. */
@@ -12,11 +12,12 @@ export function addPolicyValidate(group: Command): void {
     .argument('<file...>', 'YAML or JSON; - for standard input')
     .addHelpText(
       'after',
-      '\nWith --config, environments, budgets and channels must be those of the configuration.',
+      '\nWith --config, tenants, environments, budgets, channels and tools are those of the configuration.',
     )
     .action(async (files: readonly string[], _options: unknown, validate: Command) => {
       const { config, tenant, json } = validate.optsWithGlobals<CommonOptions>();
-      const known = config === undefined ? {} : namesKnownTo((await readConfig(config)).config, tenant);
+      const configuration = config === undefined ? undefined : (await readConfig(config)).config;
+      const known = await namesKnownIn(configuration, tenant);
       const read = await readPolicyFiles(files, known);
       await print(json ? `${toJson(toAnswer(read))}\n` : toLines(read));
       if (read.errors.length > 0) process.exitCode = 1;

@@ -1,0 +1,68 @@
+import type { Verb } from '../call.ts';
+import { operationsOf, unknownCategory } from './compile.ts';
+import { capturesOf } from './paths.ts';
+import { type Extract, type ResourceField, resourceFields, type Surface, type Tool } from './schema.ts';
+
+/** What a table may tell of a call beside its operation. */
+export type ToldField = ResourceField | 'tags' | 'principals';
+export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'principals'];
+
+/** A tool as it is shown to people, and what can be said of its calls without one. */
+export interface ToolSummary {
+  readonly name: string;
+  readonly title: string;
+  readonly operations: readonly { readonly name: string; readonly category: string; readonly verb: Verb }[];
+  /** Whether calls bear further names: those that the vendor has for actions which the table does not list. */
+  readonly takesOtherNames: boolean;
+  /** All that its calls have; undefined where a call may name others. */
+  readonly categories: readonly string[] | undefined;
+  /** What of the resource and the principals some call tells, or is known to act on. */
+  readonly fields: readonly ToldField[];
+}
+
+export function toSummary(tool: Tool): ToolSummary {
+  const surfaces = [tool, ...tool.surfaces];
+  const operations = new Map(
+    [...operationsOf(tool)].map(({ name, category, verb }) => [
+      `${category} ${name}`,
+      { name, category, verb },
+    ]),
+  );
+  return {
+    name: tool.name,
+    title: tool.title,
+    operations: [...operations.values()],
+    takesOtherNames: surfaces.some(({ rpc, graphql }) => rpc ?? graphql),
+    categories: surfaces.some(({ rpc }) => rpc?.category_from !== undefined)
+      ? undefined
+      : [...new Set([unknownCategory, ...surfaces.flatMap(categoriesOf)])],
+    fields: fieldsOf(tool, surfaces),
+  };
+}
+
+const categoriesOf = ({ operations, rpc, graphql }: Surface): string[] => [
+  ...Object.keys(operations),
+  ...(rpc ? [rpc.category] : []),
+  ...(graphql ? ['graphql'] : []),
+];
+
+function fieldsOf(tool: Tool, surfaces: readonly Surface[]): ToldField[] {
+  const names = new Set([...tool.hosts, ...surfaces.flatMap(({ hosts = [] }) => hosts)].flatMap(namesInHost));
+  for (const { extract, base_paths, rpc, graphql } of surfaces) {
+    for (const name of namesIn(extract)) names.add(name);
+    const routes = [...(rpc?.call ?? []), ...(graphql?.call ?? [])].map(({ parts }) => parts);
+    for (const { name } of [...base_paths, ...routes].flatMap(capturesOf)) names.add(name);
+  }
+  for (const { entry } of operationsOf(tool)) {
+    for (const name of namesIn(entry.extract)) names.add(name);
+    for (const { name } of (entry.call ?? []).flatMap(({ parts }) => capturesOf(parts))) names.add(name);
+  }
+  // A repository is told with its organisation.
+  if (names.has('repo')) names.add('org');
+  return toldFields.filter((field) => names.has(field));
+}
+
+const namesInHost = ({ labels }: Tool['hosts'][number]): string[] =>
+  labels.flatMap((label) => (label.kind === 'literal' ? [] : label.name));
+
+const namesIn = ({ unknown = [], ...places }: Extract): string[] => [...Object.keys(places), ...unknown];

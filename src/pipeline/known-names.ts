@@ -1,0 +1,67 @@
+import { resolve } from 'node:path';
+import { type Catalogue, loadCatalogue, toldFields } from '../catalogue/catalogue.ts';
+import type { Config, TenantConfig } from '../config/schema.ts';
+import type { KnownNames, KnownTool } from '../policy/index.ts';
+
+/** Calls that have no table: those to hosts that no tool has, and messages between agents. */
+const unlisted: readonly KnownTool[] = [
+  {
+    name: 'custom_proxy',
+    operations: [],
+    takesOtherNames: true,
+    categories: ['http', 'other'],
+    fields: [],
+  },
+  { name: 'a2a', operations: [], takesOtherNames: true, categories: ['messaging'], fields: [] },
+];
+
+/** The tools of a catalogue, by default those that come with the gateway, and what else calls are said to be of. */
+export const toolsKnownTo = ({ tools }: Pick<Catalogue, 'tools'> = ownCatalogue()): readonly KnownTool[] => [
+  ...tools,
+  ...unlisted,
+];
+
+const ownCatalogue = (): Catalogue => loadCatalogue(resolve(import.meta.dirname, '../../config/tools'));
+
+/** What policies of the tenants may name; several tenants where a policy may be for any of them. */
+export function namesKnownTo(
+  { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
+  tools: readonly KnownTool[],
+  tenants: readonly TenantConfig[],
+): KnownNames {
+  const isTheirs = ({ tenantId }: { readonly tenantId: string | null }): boolean =>
+    tenantId === null || tenants.some(({ id }) => id === tenantId);
+  const listed = new Set(tools.map(({ name }) => name));
+  const further = new Set(settings.filter(isTheirs).map(({ name }) => name));
+  return {
+    environments: [...new Set(tenants.flatMap((it) => it.environments))],
+    budgets: tenants.flatMap((it) => it.budgets.map(({ name }) => name)),
+    channelKinds: notifications.filter(isTheirs).map(({ type }) => type),
+    tools: [...tools, ...[...further].filter((name) => !listed.has(name)).map(toUntoldTool)],
+  };
+}
+
+/**
+ * What policies of files may name. They may be for any tenant: one of the configuration, one of `registered`, or one that will be
+ * registered by minting for it and then is as the default one.
+ */
+export function namesInFiles(
+  config: Config,
+  tools: readonly KnownTool[],
+  registered: Iterable<string> = [],
+): KnownNames {
+  const tenants = [...config.tenants.values(), config.defaultTenant('default')];
+  return {
+    ...namesKnownTo(config, tools, tenants),
+    tenants: [...tenants.map(({ id }) => id), ...registered],
+  };
+}
+
+/** A tool of which the name alone is known: its calls may be anything. */
+const toUntoldTool = (name: string): KnownTool => ({
+  name,
+  operations: [],
+  takesOtherNames: true,
+  categories: undefined,
+  fields: toldFields,
+});

@@ -1,0 +1,113 @@
+import { BodyValues } from './body-values.ts';
+import { foldName, type Step } from './json-path.ts';
+
+/** A place in bodies, one step on from another or the body itself. Paths that begin alike share their places. */
+export interface Place {
+  readonly index: number;
+  /** By the folded name; there are several where rules spell it differently. */
+  readonly named: Map<string, { readonly name: string; readonly place: Place }[]>;
+  readonly indexed: Map<number, Place>;
+  each: Place | undefined;
+  /** A path ends here. */
+  isAsked: boolean;
+}
+
+/** What stands at a place. */
+export interface Found {
+  readonly values: BodyValues;
+  /** All names on the way are spelt as in the path. */
+  readonly isExact: boolean;
+}
+
+/**
+ * The places of all paths of a set. One walk over a body collects what stands at each, in time linear in the fields that it passes,
+ * however many paths there are. Names are compared folded, for a field must not be hidden by a spelling that its server accepts.
+ */
+export class PlaceTree {
+  readonly #root: Place = newPlace(0);
+  #count = 1;
+
+  add(steps: readonly Step[]): Place {
+    let place = this.#root;
+    for (const step of steps) place = this.#next(place, step);
+    place.isAsked = true;
+    return place;
+  }
+
+  #next(from: Place, step: Step): Place {
+    const make = (): Place => newPlace(this.#count++);
+    if (step === 'each') {
+      from.each ??= make();
+      return from.each;
+    }
+    if ('index' in step) {
+      const place = from.indexed.get(step.index) ?? make();
+      from.indexed.set(step.index, place);
+      return place;
+    }
+    const spellings = from.named.get(foldName(step.name)) ?? [];
+    const known = spellings.find(({ name }) => name === step.name);
+    if (known) return known.place;
+    const place = make();
+    from.named.set(foldName(step.name), [...spellings, { name: step.name, place }]);
+    return place;
+  }
+
+  /** By the index of the place; undefined where nothing stands. */
+  read(readings: readonly unknown[]): readonly (Found | undefined)[] {
+    const walk = new Walk();
+    for (const reading of readings) walk.visit(this.#root, reading, true);
+    return walk.found.map((it) => it && { values: new BodyValues(it.values), isExact: it.isExact });
+  }
+}
+
+const newPlace = (index: number): Place => ({
+  index,
+  named: new Map(),
+  indexed: new Map(),
+  each: undefined,
+  isAsked: false,
+});
+
+/** As deep as paths are long. */
+class Walk {
+  readonly found: ({ readonly values: unknown[]; isExact: boolean } | undefined)[] = [];
+
+  visit(place: Place, value: unknown, isExact: boolean): void {
+    if (place.isAsked) this.#keep(place, value, isExact);
+    if (typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) this.#visitArray(place, value, isExact);
+    else this.#visitObject(place, value as Readonly<Record<string, unknown>>, isExact);
+  }
+
+  #keep({ index }: Place, value: unknown, isExact: boolean): void {
+    const kept = this.found[index];
+    if (kept === undefined) this.found[index] = { values: [value], isExact };
+    else {
+      kept.values.push(value);
+      kept.isExact &&= isExact;
+    }
+  }
+
+  #visitArray({ each, indexed }: Place, value: readonly unknown[], isExact: boolean): void {
+    if (each !== undefined) for (const element of value) this.visit(each, element, isExact);
+    for (const [index, place] of indexed) if (index < value.length) this.visit(place, value[index], isExact);
+  }
+
+  #visitObject(
+    { each, indexed, named }: Place,
+    value: Readonly<Record<string, unknown>>,
+    isExact: boolean,
+  ): void {
+    if (each !== undefined) for (const key of Object.keys(value)) this.visit(each, value[key], isExact);
+    // Forms, and some servers, write a list as fields called 0, 1, 2.
+    for (const [index, place] of indexed)
+      if (Object.hasOwn(value, index)) this.visit(place, value[index], false);
+    if (named.size === 0) return;
+    for (const key of Object.keys(value)) {
+      const spellings = named.get(foldName(key));
+      if (spellings === undefined) continue;
+      for (const { name, place } of spellings) this.visit(place, value[key], isExact && name === key);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+export type Scalar = string | number | boolean | null;
+
+/** The values that a path leads to in all readings of a body, to be compared with what rules name. */
+export class BodyValues {
+  readonly #values: readonly unknown[];
+  /** Infinity and -Infinity where there is no number; numbers in texts count. */
+  readonly least: number;
+  readonly greatest: number;
+  /** A text with digits is among them that is a number to some servers only, and which one is theirs to say: `5,000`, `5000 EUR`. */
+  readonly hasOddNumber: boolean;
+
+  constructor(values: readonly unknown[]) {
+    this.#values = values;
+    let [least, greatest, hasOddNumber] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
+    for (const value of values) {
+      const number = toNumber(value);
+      if (number === undefined) {
+        hasOddNumber ||= isOddNumber(value);
+        continue;
+      }
+      if (number < least) least = number;
+      if (number > greatest) greatest = number;
+    }
+    this.least = least;
+    this.greatest = greatest;
+    this.hasOddNumber = hasOddNumber;
+  }
+
+  /**
+   * Whether any value equals; a number equals its text, and, `isLenient`, true and false do: in a form there is nothing else. Looks
+   * at one after the other: a hash table would be filled with keys of the caller's choice.
+   */
+  has(wanted: Scalar, isLenient: boolean): boolean {
+    const text = isLenient && typeof wanted === 'boolean' ? String(wanted) : undefined;
+    return this.#values.some((value) => equals(value, wanted) || (text !== undefined && value === text));
+  }
+
+  /** The sum of what is above 0; infinite where one is too large or too odd to say. What is no number at all adds nothing. */
+  sum(): number {
+    let sum = this.hasOddNumber ? Number.POSITIVE_INFINITY : 0;
+    for (const value of this.#values) sum += Math.max(0, toNumber(value) ?? 0);
+    return sum;
+  }
+}
+
+function equals(value: unknown, wanted: Scalar): boolean {
+  if (value === wanted) return true;
+  const isMixed = (typeof value === 'number') !== (typeof wanted === 'number');
+  return isMixed && toNumber(value) !== undefined && toNumber(value) === toNumber(wanted);
+}
+
+/** Lenient on purpose (` +5000`, `5e3`, `05000`): what some server reads as a number, a limit must read as one. */
+function toNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  const number = Number(value);
+  return Number.isNaN(number) ? undefined : number;
+}
+
+const isOddNumber = (value: unknown): boolean => typeof value === 'string' && /\p{Nd}/u.test(value);

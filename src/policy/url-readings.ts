@@ -1,0 +1,81 @@
+/*
+ * A URL as policies see it, once for each way in which servers may read it. `/%61dmin`, `//admin`, `/x/..%2fadmin`, `/x/..%252fadmin`
+ * and `/x/..%c0%afadmin` may all reach `/admin`: a rule that allows must match every reading, any other matches when one of
+ * them does.
+ */
+
+/** So often at most are escapes of escapes undone. */
+const decodingsMax = 4;
+const urlParts = /^([^/?#]*:\/\/[^/?]*)([^?]*)(.*)$/s;
+/** Overlong forms of UTF-8, which lenient decoders take (RFC 3629, 10), and the escapes of old scripts. */
+const oddEscape =
+  /%C[01]%[89AB][0-9A-F]|%E0%[89][0-9A-F]%[89AB][0-9A-F]|%F0%8[0-9A-F]%[89AB][0-9A-F]%[89AB][0-9A-F]|%u[0-9A-F]{4}/gi;
+const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
+
+/**
+ * First with percent-encoding undone where it changes nothing (RFC 3986, 6.2.2.2). Then, where it differs, as servers do that merge
+ * slashes, decode `%2F`, and drop `;parameters` and line ends; and the same once more for each time that escapes may be undone. What has still more
+ * of them is also read as `/%`, which no rule allows that allows less than the host.
+ */
+export function readingsOf(href: string): readonly string[] {
+  const canonical = toCanonical(href);
+  const [, origin = '', path = '', query = ''] = urlParts.exec(canonical) ?? [];
+  if (!mayBeReadOtherwise.test(path) && toCanonical(path) === path) return [canonical];
+  const readings = new Set([canonical]);
+  let text = path;
+  for (let times = 0; ; times++) {
+    readings.add(origin + resolved(text) + query);
+    const decoded = decodedOnce(text);
+    if (decoded === text) break;
+    if (times === decodingsMax) {
+      readings.add(`${origin}/%${query}`);
+      break;
+    }
+    text = decoded;
+  }
+  return [...readings];
+}
+
+/** Percent-encoding undone where it changes nothing, and in upper case elsewhere. */
+export function toCanonical(text: string): string {
+  if (!text.includes('%')) return text;
+  return text.replace(/%[0-9a-f]{2}/gi, (code) => {
+    const char = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return unreserved.test(char) ? char : code.toUpperCase();
+  });
+}
+
+const unreserved = /^[\w.~-]$/;
+
+function resolved(path: string): string {
+  const lenient = path
+    .replace(/%0[9AD]/g, '')
+    .replace(/%2F|%5C|\\/g, '/')
+    .replace(/;[^/]*/g, '')
+    .replace(/\/{2,}/g, '/');
+  return URL.parse(`http://host${lenient}`)?.pathname ?? lenient;
+}
+
+/** One layer of escaped escapes less, and odd ones as what they stand for. */
+const decodedOnce = (path: string): string =>
+  toCanonical(
+    path.replace(oddEscape, (odd) => toEscape(codePointOf(odd))).replace(/%25(?=[0-9A-F]{2}|u)/gi, '%'),
+  );
+
+function codePointOf(odd: string): number {
+  if (odd[1]?.toLowerCase() === 'u') return Number.parseInt(odd.slice(2), 16);
+  const [first = 0, ...rest] = (odd.match(/[0-9A-F]{2}/gi) ?? []).map((hex) => Number.parseInt(hex, 16));
+  const lead = first & (0x7f >> (rest.length + 1));
+  return rest.reduce((point, byte) => point * 64 + (byte & 0x3f), lead);
+}
+
+/** Slashes that are taken for `/` where no better letter is at hand. */
+const slashes: readonly number[] = [0x2044, 0x2215];
+const replacement = '%EF%BF%BD';
+
+function toEscape(codePoint: number): string {
+  if (slashes.includes(codePoint)) return '%2F';
+  const char = String.fromCodePoint(codePoint).normalize('NFKC');
+  if (!char.isWellFormed()) return replacement;
+  return encodeURIComponent(char);
+}
