@@ -95,6 +95,7 @@ const policies = Array.from({ length: 50 }, (_, n) => {
 });
 
 const tenants = createTenants(config, new Set(), store);
+const engine = createEngine(loadDetectors(new URL('../config/detectors', import.meta.url).pathname));
 const stages = createStages({
   catalogue: loadCatalogue(new URL('../config/tools', import.meta.url).pathname),
   store,
@@ -103,11 +104,7 @@ const stages = createStages({
   engines: signalEngines,
   weights: defaultWeights,
   bounds: config.risk.bands,
-  policies: createPolicyBook(
-    store,
-    policies,
-    createEngine(loadDetectors(new URL('../config/detectors', import.meta.url).pathname)),
-  ),
+  policies: createPolicyBook(store, policies, () => engine),
   approvals: createApprovalDesk(store),
   events: { tell: () => undefined },
   mode: 'enforce',

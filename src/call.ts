@@ -12,6 +12,10 @@ export type Decision = (typeof decisions)[number];
 export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
 export type DataClass = (typeof dataClasses)[number];
 
+/** What policies may ask a call about: the classes, and whether it carries what nobody can read. */
+export const contentClasses = [...dataClasses, 'OPAQUE_CONTENT'] as const;
+export type ContentClass = (typeof contentClasses)[number];
+
 export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
 export type Band = (typeof bands)[number];
 
@@ -95,6 +99,8 @@ export interface Finding {
   readonly end: number;
   /** A credential at its own vendor's place and host: no leak, no class. */
   readonly atHome: boolean;
+  /** It is the rest of what earlier calls have begun. */
+  readonly isRest?: true;
   /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */
   readonly vendorHosts: readonly string[];
 }
@@ -128,6 +134,16 @@ export interface Charge {
   /** `2026-11-21`, in the budget's zone. */
   readonly day: string;
   readonly amount: number;
+}
+
+/** The beginning of a secret that a call has left at a host, without any of its text: the rest may follow with another call. */
+export interface Tail {
+  /** The id of the detector that would find the whole. */
+  readonly kind: string;
+  /** How many characters it lacks. */
+  readonly min: number;
+  readonly max: number;
+  readonly atMs: number;
 }
 
 export interface MatchedRule {
@@ -185,6 +201,9 @@ export class Call {
   exceededBudgets: readonly string[] = none;
   /** What it has charged to budgets; given back unless it is let out. */
   charges: readonly Charge[] = none;
+  /** What earlier calls of the agent have begun to send to the host, and what this one begins. */
+  openTails: readonly Tail[] = none;
+  leftTails: readonly Tail[] = none;
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
   plain: Buffer | undefined;
   /** The body parsed, once it was asked for. */
@@ -196,6 +215,10 @@ export class Call {
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
+  /** What of it could not be read: `image at body:$.file`. */
+  opaque: readonly string[] = none;
+  /** Reads another body as the call's own was read, and answers what is in it; undefined where that cannot be read to its end. */
+  readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
   signals: Signal[] = [];

@@ -1,8 +1,15 @@
+import { accountChecks } from './checks/accounts.ts';
+import { fullNameChecks } from './checks/full-names.ts';
+import { healthChecks } from './checks/health.ts';
 import { identityChecks } from './checks/identity.ts';
+import { networkChecks } from './checks/network.ts';
 import { paymentChecks } from './checks/payment.ts';
+import { personChecks } from './checks/persons.ts';
 import { phoneChecks } from './checks/phones.ts';
+import { randomnessChecks } from './checks/randomness.ts';
 import { textChecks } from './checks/texts.ts';
 import { tokenChecks } from './checks/tokens.ts';
+import { walletChecks } from './checks/wallets.ts';
 
 /*
  * What a pattern cannot express: check digits, checksums, the inside of an encoding. A detector names its check in YAML; the check
@@ -14,8 +21,15 @@ export const checks = {
   ...paymentChecks,
   ...identityChecks,
   ...phoneChecks,
+  ...personChecks,
   ...tokenChecks,
   ...textChecks,
+  ...fullNameChecks,
+  ...healthChecks,
+  ...networkChecks,
+  ...accountChecks,
+  ...randomnessChecks,
+  ...walletChecks,
 } as const;
 
 export type CheckName = keyof typeof checks;

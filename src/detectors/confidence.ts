@@ -4,19 +4,25 @@ import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
 
 /** Checks that no invented value passes by chance. */
-const proofs: ReadonlySet<CheckName | undefined> = new Set(['prefixed-crc', 'postern-key', 'jwt']);
+const proofs: ReadonlySet<CheckName | undefined> = new Set([
+  'prefixed-crc',
+  'postern-key',
+  'jwt',
+  'discord-token',
+  'wif',
+]);
 
 /** Longer than any anchor; a secret may have kilobytes. */
 const prefixLengthMax = 64;
 
-/** How sure a match is, or undefined where it is none. */
+/** How sure a match is, or undefined where it is none. A hint that is a published example points to nobody. */
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;
   const isPublished = detector.placeholders.some((known) =>
     typeof known === 'string' ? known === secret : known.test(secret),
   );
-  if (isPublished) return 'low';
+  if (isPublished) return detector.needs.length > 0 ? undefined : 'low';
   const isPassed = detector.check !== undefined && checks[detector.check](secret);
   const isProven = isPassed && proofs.has(detector.check);
   if (!isProven && detector.class === 'SECRETS' && isPlaceholder(secret, prefixLength(detector, secret)))

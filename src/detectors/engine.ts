@@ -1,8 +1,11 @@
+import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { type FindLimits, type Found, Search } from './search.ts';
-import { planSearch, type Rule, toRule } from './search-plan.ts';
+import { planSearch, type Rule, type SearchPlan, toRule, tunePlan } from './search-plan.ts';
+import { type Tuning, tuneDetector } from './tuning.ts';
 
-export type { FindLimits, Found, Match } from './search.ts';
+export { looksRandom } from './cut-token.ts';
+export type { CutToken, FindLimits, Found, Match } from './search.ts';
 
 /*
  * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder long numbers; a
@@ -14,22 +17,59 @@ export type { FindLimits, Found, Match } from './search.ts';
 
 export interface DetectorEngine {
   find(bytes: Buffer, limits: FindLimits): Found;
+  /** What a detector's secrets consist of behind their prefix; undefined where they have no such form, or nobody has this id. */
+  tokenOf(id: string): Token | undefined;
   /**
    * The same engine, which also looks for words of others in its one pass: see `FindLimits.wordsFound`. Words have two bytes or more, and
    * case means nothing in their ASCII letters.
    */
   withWords(words: readonly string[]): DetectorEngine;
+  /** The same engine with some detectors changed or left out. Shares its tables, which are nearly all that an engine costs. */
+  tuned(tuning: Tuning): DetectorEngine;
 }
 
-/** Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. */
-export function createEngine(detectors: readonly Detector[]): DetectorEngine {
-  return engineOf(detectors.map(toRule), []);
+/** What the secrets of a detector consist of behind their prefix. */
+export interface Token extends TokenBody {
+  readonly detector: Detector;
 }
 
-function engineOf(rules: readonly Rule[], words: readonly string[]): DetectorEngine {
-  const plan = planSearch(rules, words);
+/**
+ * Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. `furtherIds` are those of detectors
+ * that others look with: what they have redacted is no finding here.
+ */
+export function createEngine(
+  detectors: readonly Detector[],
+  furtherIds: readonly string[] = [],
+): DetectorEngine {
+  const rules = detectors.map(toRule);
+  const ids = new Set([...detectors.map(({ id }) => id), ...furtherIds]);
+  return engineOf(rules, planSearch(rules, [], { allowSha256: nothingAllowed, ids }));
+}
+
+const nothingAllowed: ReadonlySet<string> = new Set();
+
+function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
+  const tokens = new Map<string, Token>();
+  for (const { detector, tokenBody } of rules)
+    if (tokenBody) tokens.set(detector.id, { ...tokenBody, detector });
   return {
     find: (bytes, limits) => new Search(plan, bytes, limits).run(),
-    withWords: (added) => engineOf(rules, added),
+    tokenOf: (id) => tokens.get(id),
+    withWords: (added) => engineOf(rules, planSearch(rules, added, plan, plan)),
+    tuned(tuning) {
+      const tuned = tunedRules(rules, tuning);
+      const kept = rules.flatMap((rule) => (tuned.has(rule) ? (tuned.get(rule) ?? []) : rule));
+      return engineOf(kept, tunePlan(plan, tuned, tuning.allowSha256));
+    },
   };
+}
+
+/** What becomes of the rules that do not stay as they are; undefined where nothing does. */
+function tunedRules(rules: readonly Rule[], tuning: Tuning): ReadonlyMap<Rule, Rule | undefined> {
+  const tuned = new Map<Rule, Rule | undefined>();
+  for (const rule of rules) {
+    const detector = tuneDetector(rule.detector, tuning);
+    if (detector !== rule.detector) tuned.set(rule, detector && toRule(detector, rule.index));
+  }
+  return tuned;
 }

@@ -14,6 +14,8 @@ export interface PatternBounds {
   readonly reachMax: number;
   /** Bytes before its start that a match may look at. */
   readonly behindMax: number;
+  /** No match is without a decimal digit, in it or in what it looks ahead to. */
+  readonly needsDigit: boolean;
 }
 
 /**
@@ -26,7 +28,7 @@ export function assertLinear(pattern: string, flags = ''): PatternBounds {
   const ways = waysOf(root, noBytes);
   if (ways > waysMax)
     throw new PatternError(`the pattern can step back in ${ways} ways; at most ${waysMax} are allowed`);
-  return { reachMax: reachOf(root), behindMax: behindOf(root) };
+  return { reachMax: reachOf(root), behindMax: behindOf(root), needsDigit: needsDigit(root) };
 }
 
 const noBytes: ByteSet = new Uint8Array(256);
@@ -154,7 +156,8 @@ function isOptional(node: Node): boolean {
   return node.kind !== 'set';
 }
 
-function reachOf(node: Node): number {
+/** Bytes that a match of the node can have at most, with what it looks ahead to. */
+export function reachOf(node: Node): number {
   switch (node.kind) {
     case 'set':
       return 1;
@@ -169,6 +172,15 @@ function reachOf(node: Node): number {
     case 'sequence':
       return node.items.reduce((sum, item) => sum + reachOf(item), 0);
   }
+}
+
+function needsDigit(node: Node): boolean {
+  if (node.kind === 'set')
+    return node.has.every((isIn, byte) => isIn === 0 || (byte >= 0x30 && byte <= 0x39));
+  if (node.kind === 'sequence') return node.items.some(needsDigit);
+  if (node.kind === 'choice') return node.options.every(needsDigit);
+  if (node.kind === 'look') return !node.behind && !node.negative && needsDigit(node.body);
+  return node.kind === 'repeat' && node.min > 0 && needsDigit(node.item);
 }
 
 /** An edge (`\b`, `^`) looks one byte back. */

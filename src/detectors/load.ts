@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { type Detector, detectorSchema, toDetector } from './detector.ts';
+import { type Detector, detectorFileSchema, toDetector } from './detector.ts';
 
 /**
  * Reads every `*.yaml` file of a folder, each holding one detector or several separated by `---`. Throws one Error that names all
@@ -37,7 +37,7 @@ function parseDetectors(yaml: string): Parsed[] {
   return documents.map((document, index): Parsed => {
     if (document.errors.length > 0) return { mistakes: document.errors.map((error) => error.message) };
     const value: unknown = document.toJS({ maxAliasCount: 0 });
-    const parsed = detectorSchema.safeParse(value);
+    const parsed = detectorFileSchema.safeParse(value);
     if (parsed.success) return { detector: toDetector(parsed.data) };
     const name = nameOf(value) ?? `document ${index + 1}`;
     return {

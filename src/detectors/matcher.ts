@@ -27,7 +27,7 @@ export interface Matcher {
 export type OnHit = (wordIndex: number, start: number) => void;
 
 const wordLengthMin = 2;
-/** Slots for each gram: the more of them, the fewer hits are false. 256 KB of them still fit into the second-level cache. */
+/** Slots for each gram: the more of them, the fewer hits are false. 1 MB of them still fits into the second-level cache. */
 const slotsPerGram = 64;
 const slotBitsMin = 10;
 const slotBitsMax = 16;
@@ -39,32 +39,39 @@ const comparisonsPerQuestion = 4096;
 const never = (): boolean => false;
 const isLittleEndian = endianness() === 'LE';
 
-/** Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. */
-export function createMatcher(words: readonly string[]): Matcher {
-  const needles = words.map(toNeedle);
+/**
+ * Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. A matcher that looks for what another one
+ * looks for, and more, takes what that one has made of its words.
+ */
+export function createMatcher(words: readonly string[], known: Needles = new Map()): Matcher {
+  const needles = words.map((word) => known.get(word) ?? toNeedle(word));
   const grams = needles.flatMap(({ values }, wordIndex) => chooseGrams(values, wordIndex));
   const slotBits = Math.ceil(Math.log2(Math.max(1, grams.length * slotsPerGram)));
   const shift = 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
   const multiplier = chooseMultiplier(grams, shift);
   const followers = buildFollowers(grams, multiplier, shift);
-  const { firstOf, nextOf, gramOf } = buildChains(grams, multiplier, shift);
+  const { firstOf, entries } = buildEntries(grams, needles, multiplier, shift);
 
-  /** Compares the words that have a gram in this slot; answers how many there are. */
-  function compare(slot: number, bytes: Uint8Array, at: number, onHit: OnHit): number {
-    let compared = 0;
-    for (let entry = firstOf[slot] as number; entry !== 0; entry = nextOf[entry] as number) {
-      const { wordIndex, offset } = grams[gramOf[entry] as number] as Gram;
-      if (standsAt(needles[wordIndex] as Needle, bytes, at - offset)) onHit(wordIndex, at - offset);
-      compared++;
+  /** Compares the words that have a gram in this slot; answers how many there are. `four` are the folded bytes at `at`. */
+  function compare(slot: number, four: number, bytes: Uint8Array, at: number, onHit: OnHit): number {
+    const first = firstOf[slot] as number;
+    const end = firstOf[slot + 1] as number;
+    for (let entry = first; entry < end; entry += entrySize) {
+      // Most words fall out here: 64 KB of plain text took 870 us with 6,700 words when each of them was compared from its start.
+      if (((four ^ (entries[entry] as number)) & (entries[entry + 1] as number)) !== 0) continue;
+      const wordIndex = entries[entry + 2] as number;
+      const start = at - (entries[entry + 3] as number);
+      if (((bytes[start] as number) | 0x20) !== entries[entry + 4]) continue;
+      if (standsAt(needles[wordIndex] as Needle, bytes, start)) onHit(wordIndex, start);
     }
-    return compared;
+    return (end - first) / entrySize;
   }
 
   /** Looks at one position near an end of the text; what lies outside of it is 0. */
   function probe(bytes: Uint8Array, at: number, onHit: OnHit): void {
     const four = foldFour(pack([bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0, bytes[at + 3] ?? 0]));
     const slot = Math.imul(four, multiplier) >>> shift;
-    if (((followers[slot] as number) >> (four >>> 26)) & 1) compare(slot, bytes, at, onHit);
+    if (((followers[slot] as number) >> (four >>> 26)) & 1) compare(slot, four, bytes, at, onHit);
   }
 
   return {
@@ -98,10 +105,10 @@ export function createMatcher(words: readonly string[]): Matcher {
           const isD = (table[slotD] as number) >> (d >>> 26);
           if (((isA | isB | isC | isD) & 1) !== 0) {
             const at = firstAligned + 4 * (next - 2);
-            if (isA & 1) compared += compare(slotA, bytes, at, onHit);
-            if (isB & 1) compared += compare(slotB, bytes, at + 2, onHit);
-            if (isC & 1) compared += compare(slotC, bytes, at + 4, onHit);
-            if (isD & 1) compared += compare(slotD, bytes, at + 6, onHit);
+            if (isA & 1) compared += compare(slotA, a, bytes, at, onHit);
+            if (isB & 1) compared += compare(slotB, b, bytes, at + 2, onHit);
+            if (isC & 1) compared += compare(slotC, c, bytes, at + 4, onHit);
+            if (isD & 1) compared += compare(slotD, d, bytes, at + 6, onHit);
             if (++compared >= comparisonsPerQuestion) {
               if (isStopped()) return;
               compared = 0;
@@ -123,12 +130,14 @@ const pack = ([a, b, c, d]: Four): number => a | (b << 8) | (c << 16) | (d << 24
 const foldFour = (four: number): number => four | 0x20202020;
 
 /** A word as it is compared: a byte of the text, folded where the word has a letter, equals the value. */
-interface Needle {
+export interface Needle {
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
 }
 
-function toNeedle(word: string): Needle {
+export type Needles = ReadonlyMap<string, Needle>;
+
+export function toNeedle(word: string): Needle {
   const bytes = Uint8Array.from(Buffer.from(word));
   if (bytes.length < wordLengthMin) throw new RangeError(`A word needs at least ${wordLengthMin} bytes.`);
   const folds = bytes.map((byte) => (isLetter(byte | 0x20) ? 0x20 : 0));
@@ -214,22 +223,41 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
   return followers;
 }
 
-/** For each slot the chain of its grams; entry 0 ends a chain. */
-function buildChains(grams: readonly Gram[], multiplier: number, shift: number) {
-  const firstOf = new Int32Array(2 ** (32 - shift));
-  const nextOf = [0];
-  const gramOf = [0];
-  grams.forEach((gram, gramIndex) => {
-    eachSlot(gram, multiplier, shift, (slot) => {
-      const first = firstOf[slot] as number;
-      // It is there already.
-      if (first !== 0 && gramOf[first] === gramIndex) return;
-      gramOf.push(gramIndex);
-      nextOf.push(first);
-      firstOf[slot] = nextOf.length - 1;
-    });
+/** Numbers of an entry: the folded bytes of a gram, which bits of them count, its word, its place in the word, and the word's first byte. */
+const entrySize = 5;
+
+/** The grams, slot by slot; those of one slot stand from its place in `firstOf` to that of the next. */
+function buildEntries(grams: readonly Gram[], needles: readonly Needle[], multiplier: number, shift: number) {
+  const slotsOf = grams.map((gram) => {
+    const slots = new Set<number>();
+    eachSlot(gram, multiplier, shift, (slot) => slots.add(slot));
+    return slots;
   });
-  return { firstOf, nextOf: Int32Array.from(nextOf), gramOf: Int32Array.from(gramOf) };
+  const firstOf = new Int32Array(2 ** (32 - shift) + 1);
+  for (const slots of slotsOf) for (const slot of slots) (firstOf[slot + 1] as number) += entrySize;
+  for (let slot = 1; slot < firstOf.length; slot++) (firstOf[slot] as number) += firstOf[slot - 1] as number;
+  const entries = new Int32Array(firstOf.at(-1) as number);
+  const next = firstOf.slice();
+  grams.forEach((gram, index) => {
+    const entry = entryOf(gram, needles[gram.wordIndex] as Needle);
+    for (const slot of slotsOf[index] as Set<number>) {
+      entries.set(entry, next[slot]);
+      (next[slot] as number) += entrySize;
+    }
+  });
+  return { firstOf, entries };
+}
+
+function entryOf({ wordIndex, offset, hashed, freeBits, last }: Gram, { values }: Needle): readonly number[] {
+  const known = freeBits < 0 ? 0x00ffffff : 0x00ffffff & ~(0xff << freeBits);
+  const mask = last === anyByte ? known : known | 0xff000000;
+  return [
+    foldFour(hashed | (last === anyByte ? 0 : last << 24)),
+    mask,
+    wordIndex,
+    offset,
+    (values[0] as number) | 0x20,
+  ];
 }
 
 /** Of some odd multipliers, shifted past the byte that is not hashed, the one under which least of an ordinary text hits. */

@@ -6,7 +6,7 @@
 export type Node =
   | { readonly kind: 'set'; readonly has: ByteSet }
   | { readonly kind: 'edge' }
-  | { readonly kind: 'look'; readonly behind: boolean; readonly body: Node }
+  | { readonly kind: 'look'; readonly behind: boolean; readonly negative: boolean; readonly body: Node }
   | { readonly kind: 'sequence'; readonly items: readonly Node[] }
   | { readonly kind: 'choice'; readonly options: readonly Node[] }
   | { readonly kind: 'repeat'; readonly item: Node; readonly min: number; readonly max: number };
@@ -74,8 +74,9 @@ class Parser {
     if (this.#take('^') || this.#take('$')) return { kind: 'edge' };
     if (this.#take('.')) return { kind: 'set', has: setOf((byte) => byte !== 10 && byte !== 13) };
     if (this.#take('[')) return { kind: 'set', has: this.#class() };
-    const look = this.#takeMatch(/\(\?(<?)[=!]/y);
-    if (look) return { kind: 'look', behind: look[1] === '<', body: this.#group() };
+    const look = this.#takeMatch(/\(\?(<?)([=!])/y);
+    if (look)
+      return { kind: 'look', behind: look[1] === '<', negative: look[2] === '!', body: this.#group() };
     if (this.#takeMatch(/\((?:\?:|\?<\w+>|(?!\?))/y)) return this.#group();
     if (this.#takeMatch(/\\[bB]/y)) return { kind: 'edge' };
     if (this.#take('\\')) return { kind: 'set', has: this.#fold(this.#escape()) };

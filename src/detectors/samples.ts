@@ -1,4 +1,5 @@
 import { crcChecksum } from './checks/tokens.ts';
+import { walletMakers } from './sample-wallets.ts';
 
 /*
  * Writes out the brace expressions of detectors' examples (detector.ts lists them). Seeded: an example stands for the same text at every
@@ -46,6 +47,7 @@ const base64url = (text: string): string => Buffer.from(text).toString('base64ur
 
 /** What needs more than characters of an alphabet. */
 const makers: Readonly<Record<string, (argument: string, random: Random) => string>> = {
+  ...walletMakers,
   crc(length, random) {
     const body = draw(alphabets['alnum'] as string, Number(length) - 6, random);
     return body + crcChecksum(body);
@@ -59,6 +61,7 @@ const makers: Readonly<Record<string, (argument: string, random: Random) => stri
     const payload = base64url(`{"sub":"${draw(digits, 10, random)}","iat":1700000000}`);
     return `${header}.${payload}.${draw(alphabets['base64url'] as string, Number(length), random)}`;
   },
+  digits64: (length, random) => base64url(`1${draw(digits, Number(length) - 1, random)}`),
   basic(user, random) {
     return Buffer.from(`${user}:${draw(alphabets['alnum'] as string, 16, random)}`).toString('base64');
   },

@@ -1,5 +1,9 @@
+import { isAscii } from 'node:buffer';
+import { type TokenBody, tokenBodyOf } from './cut-token.ts';
 import type { Detector } from './detector.ts';
-import { createMatcher, type Matcher } from './matcher.ts';
+import { type Gate, gateOf } from './gate.ts';
+import { markerStart } from './markers.ts';
+import { createMatcher, type Matcher, type Needles, toNeedle } from './matcher.ts';
 
 /* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
 
@@ -8,6 +12,11 @@ export interface Rule {
   readonly detector: Detector;
   readonly regex: RegExp;
   readonly index: number;
+  /** Its matches begin with the anchor and are secrets, so one may have been cut in pieces. */
+  readonly mayBeCut: boolean;
+  readonly tokenBody: TokenBody | undefined;
+  /** What it cannot match without; undefined where its words are looked for everywhere. */
+  readonly gate: Gate | undefined;
 }
 
 /** What a hit of a word means to one rule. */
@@ -16,6 +25,8 @@ export interface Use {
   readonly wordLength: number;
   /** How the word must be written; undefined where any case will do. */
   readonly exact: Buffer | undefined;
+  /** Around a keyword. */
+  readonly window: Detector['window'];
 }
 
 /** For each rule the end of what it has matched, and how many anchors before that end may still be tried. */
@@ -24,50 +35,191 @@ interface Progress {
   readonly retriesLeft: Int32Array;
 }
 
-/** Made once for a set of detectors. */
-export interface SearchPlan {
+/** Words that are looked for together. */
+export interface WordSearch {
   readonly matcher: Matcher;
   readonly usesOfWord: readonly (readonly Use[])[];
+}
+
+/** Those that are looked for only around something. */
+export interface GatedSearch extends WordSearch {
+  readonly gate: Gate;
+}
+
+/** What plans of the same rules share: nearly all that one costs. */
+interface Shared {
+  readonly usesOf: ReadonlyMap<string, readonly Use[]>;
+  readonly needles: Needles;
+  readonly gated: readonly GatedSearch[];
+}
+
+/** Made once for a set of detectors. */
+export interface SearchPlan extends WordSearch, Shared {
+  /** SHA-256 of texts that are no findings. */
+  readonly allowSha256: ReadonlySet<string>;
   /** For each word its place among those of others; -1 where it is only the detectors'. */
   readonly placeOfWord: Int32Array;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
   readonly singles: readonly { readonly byte: number; readonly uses: readonly Use[] }[];
   readonly digitRules: readonly Rule[];
   readonly keywordRules: readonly Rule[];
+  /** Those that are searched around what others have found. */
+  readonly nearRules: readonly Rule[];
+  /** Of all detectors, also of those that are not used here: what markers of redaction may name. */
+  readonly ids: ReadonlySet<string>;
+  /** The word with which the markers of redaction begin. */
+  readonly markerWord: number;
   /** Room for `Search`, of which only one is under way at a time. */
   readonly progress: Progress;
 }
 
-/** Plans the search for these rules, and for words of others. */
-export function planSearch(rules: readonly Rule[], others: readonly string[]): SearchPlan {
-  const usesOf = new Map<string, Use[]>();
-  for (const rule of rules) {
-    const { anchors, keywords, anchorCase } = rule.detector;
-    for (const word of [...anchors, ...keywords]) {
-      const bytes = Buffer.from(word);
-      const uses = usesOf.get(word.toLowerCase()) ?? [];
-      uses.push({ rule, wordLength: bytes.length, exact: anchorCase ? bytes : undefined });
-      usesOf.set(word.toLowerCase(), uses);
-    }
-  }
-  const places = new Map(others.map((word, place) => [word.toLowerCase(), place]));
+/** Plans the search for these rules, in the order of their places, and for words of others. */
+export function planSearch(
+  rules: readonly Rule[],
+  others: readonly string[],
+  { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
+  shared: Shared = sharedBy(rules),
+): SearchPlan {
+  const { usesOf, needles } = shared;
+  const places = new Map(others.map((word, place) => [folded(word), place]));
   const own = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
-  const words = [...new Set([...own, ...places.keys()])];
+  const words = [...new Set([...own, ...places.keys(), folded(markerStart)])];
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
+  const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
-    matcher: createMatcher(words),
+    ...shared,
+    matcher: createMatcher(words, needles),
+    allowSha256,
     usesOfWord: words.map((word) => usesOf.get(word) ?? []),
     placeOfWord: Int32Array.from(words, (word) => places.get(word) ?? -1),
     singles: singles.map((word) => ({ byte: word.charCodeAt(0), uses: usesOf.get(word) ?? [] })),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     keywordRules: rules.filter((rule) => rule.detector.keywords.length > 0),
-    progress: { matchedTo: new Int32Array(rules.length), retriesLeft: new Int32Array(rules.length) },
+    nearRules: rules.filter((rule) => rule.detector.near.length > 0),
+    ids,
+    markerWord: words.indexOf(folded(markerStart)),
+    progress: { matchedTo: new Int32Array(size), retriesLeft: new Int32Array(size) },
   };
 }
+
+const gateKinds = ['digit', 'token'] as const;
+
+function sharedBy(rules: readonly Rule[]): Shared {
+  const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
+  const words = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
+  return {
+    usesOf,
+    needles: new Map(words.map((word) => [word, toNeedle(word)])),
+    gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
+  };
+}
+
+/** Empty where there are no such rules. The gate is wide enough for all of them. */
+function gatedSearch(rules: readonly Rule[]): GatedSearch[] {
+  const gates = rules.flatMap(({ gate }) => gate ?? []);
+  const [gate] = gates;
+  if (!gate) return [];
+  const usesOf = usesOfWords(rules);
+  return [
+    {
+      gate: {
+        kind: gate.kind,
+        before: Math.max(...gates.map(({ before }) => before)),
+        after: Math.max(...gates.map(({ after }) => after)),
+      },
+      matcher: createMatcher([...usesOf.keys()]),
+      usesOfWord: [...usesOf.values()],
+    },
+  ];
+}
+
+function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
+  const usesOf = new Map<string, Use[]>();
+  for (const rule of rules) {
+    const { anchors, keywords, words, anchorCase, window } = rule.detector;
+    const written = [...anchors, ...[...keywords, ...words].flatMap(casesOf)];
+    for (const word of new Set(written.map((it) => (anchorCase ? it : folded(it))))) {
+      const bytes = Buffer.from(word);
+      const uses = usesOf.get(folded(word)) ?? [];
+      const exact = anchorCase ? bytes : undefined;
+      uses.push({ rule, wordLength: bytes.length, exact, window: windowOf(word, window) });
+      usesOf.set(folded(word), uses);
+    }
+  }
+  return usesOf;
+}
+
+/** As a word is written in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ LE`. ASCII letters have no case here. */
+function casesOf(word: string): string[] {
+  if (isAscii(Buffer.from(word))) return [word];
+  const [lower, upper] = [word.toLowerCase(), word.toUpperCase()];
+  const [first = ''] = lower;
+  return [word, lower, first.toUpperCase() + lower.slice(first.length), upper];
+}
+
+/** Windows are counted in bytes; where letters have two or three of them, it would be half as many letters. */
+function windowOf(word: string, { before, after }: Detector['window']): Detector['window'] {
+  return isWide(word) ? { before: 2 * before, after: 2 * after } : { before, after };
+}
+
+const isWide = (word: string): boolean => Buffer.byteLength(word) >= 1.5 * word.length;
+
+/**
+ * The plan with some of its rules changed, or left out where there is nothing instead. Whatever stays as it is is shared, above all the
+ * tables of the matcher; and so is the room for searches, since one rule keeps its place.
+ */
+export function tunePlan(
+  plan: SearchPlan,
+  tuned: ReadonlyMap<Rule, Rule | undefined>,
+  allowSha256: ReadonlySet<string>,
+): SearchPlan {
+  const tunedRules = (rules: readonly Rule[]): Rule[] =>
+    rules.flatMap((rule) => (tuned.has(rule) ? (tuned.get(rule) ?? []) : rule));
+  const tunedUse = (use: Use): Use | [] => {
+    const [rule] = tunedRules([use.rule]);
+    return rule ? { ...use, rule } : [];
+  };
+  const tunedUses = (uses: readonly Use[]): readonly Use[] =>
+    uses.some(({ rule }) => tuned.has(rule)) ? uses.flatMap(tunedUse) : uses;
+  return {
+    ...plan,
+    allowSha256,
+    usesOf: new Map([...plan.usesOf].map(([word, uses]) => [word, tunedUses(uses)])),
+    usesOfWord: plan.usesOfWord.map(tunedUses),
+    gated: plan.gated.map((it) => ({ ...it, usesOfWord: it.usesOfWord.map(tunedUses) })),
+    singles: plan.singles.map(({ byte, uses }) => ({ byte, uses: tunedUses(uses) })),
+    digitRules: tunedRules(plan.digitRules),
+    keywordRules: tunedRules(plan.keywordRules),
+    nearRules: tunedRules(plan.nearRules),
+  };
+}
+
+/** The matcher folds ASCII alone; other letters have a case in their bytes. */
+const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** `index` is the rule's place among all: what a search notes of it stands there. */
 export function toRule(detector: Detector, index: number): Rule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
-  return { detector, index, regex: new RegExp(detector.pattern, detector.flags + place + indices) };
+  const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags } = detector;
+  const mayBeCut =
+    anchors.length > 0 && dataClass === 'SECRETS' && confidence !== 'low' && group === 0 && !isGeneric;
+  return {
+    detector,
+    index,
+    regex: new RegExp(pattern, flags + place + indices),
+    mayBeCut,
+    tokenBody: mayBeCut ? tokenBodyOf(pattern, flags) : undefined,
+    gate: mayBeGated(detector) && !mayBeCut ? gateOf(withWidestWindow(detector)) : undefined,
+  };
 }
+
+function withWidestWindow(detector: Detector): Detector {
+  const widest = detector.keywords.find(isWide);
+  return widest === undefined ? detector : { ...detector, window: windowOf(widest, detector.window) };
+}
+
+/** Words of one byte are looked for otherwise; a secret that may be cut begins where its rest is missing. */
+const mayBeGated = ({ anchors, keywords }: Detector): boolean =>
+  anchors.length + keywords.length > 0 &&
+  [...anchors, ...keywords].every((word) => Buffer.byteLength(word) > 1);

@@ -1,9 +1,13 @@
-import type { Confidence } from '../call.ts';
+import type { Confidence, DataClass } from '../call.ts';
 import { confidenceOf } from './confidence.ts';
+import { cutTokenEnd, type Missing, missingOf } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { findDigitRuns } from './digit-runs.ts';
-import type { Rule, SearchPlan, Use } from './search-plan.ts';
-import { mayStartToken } from './token-start.ts';
+import { eachRegion } from './gate.ts';
+import { isOfMarker, markerEnd } from './markers.ts';
+import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
+import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
+import { sha256Of } from './tuning.ts';
 
 export interface Match {
   readonly detector: Detector;
@@ -11,6 +15,15 @@ export interface Match {
   readonly start: number;
   readonly end: number;
   readonly confidence: Confidence;
+}
+
+/** The beginning of a secret at the end of a value: the rest may stand somewhere else. */
+export interface CutToken {
+  readonly detector: Detector;
+  readonly start: number;
+  readonly end: number;
+  /** Characters of the secret's alphabet; undefined where it has no such form. */
+  readonly missing: Missing | undefined;
 }
 
 export interface FindLimits {
@@ -24,6 +37,10 @@ export interface FindLimits {
 export interface Found {
   /** In the order of the text. Matches of different detectors may overlap. */
   readonly matches: Match[];
+  /** Matches that say something only beside others; `weighHints` (evidence.ts) decides. In no order. */
+  readonly hints: Match[];
+  /** The first few. */
+  readonly cutTokens: CutToken[];
   /** False where a limit ended the search: something may have been missed. */
   readonly complete: boolean;
   /** How often a pattern was tried, and over how many bytes it was searched: what the search has cost. */
@@ -39,6 +56,12 @@ const pieceBytes = 32_768;
 /** Anchors that are tried inside of a match that was not accepted. */
 const retriesMax = 8;
 
+const cutTokensMax = 16;
+
+/** Hints that are kept whatever they are. A text full of them is a text about health: then one of a kind in so many bytes is enough. */
+const hintsMax = 1000;
+const hintDistance = 512;
+
 /** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
 const unmistakableLength = 6;
 
@@ -48,9 +71,17 @@ export class Search {
   readonly #bytes: Buffer;
   readonly #limits: FindLimits;
   readonly #matches: Match[] = [];
+  readonly #hints: Match[] = [];
+  readonly #cutTokens: CutToken[] = [];
   #progress: SearchPlan['progress'] | undefined;
   /** For each rule the window that was not searched yet. */
   #windows: (Region | undefined)[] | undefined;
+  /** Where markers of redaction stand, in the order of the text. */
+  readonly #markers: Region[] = [];
+  /** For each rule the start of its last hint, once there are many. */
+  #lastHints: number[] | undefined;
+  /** Bytes that were seen to hold no digit. */
+  readonly #digitless: Region = { from: 0, to: 0 };
   #latin1: string | undefined;
   #complete = true;
   #hits = 0;
@@ -64,14 +95,18 @@ export class Search {
   }
 
   run(): Found {
-    const { matcher, usesOfWord, placeOfWord, singles, digitRules, keywordRules } = this.#plan;
+    const { matcher, usesOfWord, placeOfWord, gated, singles, digitRules, keywordRules, nearRules } =
+      this.#plan;
     const { wordsFound } = this.#limits;
     const onHit = (word: number, start: number): void => {
       const place = placeOfWord[word] as number;
       if (place >= 0 && wordsFound) wordsFound[place] = 1;
-      this.#hit(usesOfWord[word] as readonly Use[], start);
+      // Noted before the words in it, for the matcher goes from left to right.
+      if (word === this.#plan.markerWord) this.#noteMarker(start);
+      if (start >= (this.#markers.at(-1)?.to ?? 0)) this.#hit(usesOfWord[word] as readonly Use[], start);
     };
     matcher.scan(this.#bytes, onHit, () => this.#isOver());
+    for (const search of gated) this.#scanAround(search);
     for (const { byte, uses } of singles) {
       for (
         let at = this.#bytes.indexOf(byte);
@@ -84,21 +119,64 @@ export class Search {
     }
     if (digitRules.length > 0)
       findDigitRuns(this.#bytes, (start, end, count) => this.#digits(start, end, count));
-    if (this.#windows !== undefined) for (const rule of keywordRules) this.#searchWindow(rule);
+    this.#searchWindows(keywordRules);
+    if (nearRules.length > 0 && this.#matches.length + this.#hints.length > 0) {
+      for (const rule of nearRules) this.#lookAround(rule);
+      this.#searchWindows(nearRules);
+    }
     return {
       matches: this.#matches.length > 1 ? withoutCoveredGenerics(this.#matches) : this.#matches,
+      hints: this.#hints,
+      cutTokens: this.#cutTokens,
       complete: this.#complete,
       attempts: this.#attempts,
       searchedBytes: this.#searchedBytes,
     };
   }
 
+  #noteMarker(start: number): void {
+    const end = markerEnd(this.#bytes, start, this.#plan.ids);
+    if (end > start) this.#markers.push({ from: start, to: end });
+  }
+
+  #scanAround({ gate, matcher, usesOfWord }: GatedSearch): void {
+    let next = 0;
+    const isIn = (marker: Region | undefined, at: number): boolean =>
+      marker !== undefined && marker.from <= at && at < marker.to;
+    const isInMarker = (at: number): boolean => {
+      while (next < this.#markers.length && (this.#markers[next] as Region).to <= at) next += 1;
+      // A hit may come behind one that stands a little farther on.
+      return isIn(this.#markers[next], at) || isIn(this.#markers[next - 1], at);
+    };
+    eachRegion(this.#bytes, gate, (from, to) => {
+      if (!this.#complete) return;
+      const onHit = (word: number, at: number): void => {
+        if (!isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
+      };
+      matcher.scan(this.#bytes.subarray(from, to), onHit, () => this.#isOver());
+    });
+  }
+
   #hit(uses: readonly Use[], start: number): void {
+    /** Asked once for all rules that want to know. */
+    let isWord: boolean | undefined;
     for (const use of uses) {
       if (!this.#complete) return;
-      if (use.rule.regex.sticky) this.#tryAnchor(use, start);
-      else this.#widenWindow(use, start);
+      const { regex, detector } = use.rule;
+      const end = start + use.wordLength;
+      if (regex.sticky) this.#tryAnchor(use, start);
+      else if (detector.words.length > 0) this.#takeWord(use, start);
+      else if (!detector.wholeWords) this.#widen(use.rule, start, end, use.window);
+      else {
+        isWord ??= standsAsWord(this.#bytes, start, end);
+        if (isWord) this.#widen(use.rule, start, end, use.window);
+      }
     }
+  }
+
+  #takeWord({ rule, wordLength }: Use, start: number): void {
+    if (standsAlone(this.#bytes, start, start + wordLength))
+      this.#keep(rule, start, start + wordLength, rule.detector.confidence);
   }
 
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
@@ -109,6 +187,14 @@ export class Search {
     rule.regex.lastIndex = start;
     const match = rule.regex.exec(this.#text());
     if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, 0));
+    else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(rule, start, wordLength);
+  }
+
+  #noteCut({ detector, tokenBody }: Rule, start: number, anchorLength: number): void {
+    const end = cutTokenEnd(this.#bytes, start);
+    if (end < 0) return;
+    const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], anchorLength);
+    this.#cutTokens.push({ detector, start, end, missing });
   }
 
   /**
@@ -134,9 +220,18 @@ export class Search {
     retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
 
-  #widenWindow({ rule, wordLength }: Use, start: number): void {
-    const { before, after } = rule.detector.window;
-    const [from, to] = [start - before, start + wordLength + after];
+  /** The rule is to be searched around what others have found. */
+  #lookAround(rule: Rule): void {
+    const { near } = rule.detector;
+    const around = [...this.#matches, ...this.#hints].filter(
+      ({ detector: { role } }) => role !== undefined && near.includes(role),
+    );
+    for (const { start, end } of around.sort((a, b) => a.start - b.start))
+      this.#widen(rule, start, end, rule.detector.window);
+  }
+
+  #widen(rule: Rule, start: number, end: number, { before, after }: Use['window']): void {
+    const [from, to] = [start - before, end + after];
     this.#windows ??= [];
     const window = this.#windows[rule.index];
     if (window !== undefined && from <= window.to) {
@@ -148,10 +243,32 @@ export class Search {
     this.#windows[rule.index] = { from, to };
   }
 
+  #searchWindows(rules: readonly Rule[]): void {
+    if (this.#windows === undefined) return;
+    for (const rule of rules) {
+      this.#searchWindow(rule);
+      this.#windows[rule.index] = undefined;
+    }
+  }
+
   #searchWindow(rule: Rule): void {
     const window = this.#windows?.[rule.index];
-    if (window !== undefined)
-      this.#search(rule, Math.max(0, window.from), Math.min(this.#bytes.length, window.to));
+    if (window === undefined) return;
+    const { needsDigit, reachMax } = rule.detector.bounds;
+    const [from, to] = [Math.max(0, window.from), Math.min(this.#bytes.length, window.to)];
+    if (!needsDigit || this.#hasDigit(from, Math.min(this.#bytes.length, to + reachMax)))
+      this.#search(rule, from, to);
+  }
+
+  /** Words like "card" stand everywhere, and most rules look for a number beside them: what has none is not searched. */
+  #hasDigit(from: number, to: number): boolean {
+    const clear = this.#digitless;
+    const isBeside = from >= clear.from && from <= clear.to;
+    if (!isBeside) clear.from = from;
+    let at = isBeside ? clear.to : from;
+    while (at < to && !isDigitByte(this.#bytes[at])) at++;
+    clear.to = at;
+    return at < to;
   }
 
   #digits(start: number, end: number, count: number): void {
@@ -198,17 +315,36 @@ export class Search {
     if (!secret) return false;
     const confidence = confidenceOf(detector, secret);
     if (confidence === undefined) return false;
-    if (this.#matches.length >= this.#limits.matchesMax) {
-      this.#complete = false;
-      return true;
-    }
     const start = offset + (match.indices?.[detector.group]?.[0] ?? match.index);
-    const end = start + secret.length;
-    const isKnown = this.#matches.some(
-      (known) => known.detector === detector && known.start === start && known.end === end,
-    );
-    if (!isKnown) this.#matches.push({ detector, start, end, confidence });
+    if (isOfMarker(this.#bytes, start, start + secret.length, this.#plan.ids)) return false;
+    this.#keep(rule, start, start + secret.length, confidence);
     return true;
+  }
+
+  #keep(rule: Rule, start: number, end: number, confidence: Confidence): void {
+    const { detector } = rule;
+    const { allowSha256 } = this.#plan;
+    if (allowSha256.size > 0 && allowSha256.has(sha256Of(this.#bytes.subarray(start, end)))) return;
+    const isHint = detector.needs.length > 0;
+    if (isHint && this.#isOneOfMany(rule, start)) return;
+    if (!isHint && this.#matches.length >= this.#limits.matchesMax) {
+      this.#complete = false;
+      return;
+    }
+    const list = isHint ? this.#hints : this.#matches;
+    const isSame = (known: Match): boolean =>
+      known.detector === detector && known.start === start && known.end === end;
+    // A word is met once.
+    if (detector.words.length > 0 || !list.some(isSame)) list.push({ detector, start, end, confidence });
+  }
+
+  /** Hints are no findings yet, so any number of them is harmless; it must only not cost much. */
+  #isOneOfMany({ index }: Rule, start: number): boolean {
+    if (this.#hints.length < hintsMax) return false;
+    this.#lastHints ??= [];
+    if (Math.abs(start - (this.#lastHints[index] ?? -hintDistance)) < hintDistance) return true;
+    this.#lastHints[index] = start;
+    return false;
   }
 
   #text(): string {
@@ -227,20 +363,28 @@ export class Search {
   }
 }
 
+const isDigitByte = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
+
 interface Region {
   from: number;
   to: number;
 }
 
-/** Sorted, without the matches of generic detectors that lie within one that says more. */
+/** Sorted, without the matches of generic detectors that lie within one that says more, or within another generic one of their class. */
 function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
   const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);
   const sorted = matches.toSorted((a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b));
   // All that stand earlier begin no later, so the one that reaches farthest decides what is covered.
   let coveredTo = 0;
-  return sorted.filter((match) => {
-    if (match.detector.isGeneric) return match.end > coveredTo;
-    coveredTo = Math.max(coveredTo, match.end);
+  const genericTo = new Map<DataClass, number>();
+  return sorted.filter(({ detector, end, confidence }) => {
+    const { isGeneric, class: dataClass } = detector;
+    if (!isGeneric) {
+      coveredTo = Math.max(coveredTo, end);
+      return true;
+    }
+    if (end <= Math.max(coveredTo, genericTo.get(dataClass) ?? 0)) return false;
+    if (confidence !== 'low') genericTo.set(dataClass, end);
     return true;
   });
 }

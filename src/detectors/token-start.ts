@@ -3,7 +3,8 @@
  * there the token begins; raw bodies are full of both. An underscore joins words and ends them, as a dash does. Looked up in bytes, so that a hit inside a longer word costs no string.
  */
 
-const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** Letters and digits of ASCII. */
+export const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -20,6 +21,39 @@ export function mayStartToken(bytes: Uint8Array, start: number): boolean {
   if (isWordByte[before] === 0) return true;
   return endsEscape(bytes, start);
 }
+
+/**
+ * Whether the bytes are a word of their own, or one of those that make up a name (`tax_id`, `customerSin`, `sinNumber`, `CPF1`, `passnr`).
+ * Letters beyond ASCII separate, as in languages that write words together.
+ */
+export function standsAsWord(bytes: Uint8Array, start: number, end: number): boolean {
+  if (!mayStartToken(bytes, start) && !isHump(bytes, start)) return false;
+  return !isLetter(bytes[end]) || isHump(bytes, end) || isNumberWord(bytes, end);
+}
+
+/** What says "number" and is written without a gap behind the word for what it numbers. */
+const numberWords: ReadonlySet<string> = new Set('id nbr no nr num number numer numero nummer'.split(' '));
+/** With the letter that German and its neighbours put in between: `versicherungsnummer`. */
+const numberWordMax = 7;
+
+function isNumberWord(bytes: Uint8Array, start: number): boolean {
+  let end = start;
+  while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
+  const word = String.fromCharCode(...bytes.subarray(start, end)).toLowerCase();
+  return numberWords.has(word) || (word.startsWith('s') && numberWords.has(word.slice(1)));
+}
+
+/** Whether neither a letter nor a digit stands beside the bytes. */
+export function standsAlone(bytes: Uint8Array, start: number, end: number): boolean {
+  return isWordByte[bytes[end] ?? 0] === 0 && mayStartToken(bytes, start);
+}
+
+/** Where a small letter meets a capital. */
+const isHump = (bytes: Uint8Array, at: number): boolean => isLower(bytes[at - 1]) && isUpper(bytes[at]);
+
+const isLower = (byte = 0): boolean => byte >= 0x61 && byte <= 0x7a;
+const isUpper = (byte = 0): boolean => byte >= 0x41 && byte <= 0x5a;
+const isLetter = (byte?: number): boolean => isLower(byte) || isUpper(byte);
 
 /** `\n`, `\t` and the like, `%3D`, `\u003d`. */
 function endsEscape(bytes: Uint8Array, end: number): boolean {

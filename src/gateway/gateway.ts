@@ -5,12 +5,14 @@ import { loadCatalogue } from '../catalogue/catalogue.ts';
 import { ConfigError, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import { changedFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
-import { createEngine } from '../detectors/engine.ts';
-import { loadDetectors } from '../detectors/load.ts';
+import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
+import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
 import { type Log, openLog } from '../log.ts';
+import { createAnswerDesk } from '../pipeline/answer-desk.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
 import { createAuthThrottles } from '../pipeline/auth-throttle.ts';
 import { openVault } from '../pipeline/credentials.ts';
+import { loadEngines } from '../pipeline/engines.ts';
 import { createEvents } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
@@ -190,16 +192,21 @@ async function openFoundations(
   await journal.flush();
   const incidents = createIncidentDesk(store, log);
   closers.add(() => incidents.close());
+  const traces = withFreshTraces(store, journal);
+  const answers = createAnswerDesk(traces, log);
+  closers.add(() => answers.close());
   const foundations: Foundations = {
-    store: withFreshTraces(store, journal),
+    store: traces,
     journal,
-    engine: createEngine(loadDetectors(join(dataFolder, 'detectors'))),
+    engines: loadEngines(),
+    injections: packagedInjections(),
     catalogue: loadCatalogue(join(dataFolder, 'tools')),
     pepper,
     vault,
     throttles: createAuthThrottles(),
     approvals: createApprovalDesk(store),
     incidents,
+    answers,
     events: createEvents(store, log),
     log,
     registeredTenants: new Set(await store.registeredTenants()),
@@ -208,6 +215,14 @@ async function openFoundations(
     status: () => status,
   };
   return { foundations, authority };
+}
+
+let injections: InjectionReader | undefined;
+
+/** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
+function packagedInjections(): InjectionReader {
+  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
+  return injections;
 }
 
 /** What is allowed and yet unwise, and what has no effect. */

@@ -5,18 +5,22 @@ import { ConfigError, type Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
+import type { InjectionReader } from '../detectors/injection/reader.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import type { AnswerDesk } from '../pipeline/answer-desk.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
 import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
 import { createCredentials } from '../pipeline/credentials.ts';
+import type { Engines } from '../pipeline/engines.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import { namesInFiles, toolsKnownTo } from '../pipeline/known-names.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
+import { createAnswerReader } from '../pipeline/read-answer.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
@@ -27,6 +31,8 @@ import { signalEngines } from '../signals/index.ts';
 import { defaultWeights } from '../signals/score.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
+import { canonicalText } from '../text/canonical-text.ts';
+import { contentFingerprint } from '../text/content-fingerprint.ts';
 import { createGuard } from '../upstream/guard.ts';
 import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
@@ -38,12 +44,14 @@ import { routeKey } from './seed-keys.ts';
 export interface Foundations {
   readonly store: Store;
   readonly journal: Journal;
-  readonly engine: DetectorEngine;
+  readonly engines: Engines;
+  readonly injections: InjectionReader;
   readonly catalogue: Catalogue;
   readonly pepper: Buffer;
   readonly vault: Vault;
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
+  readonly answers: AnswerDesk;
   readonly incidents: IncidentDesk;
   readonly events: Events;
   readonly log: Log;
@@ -56,10 +64,11 @@ export interface Foundations {
 /** Puts one generation together. Throws `ConfigError` with all mistakes of policy files, or of routes; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
   checkTools(config, on.catalogue);
+  const engineOf = enginesFor(config, on.engines);
   const tenants = createTenants(config, on.registeredTenants, on.store);
   const tools = toolsKnownTo(on.catalogue);
   const known = namesInFiles(config, tools, on.registeredTenants);
-  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), on.engine);
+  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), engineOf);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
@@ -122,6 +131,8 @@ export function createGate(config: Config, on: Foundations): Gate {
     guard,
     upstream,
     inspect: createPipeline(stages, record),
+    readAnswer: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
+    answers: on.answers,
     simulator: createSimulator(judging),
     record,
     names,
@@ -137,7 +148,10 @@ export function createGate(config: Config, on: Foundations): Gate {
     readKey: (text) => readKey(text, on.pepper),
     hashKey: (digest) => peppered(digest, on.pepper),
     fingerprint: (tenantId, content) =>
-      createHmac('sha256', on.pepper).update(`content ${tenantId}\n`).update(content).digest('hex'),
+      contentFingerprint(
+        createHmac('sha256', on.pepper).update(`content ${tenantId}`).digest(),
+        canonicalText(content),
+      ),
     routeKey: (route) => routeKey(route, on.pepper),
     status: on.status,
   };
@@ -145,6 +159,18 @@ export function createGate(config: Config, on: Foundations): Gate {
 
 const toResolveEntry = ({ host, address, port }: Config['upstream']['resolve'][number]): ResolveEntry =>
   port === null ? { host, address } : { host, address, port };
+
+/** The engine of each tenant, made now: no call waits for it. Throws `ConfigError` where there is nothing to make it of. */
+export function enginesFor(config: Config, engines: Engines): (tenantId: string) => DetectorEngine {
+  const tenants = [...config.tenants.values()];
+  const mistakes = tenants.flatMap((tenant, index) =>
+    engines.mistakesIn(tenant).map((it) => ({ ...it, path: `tenants[${index}].${it.path}` })),
+  );
+  if (mistakes.length > 0) throw new ConfigError(config.file, mistakes);
+  engines.keepOnly(tenants);
+  const ofTenant = new Map(tenants.map((tenant) => [tenant.id, engines.of(tenant)]));
+  return (tenantId) => ofTenant.get(tenantId) ?? engines.common;
+}
 
 /** A route's misspelt tool would pass by the rules for the one that is meant. */
 function checkTools({ file, inbound, tools }: Config, catalogue: Catalogue): void {

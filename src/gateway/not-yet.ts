@@ -56,14 +56,6 @@ const refused: readonly Gap[] = [
 
 const ignored: readonly Gap[] = [
   {
-    path: 'response_scan',
-    isAsked: ({ responseScan, tenants, inbound, tools }) =>
-      responseScan.mode === 'enforce' ||
-      [...tenants.values()].some((it) => it.responseScan.mode === 'enforce') ||
-      [...inbound.values(), ...tools].some((it) => it.responseScan !== null),
-    instead: 'answers go back unread, and POST /v1/scan/response reads those that it is sent',
-  },
-  {
     path: 'intercept.passthrough',
     isAsked: ({ intercept }) => intercept.passthrough.length > 0,
     instead: 'all tunnels are read',
@@ -84,20 +76,6 @@ const ignored: readonly Gap[] = [
     path: 'tenants[].allowlist',
     isAsked: someTenant((it) => it.allowlist.length > 0),
     instead: 'there are no feeds to lift',
-  },
-  {
-    path: 'tenants[].internal',
-    isAsked: someTenant(
-      (it) => it.internal.hosts.length > 0 || it.internal.markers.length > 0 || !it.internal.builtin,
-    ),
-    instead: 'the built-in markers alone are looked for',
-  },
-  {
-    path: 'tenants[].detectors',
-    isAsked: someTenant(
-      ({ detectors }) => detectors.off.size + detectors.allowSha256.size + detectors.confidence.size > 0,
-    ),
-    instead: 'all detectors run as they are',
   },
 ];
 

@@ -2,13 +2,13 @@ import { join, resolve } from 'node:path';
 import type { Decision, Identity, Verdict } from '../call.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { createEngine } from '../detectors/engine.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
 import { defaultWeights } from '../signals/score.ts';
 import { withCandidates } from './candidates.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf } from './case-file.ts';
+import { createEngines } from './engines.ts';
 import { type TenantRules, withEngine } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
@@ -61,7 +61,7 @@ const someAgent = '00000000-0000-4000-8000-000000000001';
 /** Loads what calls are understood and read by. */
 export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
   const catalogue = loadCatalogue(join(dataFolder, 'tools'));
-  const engine = createEngine(loadDetectors(join(dataFolder, 'detectors')));
+  const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
 
   return {
     async run(written, readPolicies) {
@@ -69,7 +69,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
       const config = configOf(file);
       const tenant = config.tenants.get(caseTenantId) ?? config.defaultTenant(caseTenantId);
       const policies = await policiesOf(file, tenant, readPolicies);
-      const page = withEngine(compilePolicies(withCandidates([], policies, true)), engine);
+      const page = withEngine(compilePolicies(withCandidates([], policies, true)), engines.of(tenant));
       const simulator = createSimulator({
         catalogue,
         engines: signalEngines,

@@ -25,7 +25,7 @@ export function admitDegraded(
   const examined = examine({ key, parent: undefined, agent }, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
   // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets nothing is known.
-  const unknown = { isNewDestination: true, exceededBudgets: [], charges: [], scansUsed: 0 };
+  const unknown = { isNewDestination: true, exceededBudgets: [], charges: [], tails: [], scansUsed: 0 };
   return { ...examined, ...unknown, key, isDegraded: true };
 }
 

@@ -1,4 +1,4 @@
-import type { BodyValue, Call, DataClass, Operation, OwnAgent } from '../call.ts';
+import type { BodyValue, Call, ContentClass, DataClass, Operation, OwnAgent } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
@@ -18,7 +18,7 @@ export class CallFacts implements Facts {
   readonly runtimeType: string | undefined;
   readonly ownAgent: OwnAgent;
   readonly nowMs: number;
-  readonly classes: readonly DataClass[];
+  readonly classes: readonly ContentClass[];
   readonly riskScore: number;
   readonly bodyBytes: number;
   readonly bodyTexts: readonly Buffer[];
@@ -42,7 +42,7 @@ export class CallFacts implements Facts {
     this.runtimeType = call.claimed.runtimeType;
     this.ownAgent = call.identity.ownAgent;
     this.nowMs = call.receivedAtMs;
-    this.classes = classes;
+    this.classes = call.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
     this.riskScore = call.riskScore;
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;

@@ -7,12 +7,14 @@ import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { AnswerDesk } from './answer-desk.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { AuthThrottles } from './auth-throttle.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
+import type { ReadAnswer } from './read-answer.ts';
 import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -31,6 +33,10 @@ export interface Gate {
   readonly upstream: Upstream;
   readonly credentials: Credentials;
   readonly inspect: Inspect;
+  /** Reads what came back. */
+  readonly readAnswer: ReadAnswer;
+  /** Keeps what was found in answers with the traces of their calls. */
+  readonly answers: AnswerDesk;
   /** Judges calls without letting anything follow from it. */
   readonly simulator: Simulator;
   /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
@@ -49,8 +55,8 @@ export interface Gate {
   readKey(text: string): PresentedKey | undefined;
   /** What is stored of a key's digest. */
   hashKey(digestHex: string): string;
-  /** A keyed hash (hex) of a content: equal contents of a tenant can be told, but not guessed from it. */
-  fingerprint(tenantId: string, content: string | Buffer): string;
+  /** By which a content of the tenant, or a good part of it, is recognised but not guessed: see `contentFingerprint`. */
+  fingerprint(tenantId: string, content: Buffer): string;
   /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
   routeKey(route: InboundRoute): PresentedKey;
   status(): GateStatus;

@@ -175,7 +175,7 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
   explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
 });
 
-const signalReasons = new Set(['NEW_DESTINATION']);
+const signalReasons = new Set(['NEW_DESTINATION', 'OPAQUE_CONTENT']);
 /** That one explanation names. */
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
@@ -191,7 +191,10 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
   for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
   const places = found
     .slice(0, explainedFindingsMax)
-    .map((it) => `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence).`);
+    .map(
+      (it) =>
+        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}).`,
+    );
   return {
     decision: opinion.decision,
     reasonCodes:

@@ -40,7 +40,7 @@ interface Page extends TenantRules {
 export function createPolicyBook(
   store: Pick<Store, 'policiesOf'>,
   files: readonly PolicyDocument[],
-  engine: DetectorEngine,
+  engineOf: (tenantId: string) => DetectorEngine,
 ): PolicyBook {
   const pages = new Map<string, Page>();
   const filesOf = (tenantId: string): FilePolicy[] =>
@@ -56,7 +56,7 @@ export function createPolicyBook(
   function pageOf(tenantId: string, records: readonly PolicyRecord[]): Page {
     const known = pages.get(tenantId);
     if (known?.records === records) return known;
-    const page = { records, ...withEngine(compilePolicies(toInputs(tenantId, records)), engine) };
+    const page = { records, ...withEngine(compilePolicies(toInputs(tenantId, records)), engineOf(tenantId)) };
     pages.set(tenantId, page);
     return page;
   }

@@ -1,6 +1,7 @@
 import type { Call, Identity } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import type { IncidentDesk } from './incident-desk.ts';
@@ -12,7 +13,7 @@ export const recordedFindingsMax = 50;
 
 export interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
-  readonly store: Pick<Store, 'noteCall'>;
+  readonly store: Pick<Store, 'noteCall' | 'noteTails'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
   readonly log: Log;
 }
@@ -53,6 +54,10 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);
+        if (call.leftTails.length > 0 && wasLetOut(recorded)) {
+          const { tenantId, agentId } = recorded;
+          store.noteTails({ tenantId, agentId, host: call.target.host, tails: call.leftTails });
+        }
         if (call.verdict?.decision === 'DENY') incidents.take(call, journal.flush);
       },
       (cause: unknown) => unrecorded(recorded, cause),

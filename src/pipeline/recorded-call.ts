@@ -109,6 +109,7 @@ export function toRecordedCall(
   };
   call.signals = [...(trace.signals ?? [])];
   call.isNewDestination = call.signals.some((it) => it.name === 'NEW_DESTINATION');
+  call.opaque = call.signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details);
   call.findings = findingsOf(trace);
   call.riskScore = trace.risk_score;
   call.riskBand = trace.risk_band;

@@ -1,4 +1,5 @@
 import type { Call, DataClass, Finding } from '../call.ts';
+import type { Cut } from '../text/cuts.ts';
 import { bodyFormat, redactBody } from '../text/redact.ts';
 
 /** Classes that SANITIZE cuts where the deciding rule names none. */
@@ -8,19 +9,33 @@ export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 export const counts = (finding: Finding): boolean => finding.confidence !== 'low' && !finding.atHome;
 
 /**
- * The body with the findings of these classes cut out, and of SECRETS always. Undefined where what must go sits in URL or
- * header, or where the body would not be what it was (JSON that no longer parses): then the call cannot be sent at all.
+ * Cutting moves what stands behind closer to what stands before, and makes new neighbours of a keyword: so what is left is read again, and
+ * cut again. What still shows something after so many times cannot be sanitised.
+ */
+const roundsMax = 4;
+
+/**
+ * The body with the findings of these classes cut out, and of SECRETS always; read again, it shows none of them. Undefined where what must
+ * go sits in URL or header, where the body would not be what it was (JSON that no longer parses), or where something is left: then the
+ * call cannot be sent at all.
  */
 export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer | undefined {
-  const cuts = call.findings.filter(
-    (it) => counts(it) && (it.class === 'SECRETS' || classes.includes(it.class)),
-  );
-  if (cuts.some((it) => it.part === 'head')) return undefined;
+  const isCut = (it: Finding): boolean =>
+    counts(it) && (it.class === 'SECRETS' || classes.includes(it.class));
+  if (call.findings.some((it) => it.part === 'head' && isCut(it))) return undefined;
+  let cuts = call.findings.filter(isCut);
   if (cuts.length === 0) return call.body;
-  const body = call.plain ?? call.body;
-  return redactBody(
-    body,
-    cuts.map((it) => ({ start: it.start, end: it.end, label: it.kind })),
-    bodyFormat(call.contentType, body),
-  );
+  let body = call.plain ?? call.body;
+  for (let round = 0; round < roundsMax; round += 1) {
+    const cut = redactBody(body, cuts.map(toCut), bodyFormat(call.contentType, body));
+    const left = cut && (call.readAgain ? call.readAgain(cut) : none);
+    if (!cut || !left) return undefined;
+    cuts = left.filter(isCut);
+    if (cuts.length === 0) return cut;
+    body = cut;
+  }
+  return undefined;
 }
+
+const none: readonly Finding[] = [];
+const toCut = ({ start, end, kind }: Finding): Cut => ({ start, end, label: kind });

@@ -35,6 +35,7 @@ const noticed: ReadonlySet<string> = new Set([
   'SECRET_MISDIRECTED',
   'GATEWAY_DEGRADED',
   'NEW_DESTINATION',
+  'OPAQUE_CONTENT',
 ]);
 const cannotTell = 'whether what it carries could be cut out is not in the trace';
 

@@ -1,4 +1,4 @@
-import { type Band, bands, type DataClass, type MatchedRule } from '../call.ts';
+import { type Band, bands, type ContentClass, type DataClass, type MatchedRule } from '../call.ts';
 import type { CompiledRule } from './compile.ts';
 import type { RuleAction } from './schema.ts';
 
@@ -129,10 +129,13 @@ function wouldBeOf(monitored: readonly CompiledRule[]): WouldBe | undefined {
 
 /** What several sanitising rules want gone, together: the weaker wish of one must not spare what another names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
-  const named = sanitizing.map(({ rule }) => rule.condition.has_data_class ?? []);
+  const named = sanitizing.map(({ rule }) => (rule.condition.has_data_class ?? []).filter(isDataClass));
   if (named.every((classes) => classes.length === 0)) return [];
   return unique(named.flatMap((classes) => (classes.length === 0 ? usualClasses : classes)));
 }
+
+/** What cannot be read cannot be cut either. */
+const isDataClass = (name: ContentClass): name is DataClass => name !== 'OPAQUE_CONTENT';
 
 function severityOf(enforced: readonly CompiledRule[]): Band | undefined {
   const asked = enforced

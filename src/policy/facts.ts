@@ -1,4 +1,4 @@
-import type { BodyValue, DataClass, Operation, OwnAgent } from '../call.ts';
+import type { BodyValue, ContentClass, Operation, OwnAgent } from '../call.ts';
 import type { Target } from '../target.ts';
 
 /**
@@ -20,8 +20,8 @@ export interface Facts {
   /** The agent that the key was made for: whoever names another one is still this one to a rule that refuses. */
   readonly ownAgent: Pick<OwnAgent, 'agentId' | 'runtimeType'>;
   readonly nowMs: number;
-  /** Classes of the findings anywhere in the call, of medium confidence or more. */
-  readonly classes: readonly DataClass[];
+  /** Classes of the findings anywhere in the call, of medium confidence or more, and OPAQUE_CONTENT where it has what cannot be read. */
+  readonly classes: readonly ContentClass[];
   /** 0 to 1. */
   readonly riskScore: number;
   readonly bodyBytes: number;

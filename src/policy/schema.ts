@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bands, dataClasses, verbs } from '../call.ts';
+import { bands, contentClasses, verbs } from '../call.ts';
 import { parseUuid } from '../ids.ts';
 import { globProblem } from './glob.ts';
 import { parsePath } from './json-path.ts';
@@ -131,7 +131,7 @@ const window = z
   .refine(({ start, end }) => start !== end, 'start and end are the same time');
 
 const conditionShape = z.strictObject({
-  has_data_class: listOf(z.enum(dataClasses)).optional(),
+  has_data_class: listOf(z.enum(contentClasses)).optional(),
   is_external_principal: z.boolean().optional(),
   is_new_destination: z.boolean().optional(),
   is_volume_burst: z.boolean().optional(),

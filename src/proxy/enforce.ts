@@ -1,18 +1,26 @@
 import type { Call, Verdict } from '../call.ts';
+import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, problems, toGatewayError } from '../errors.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
+import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Injection } from '../pipeline/injection.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
+import { answerFor } from './answer-scan.ts';
 
 const via = '1.1 postern';
 
-/** The credential that belongs to a call that may go; undefined where it goes with what the agent has sent. */
-export type FindCredential = (call: Call) => MaybePromise<Injection | undefined>;
+/** How a call came. */
+export interface Way {
+  /** The credential that belongs to a call that may go; undefined where it goes with what the agent has sent. */
+  findCredential(call: Call): MaybePromise<Injection | undefined>;
+  /** The inbound route that it came by. */
+  readonly route?: InboundRoute;
+}
 
 /** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
 export function enforce(
@@ -20,7 +28,7 @@ export function enforce(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  findCredential: FindCredential,
+  { findCredential, route }: Way,
 ): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
@@ -34,7 +42,7 @@ export function enforce(
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, exchange, { injection, ours, refuse });
+    send(gate, call, verdict, answerFor(gate, call, exchange, route), { injection, ours, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -54,7 +62,7 @@ function send(
   gate: Gate,
   call: Call,
   verdict: Verdict,
-  exchange: Exchange,
+  response: Answer,
   { injection, ours, refuse }: Sending,
 ): void {
   const sanitized = verdict.sanitizedBody;
@@ -74,7 +82,7 @@ function send(
       body: body.length > 0 ? body : undefined,
     },
     {
-      response: exchange.answer,
+      response,
       extraHeaders: ours,
       onError: refuse,
       ...(injection ? { scrub: injection.scrub } : {}),

@@ -106,7 +106,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
 async function judge(gate: Gate, call: Call, exchange: Exchange): Promise<void> {
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, exchange, (it) => gate.credentials.forCall(it));
+  enforce(gate, call, verdict, exchange, { findCredential: (it) => gate.credentials.forCall(it) });
 }
 
 const noBody = Buffer.alloc(0);

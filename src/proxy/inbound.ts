@@ -125,7 +125,10 @@ async function passOn(
   if (refusedByBody) return turnBack(refusedByBody);
   understandByRoute(gate, catalogue, call, route, path);
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, exchange, (it) => gate.credentials.forRoute(it, route));
+  enforce(gate, call, verdict, exchange, {
+    findCredential: (it) => gate.credentials.forRoute(it, route),
+    route,
+  });
 }
 
 /** The tool that a route names is that of its calls, whatever the host of its upstream. */

@@ -1,32 +1,39 @@
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, lowerCase, upperCase } from './bytes.ts';
+import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
+const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
 /** Line ends, and the dots between the labels of a host name, may stand inside a value. */
-const alphabets = [byteSet(`${upperCase}234567\r\n.`), byteSet(`${lowerCase}234567\r\n.`)];
+const inside = '\r\n.';
+const alphabets = [
+  { code, has: byteSet(`${upperCase}234567${inside}`) },
+  { code, has: byteSet(`${lowerCase}234567${inside}`) },
+  { code: hexCode, has: byteSet(`${digits}${upperCase.slice(0, 22)}${inside}`) },
+  { code: hexCode, has: byteSet(`${digits}${lowerCase.slice(0, 22)}${inside}`) },
+];
 const lengthMin = 24;
 const textMin = 12;
 
-/** base32 (RFC 4648) in one case throughout, as it also fits into host names. */
+/** base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
 export const base32: BlockDecoder = {
   name: 'base32',
   needsRuns: true,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
-    for (const alphabet of alphabets) {
+    for (const { code, has } of alphabets) {
       let end = 0;
       for (const run of runs) {
         budget.work(run.end - run.start);
         const text = bytes.subarray(0, run.end);
-        let start = findRun(text, Math.max(run.start, end), alphabet, lengthMin);
+        let start = findRun(text, Math.max(run.start, end), has, lengthMin);
         while (start >= 0) {
-          end = runEnd(bytes, start, alphabet);
+          end = runEnd(bytes, start, has);
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (holdsText(characters, code, textMin)) yield { start, end, bytes: decodeBits(characters, code) };
-          start = findRun(text, end, alphabet, lengthMin);
+          start = findRun(text, end, has, lengthMin);
         }
       }
     }

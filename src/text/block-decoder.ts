@@ -11,6 +11,8 @@ export interface EncodedText {
 /** An encoded value, to be cut as a whole, and what it stands for. */
 export interface Block extends Span {
   readonly bytes: Buffer;
+  /** The bytes stand there as they are; only what can be unpacked of them is new. */
+  readonly isLiteral?: boolean;
 }
 
 /** An encoding that writes a value as a whole in another way. */

@@ -1,12 +1,12 @@
 import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib';
 import { type BitCode, decodeBits, firstByte } from './bits.ts';
-import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 
 const gzipMagic = 0x1f;
 const zlibWindow = 0x78;
-/** Enough for three bytes in any code. */
-const headerCharacters = 6;
+const zipEntry = 0x04034b50;
+/** Enough for four bytes in any code. */
+const headerCharacters = 8;
 
 export type Compression = 'gzip' | 'deflate';
 
@@ -20,13 +20,15 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
     : undefined;
 }
 
+/** Whether the first bytes are those of an entry of a ZIP file (APPNOTE 4.3.7). */
+export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
+
 /** Whether a run decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
 export function beginsCompressed(run: Buffer, code: BitCode): boolean {
   const first = firstByte(run, code);
-  return (
-    (first === gzipMagic || first === zlibWindow) &&
-    compressionOf(decodeBits(run.subarray(0, headerCharacters), code)) !== undefined
-  );
+  if (first !== gzipMagic && first !== zlibWindow && first !== (zipEntry & 0xff)) return false;
+  const header = decodeBits(run.subarray(0, headerCharacters), code);
+  return compressionOf(header) !== undefined || isZip(header);
 }
 
 /**
@@ -78,11 +80,3 @@ function gzipHeaderLength(bytes: Buffer): number {
 export function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }
-
-/** A text that is itself compressed, though nobody said so. */
-export const compressed: BlockDecoder = {
-  name: 'compressed',
-  *find({ bytes }: EncodedText): Iterable<Block> {
-    if (compressionOf(bytes)) yield { start: 0, end: bytes.length, bytes };
-  },
-};

@@ -6,6 +6,8 @@ import type { Span } from './span-map.ts';
 export interface CutToken extends Span {
   /** A JSON number or literal: it goes as a whole, and a string takes its place. */
   readonly isScalar?: boolean;
+  /** A name, without which the structure would be another: it stays where a cut only reaches across it. */
+  readonly isName?: boolean;
 }
 
 /** How the values of a format can be cut. */
@@ -18,14 +20,18 @@ export interface CutRules {
 
 const backslash = 0x5c;
 const ampersand = 0x26;
+const equalsSign = 0x3d;
 const letterU = 0x75;
 
 export const jsonRules: CutRules = {
   *tokens(bytes) {
     const tokens = new JsonTokens(bytes);
-    for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
-      if (kind === 'string') yield { start: tokens.start + 1, end: tokens.end - 1 };
-      else if (kind === 'scalar') yield { start: tokens.start, end: tokens.end, isScalar: true };
+    let string: Span | undefined;
+    for (let kind = tokens.next(); ; kind = tokens.next()) {
+      if (string) yield { ...string, isName: kind === ':' };
+      if (kind === 'end') return;
+      string = kind === 'string' ? { start: tokens.start + 1, end: tokens.end - 1 } : undefined;
+      if (kind === 'scalar') yield { start: tokens.start, end: tokens.end, isScalar: true };
     }
   },
   unitLength(bytes, at) {
@@ -43,8 +49,8 @@ export const formRules: CutRules = {
     while (start < bytes.length) {
       const next = bytes.indexOf(ampersand, start);
       const end = next < 0 ? bytes.length : next;
-      const equals = bytes.subarray(start, end).indexOf(0x3d);
-      if (equals >= 0) yield { start, end: start + equals };
+      const equals = bytes.subarray(start, end).indexOf(equalsSign);
+      if (equals >= 0) yield { start, end: start + equals, isName: true };
       yield { start: equals < 0 ? start : start + equals + 1, end };
       start = end + 1;
     }
@@ -88,7 +94,28 @@ function* tagTokens(bytes: Buffer, from: number, to: number): Iterable<CutToken>
   let start = from;
   for (let at = from; at <= to; at += 1) {
     if (at < to && tagStructure[bytes[at] ?? 0] === 0) continue;
-    if (at > start) yield { start, end: at };
+    if (at > start) yield { start, end: at, isName: start === from || bytes[at] === equalsSign };
     start = at + 1;
   }
 }
+
+/** Of which the values are structure, save their parameters. */
+const structuralField = /^content-(?:disposition|type|transfer-encoding)[ \t]*:/i;
+/** Quoted or not. */
+const parameterValue = /=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s";]+))/dg;
+const fieldValue = /:[ \t]*([^\r\n]+)/dg;
+
+/** Header fields of a part of a multipart body (RFC 7578, 4.8): file names and other parameters, and the values of unusual fields. */
+export const partHeadRules: CutRules = {
+  *tokens(bytes) {
+    let start = 0;
+    for (const line of bytes.toString('latin1').split('\n')) {
+      for (const { indices } of line.matchAll(structuralField.test(line) ? parameterValue : fieldValue)) {
+        const [from, to] = indices?.[1] ?? indices?.[2] ?? [0, 0];
+        if (to > from) yield { start: start + from, end: start + to };
+      }
+      start += line.length + 1;
+    }
+  },
+  unitLength: formRules.unitLength,
+};

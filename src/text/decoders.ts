@@ -2,7 +2,8 @@ import { base32 } from './base32.ts';
 import { base64 } from './base64.ts';
 import type { BlockDecoder } from './block-decoder.ts';
 import { charCodes } from './char-codes.ts';
-import { compressed } from './compression.ts';
+import { files } from './files.ts';
+import { grouped } from './grouped.ts';
 import { hex } from './hex.ts';
 import { htmlEntities } from './html-entities.ts';
 import { jsonEscapes } from './json-escapes.ts';
@@ -30,8 +31,9 @@ export const blockDecoders: readonly BlockDecoder[] = [
   base32,
   charCodes,
   spaced,
+  grouped,
   splitLines,
   quotedPrintable,
   reversed,
-  compressed,
+  files,
 ];

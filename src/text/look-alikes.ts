@@ -15,6 +15,7 @@ function pair(from: string, to: string): [number, number][] {
 
 /** Words of one script are left alone: only what stands among ASCII can be meant as ASCII. */
 const runLengthMax = 16;
+const space = 0x20;
 const wordBytesMax = 64;
 /** Lead bytes of Greek and Cyrillic, and bytes that continue a sequence. */
 const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -70,8 +71,17 @@ function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
     end += 2;
   }
   const after = bytes[end] ?? 0;
-  if (after < 0x80 && (isAlphanumeric(before) || isAlphanumeric(after))) return end - at;
+  const isInside = isAlphanumeric(before) || isAlphanumeric(after) || isBeforeMixedWord(bytes, end);
+  if (after < 0x80 && isInside) return end - at;
   return at - wordEnd(bytes, end, at + wordBytesMax);
+}
+
+/** A word of such letters alone stands for itself, unless the next one mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
+function isBeforeMixedWord(bytes: Buffer, end: number): boolean {
+  if (bytes[end] !== space) return false;
+  let next = end + 1;
+  for (let count = 0; count < runLengthMax && letters.has(readCodePoint(bytes, next)); count += 1) next += 2;
+  return next > end + 1 && isAlphanumeric(bytes[next]);
 }
 
 function wordEnd(bytes: Buffer, from: number, limit: number): number {

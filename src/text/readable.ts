@@ -1,39 +1,56 @@
 import { isUtf8 } from 'node:buffer';
 import { isTextByte } from './bits.ts';
 import type { Budget } from './budget.ts';
-import { compressionOf, inflateBlock } from './compression.ts';
+import { compressionOf, inflateBlock, isZip } from './compression.ts';
+import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { findRun, runEnd } from './runs.ts';
+import { unzip } from './zip.ts';
 
 /** A shorter piece of text among binary bytes is noise. */
 const textMin = 8;
 const compressionsMax = 3;
 const newline = 0x0a;
+/** Stands behind each file of an archive. */
+const fileEnd = Buffer.from('\n\x1e\n');
 const utf16Sample = 256;
 const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
 
 export interface Readable {
+  /** Empty where nothing remains. */
   readonly bytes: Buffer;
   /** Compressions taken off. */
   readonly names: readonly string[];
+  /** What of it could not be read. */
+  readonly opaque: OpaqueKind | undefined;
 }
 
 /**
- * Decoded bytes as text to be searched: inflated where they are compressed, UTF-16 made UTF-8, and of binary bytes the pieces
- * that are text, one a line. Undefined where nothing remains.
+ * Decoded bytes as text to be searched: inflated where they are compressed, UTF-16 made UTF-8, of an archive the files behind one
+ * another, and of binary bytes the pieces that are text, one a line.
  */
-export function toReadable(decoded: Buffer, budget: Budget): Readable | undefined {
-  const names: string[] = [];
-  let bytes = decoded;
-  for (let count = 0; count < compressionsMax; count += 1) {
-    const compression = compressionOf(bytes);
-    const inflated = compression && inflateBlock(bytes, compression, budget);
-    if (!compression || !inflated) break;
-    names.push(compression);
-    bytes = inflated;
+export function toReadable(decoded: Buffer, budget: Budget): Readable {
+  return unpacked(decoded, compressionsMax, budget);
+}
+
+function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
+  if (depth > 0 && isZip(bytes)) {
+    const zip = unzip(bytes, budget);
+    if (zip) {
+      const files = zip.contents.map((content) => unpacked(content, depth - 1, budget));
+      const text = Buffer.concat(files.flatMap((file) => [file.bytes, fileEnd]));
+      budget.spend(text.length);
+      const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
+      return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };
+    }
   }
-  const text = toText(bytes, budget);
-  return text.length > 0 ? { bytes: text, names } : undefined;
+  const compression = depth > 0 ? compressionOf(bytes) : undefined;
+  const inflated = compression && inflateBlock(bytes, compression, budget);
+  if (compression && inflated) {
+    const inner = unpacked(inflated, depth - 1, budget);
+    return { ...inner, names: [compression, ...inner.names] };
+  }
+  return { bytes: toText(bytes, budget), names: [], opaque: opaqueKindOf(bytes) };
 }
 
 function toText(bytes: Buffer, budget: Budget): Buffer {

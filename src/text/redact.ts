@@ -1,9 +1,11 @@
-import { type CutRules, type CutToken, formRules, jsonRules, xmlRules } from './cut-tokens.ts';
+import { type CutRules, type CutToken, formRules, jsonRules, partHeadRules, xmlRules } from './cut-tokens.ts';
 import { type Cut, marker, mergeCuts, type Replacement, replace } from './cuts.ts';
+import { multipartParts } from './multipart-parts.ts';
+import type { Span } from './span-map.ts';
 
-export type BodyFormat = 'json' | 'form' | 'xml' | 'text';
+export type BodyFormat = 'json' | 'form' | 'xml' | 'multipart' | 'text';
 
-const rules: Readonly<Record<Exclude<BodyFormat, 'text'>, CutRules>> = {
+const rules: Readonly<Record<Exclude<BodyFormat, 'text' | 'multipart'>, CutRules>> = {
   json: jsonRules,
   form: formRules,
   xml: xmlRules,
@@ -17,7 +19,7 @@ export function bodyFormat(contentType: string, bytes: Buffer): BodyFormat {
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   if (/[/+](json|x-ndjson|ndjson|jsonl|json-seq)$/.test(type)) return 'json';
   if (/[/+](xml|html)$/.test(type)) return 'xml';
-  if (type.startsWith('multipart/')) return 'text';
+  if (type.startsWith('multipart/')) return 'multipart';
   const first = bytes
     .toString('latin1', 0, 64)
     .replace(/^\xef\xbb\xbf/, '')
@@ -40,10 +42,48 @@ export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; co
 export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: BodyFormat): Buffer | undefined {
   const merged = mergeCuts(bytes, cuts);
   if (merged.length === 0) return bytes;
-  if (format === 'text' || (format === 'json' && !isJson(bytes))) return redact(bytes, merged).bytes;
-  const redacted = replace(bytes, fit(bytes, merged, rules[format]));
-  return format === 'json' && !isJson(redacted) ? undefined : redacted;
+  const redacted = replace(bytes, fitFormat(bytes, merged, format, 0));
+  return format === 'json' && isJson(bytes) && !isJson(redacted) ? undefined : redacted;
 }
+
+/** The cuts as the format lets them be made; what only claims to be JSON is text. */
+function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: BodyFormat, depth: number): Replacement[] {
+  if (format === 'multipart') return fitParts(bytes, cuts, depth);
+  if (format === 'text' || (format === 'json' && !isJson(bytes)))
+    return cuts.map(({ start, end, label }) => ({ start, end, text: marker(label) }));
+  return fit(bytes, cuts, rules[format]);
+}
+
+/** Parts may have parts. */
+const partDepthMax = 4;
+
+/** Delimiter lines and names of header fields stay; each part is cut as its own type wants it. */
+function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replacement[] {
+  const parts = depth < partDepthMax ? multipartParts(bytes) : [];
+  if (parts.length === 0) return fitFormat(bytes, cuts, 'text', depth);
+  return parts.flatMap(({ head, content }) => {
+    const fields = bytes.subarray(head.start, head.end);
+    const value = bytes.subarray(content.start, content.end);
+    const type = /^content-type[ \t]*:([^\r\n]*)/im.exec(fields.toString('latin1'))?.[1] ?? '';
+    return [
+      ...moved(fit(fields, within(cuts, head), partHeadRules), head.start),
+      ...moved(fitFormat(value, within(cuts, content), bodyFormat(type, value), depth + 1), content.start),
+    ];
+  });
+}
+
+/** What of the cuts lies in a span, counted from its start. */
+const within = (cuts: readonly Cut[], { start, end }: Span): Cut[] =>
+  cuts
+    .filter((cut) => cut.start < end && cut.end > start)
+    .map((cut) => ({
+      start: Math.max(0, cut.start - start),
+      end: Math.min(end, cut.end) - start,
+      label: cut.label,
+    }));
+
+const moved = (replacements: readonly Replacement[], by: number): Replacement[] =>
+  replacements.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 
 /** One JSON text, or one a line. */
 function isJson(bytes: Buffer): boolean {
@@ -61,6 +101,9 @@ function parses(text: string): boolean {
   }
 }
 
+/** Between the beginning of a cut and that of the name that it means: a quote, `</`. */
+const openingMax = 2;
+
 /** The cuts as far as they lie in the format's tokens, each widened to whole units. */
 function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRules): Replacement[] {
   const fitted: Replacement[] = [];
@@ -71,6 +114,7 @@ function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRul
     for (let index = first; index < cuts.length; index += 1) {
       const cut = cuts[index];
       if (!cut || cut.start >= token.end) break;
+      if (token.isName && cut.start < token.start - openingMax) continue;
       if (token.isScalar) {
         addScalar(bytes, fitted, token, cut);
         break;
@@ -85,13 +129,13 @@ function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRul
   return fitted;
 }
 
-/** Numbers that stand for one value (`[115,107,…]`) become one string. */
+/** Numbers that stand for one value (`[115,107,…]`), with which the cut begins, become one string. */
 function addScalar(bytes: Buffer, fitted: Replacement[], token: CutToken, cut: Cut): void {
   const last = fitted.at(-1);
   const text = `"${marker(cut.label)}"`;
   const isContinued =
     last?.text === text &&
-    last.end > cut.start &&
+    last.start <= cut.start + openingMax &&
     /^[\s,]*$/.test(bytes.toString('latin1', last.end, token.start));
   if (isContinued) fitted.pop();
   fitted.push({ start: isContinued ? last.start : token.start, end: token.end, text });

@@ -1,10 +1,12 @@
 import { isAscii } from 'node:buffer';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
 import { toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { type Span, SpanMap } from './span-map.ts';
+import { readTables } from './tables.ts';
 import { decoderTable, unescapeText } from './unescape.ts';
 
 /*
@@ -19,6 +21,8 @@ export interface View {
   readonly bytes: Buffer;
   /** From the outermost to the innermost. Empty for the source. */
   readonly encodings: readonly string[];
+  /** Holds nothing but cells of tables in another view, with the names of their columns. */
+  readonly isTable?: true;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
 }
@@ -36,6 +40,8 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+/** Of which the places are told. */
+const opaqueMax = 16;
 /** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
 const separator = Buffer.from('\n\x1e\n');
 
@@ -46,8 +52,10 @@ const separator = Buffer.from('\n\x1e\n');
 export function decodeViews(
   source: Buffer,
   bounds: DecodeBounds,
-): { views: View[]; unreadable: string | undefined } {
+): { views: View[]; opaque: readonly OpaqueContent[]; unreadable: string | undefined } {
   const budget = new Budget(bounds);
+  const encrypted = findEncrypted(source);
+  const opaque = encrypted ? [encrypted] : [];
   const root: Layer = {
     bytes: source,
     encodings: [],
@@ -56,20 +64,41 @@ export function decodeViews(
     toSource: (start, end) => ({ start, end }),
   };
   const layers = [root];
+  const tables: View[] = [];
   try {
     for (const layer of layers) {
+      const table = tableOf(layer, budget);
+      if (table) tables.push(table);
       if (layer.depth >= bounds.depthMax) continue;
-      const table = bounds.isForm && layer === root ? formEscapes : escapes;
-      const unescaped = unescapeLayer(layer, table, budget);
+      const decoders = bounds.isForm && layer === root ? formEscapes : escapes;
+      const unescaped = unescapeLayer(layer, decoders, budget);
       if (unescaped) layers.push(unescaped);
-      const blocks = decodeBlocks(layer, budget);
+      const blocks = decodeBlocks(layer, budget, opaque);
       if (blocks) layers.push(blocks);
     }
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    return { views: layers, unreadable: error.message };
+    return { views: [...layers, ...tables], opaque, unreadable: error.message };
   }
-  return { views: layers, unreadable: undefined };
+  return { views: tables.length > 0 ? [...layers, ...tables] : layers, opaque, unreadable: undefined };
+}
+
+/** Not decoded in its turn: what a cell holds is decoded where it stands. */
+function tableOf(layer: Layer, budget: Budget): View | undefined {
+  // What no escape touches was read in the layer above.
+  const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
+  const cells = readTables(layer.bytes, isKnown, separator, budget);
+  return (
+    cells && {
+      bytes: cells.bytes(),
+      encodings: layer.encodings,
+      isTable: true,
+      toSource(start, end) {
+        const span = cells.toSource(start, end);
+        return layer.toSource(span.start, span.end);
+      },
+    }
+  );
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
@@ -92,7 +121,7 @@ function mayHoldEscapes(bytes: Buffer, isForm: boolean): boolean {
   );
 }
 
-function decodeBlocks(layer: Layer, budget: Budget): Layer | undefined {
+function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): Layer | undefined {
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const runs = findEncodedRuns(layer.bytes, budget).filter(isNew);
@@ -102,9 +131,12 @@ function decodeBlocks(layer: Layer, budget: Budget): Layer | undefined {
     budget.work(layer.bytes.length);
     if (decoder.needsRuns && runs.length === 0) continue;
     for (const block of decoder.find(text, budget)) {
-      if (!isNew(block)) continue;
+      // A file with escapes taken off is none any more.
+      if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
       const readable = toReadable(block.bytes, budget);
-      if (!readable || (block.bytes === layer.bytes && readable.names.length === 0)) continue;
+      if (readable.opaque && opaque.length < opaqueMax)
+        opaque.push({ kind: readable.opaque, ...layer.toSource(block.start, block.end) });
+      if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
       joined ??= new JoinedValues();
       joined.add(block, readable.bytes, [decoder.name, ...readable.names]);

@@ -87,6 +87,116 @@ t.test('searches a keyword window before and behind, each part once', (t) => {
   t.end();
 });
 
+const illness = detector({
+  id: 'illness',
+  class: 'PHI',
+  confidence: 'low',
+  role: 'health',
+  needs: ['patient'],
+  words: ['asthma', 'sclérose en plaques', 'flu'],
+});
+const sufferer = detector({
+  id: 'sufferer',
+  class: 'PHI',
+  role: 'patient',
+  near: ['health'],
+  window: { before: 24, after: 8 },
+  pattern: '([A-Z][a-z]{1,20}) has',
+  group: 1,
+});
+
+t.test('a word is a match where it stands alone, in any case', (t) => {
+  const cases = [
+    { text: 'Asthma, ASTHMA_flu "flu"', words: ['Asthma', 'ASTHMA', 'flu', 'flu'] },
+    { text: 'asthmatic fluent 1flu flu2', words: [] },
+    { text: '\\nasthma%20flu%20', words: ['asthma', 'flu'] },
+    { text: 'la sclérose en plaques', words: ['sclérose en plaques'] },
+  ];
+  for (const { text, words } of cases) {
+    const bytes = Buffer.from(text);
+    const { hints, attempts } = find(bytes, createEngine([illness]));
+    t.same(
+      hints.map(({ start, end }) => bytes.toString('utf8', start, end)),
+      words,
+      text,
+    );
+    t.equal(attempts, 0, 'no pattern is tried');
+  }
+  t.end();
+});
+
+t.test('searches around what others have found, and nowhere else', (t) => {
+  const own = createEngine([sufferer, illness]);
+  const cases = [
+    { text: 'Ann has asthma', names: ['Ann'] },
+    { text: 'the flu that Ann has', names: ['Ann'] },
+    { text: 'Ann has a cold', names: [] },
+    { text: `Ann has ${'.'.repeat(24)} asthma`, names: [] },
+    { text: 'flu flu Ann has flu flu', names: ['Ann'] },
+  ];
+  for (const { text, names } of cases) {
+    const { matches } = find(text, own);
+    t.same(
+      matches.map(({ start, end }) => text.slice(start, end)),
+      names,
+      text,
+    );
+  }
+  t.match(find('flu '.repeat(10_000), own), { complete: true, matches: [] });
+  t.end();
+});
+
+t.test('hints are no matches, and count to no limit', (t) => {
+  const { matches, hints, complete } = createEngine([illness]).find(Buffer.from('flu asthma flu'), {
+    ...limits,
+    matchesMax: 1,
+  });
+  t.match({ matches, complete }, { matches: [], complete: true });
+  t.same(
+    hints.map(({ confidence }) => confidence),
+    ['low', 'low', 'low'],
+  );
+  t.end();
+});
+
+t.test('of a thousand hints and more it keeps one of a kind in half a kilobyte', (t) => {
+  const many = find('flu '.repeat(20_000), createEngine([illness])).hints;
+  t.equal(many.length, 1000 + Math.ceil(19_000 / 128));
+  const last = many.at(-1);
+  t.ok(last !== undefined && last.start > 79_000, 'to the end of the text');
+  t.end();
+});
+
+t.test('a hint that is a published example is none', (t) => {
+  const own = createEngine([
+    detector({
+      ...{ id: 'badge', class: 'PII', confidence: 'low', needs: ['health'] },
+      anchors: ['badge '],
+      pattern: 'badge \\d{4}',
+      placeholders: ['badge 1234'],
+    }),
+  ]);
+  t.equal(find('badge 1234 badge 1235', own).hints.length, 1);
+  t.end();
+});
+
+const misfits = [
+  { fields: { words: ['asthma'], pattern: 'a' }, path: 'pattern' },
+  { fields: { words: ['a'] }, path: 'words' },
+  { fields: { words: ['asthma'], window: { after: 8 } }, path: 'window' },
+  { fields: { words: ['asthma'], anchors: ['a'] }, path: 'anchors' },
+  { fields: { anchors: ['a'] }, path: 'pattern' },
+  { fields: { near: ['health'], pattern: 'a' }, path: 'window' },
+  { fields: { words: ['asthma'], needs: ['patient'] }, path: 'needs' },
+  { fields: { words: ['asthma'], confidence: 'low', role: 'person', needs: ['person'] }, path: 'needs' },
+];
+for (const { fields, path } of misfits) {
+  t.test(`refuses ${JSON.stringify(fields)}`, (t) => {
+    t.throws(() => detector(fields), new RegExp(`"${path}"`));
+    t.end();
+  });
+}
+
 t.test('what failed a check does not hide what begins inside of it', (t) => {
   const card = detector({ digits: 12, pattern: '\\d{4}(?: \\d{4}){3}', check: 'luhn', class: 'PII' });
   t.equal(find('1234 4111 1111 1111 1111', createEngine([card])).matches.length, 1);
@@ -95,7 +205,7 @@ t.test('what failed a check does not hide what begins inside of it', (t) => {
 
 t.test('an anchor inside of a match that was not accepted is tried, but not any number of them', (t) => {
   const own = createEngine([
-    detector({ anchors: ['key='], boundary: false, pattern: 'key=[a-z0-9=]{4,200}', check: 'mixed' }),
+    detector({ anchors: ['key='], boundary: false, pattern: 'key=[a-z0-9=]{4,200}', check: 'random' }),
   ]);
   t.equal(find('key=key=key=a1b2', own).matches.length, 1);
   const { attempts } = find('key='.repeat(10_000), own);
@@ -125,6 +235,11 @@ t.test('a specific detector takes the place of a generic one', (t) => {
   t.same(kindsIn('token = "ghp_{crc:36}"'), ['github-token']);
   t.same(kindsIn('api_key: sk_live_{alnum:24}'), ['stripe-secret-key']);
   t.same(kindsIn('api_key: {alnum:24}'), ['generic-api-key']);
+  t.end();
+});
+
+t.test('of generic detectors of one class the one that says it first and longest speaks', (t) => {
+  t.same(kindsIn('phone: 030 305{digits:4}, jan@posthaus.net'), ['phone-number-named', 'email-address']);
   t.end();
 });
 
@@ -229,7 +344,7 @@ t.test('ends soon after its time is over, and says so', (t) => {
 });
 
 t.test('looks at the clock all along, whatever the text is full of, and ends when it says so', (t) => {
-  for (const text of [' sk-', 'sk-', '@', 'a@b.c ', '-us', '4111 ', ' eyJ', 'password=']) {
+  for (const text of [' ghp_', 'sk-', '@', 'a@b.c ', '-us', '4111 ', ' eyJ', 'password=']) {
     const bytes = Buffer.from(text.repeat(Math.ceil((1 << 20) / text.length)));
     let asked = 0;
     engine.find(bytes, { ...limits, isOver: () => ++asked < 0 });

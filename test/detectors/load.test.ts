@@ -4,7 +4,7 @@ import { loadDetectors } from '../../src/detectors/load.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
 
 const valid = (id: string): string =>
-  `id: ${id}\ntitle: A token\nclass: SECRETS\nconfidence: high\nanchors: [tok_]\npattern: tok_[a-z]{8}\nexamples: { match: [a], pass: [b] }\n`;
+  `id: ${id}\ntitle: A token\nclass: SECRETS\nconfidence: high\nanchors: [tok_]\npattern: tok_[a-z]{8}\nexamples: { match: [a, b], pass: [c, d] }\nsource: RFC 4648, section 4\n`;
 
 t.test('loads one detector or several of a file', (t) => {
   const dir = t.testdir({
@@ -40,17 +40,22 @@ const mistakes = [
   {
     name: 'keywords without a window',
     change: 'anchors: []\nkeywords: [tok]',
-    says: /one: window: keywords need a window/,
+    says: /one: window: keywords and near need a window/,
   },
   {
     name: 'a window of anchors',
     change: 'window: { after: 4 }',
-    says: /one: window: anchors have no window/,
+    says: /one: window: anchors and words have no window/,
   },
   {
     name: 'no way to start',
     change: 'anchors: []',
-    says: /one: anchors: exactly one of anchors, keywords and digits/,
+    says: /one: anchors: exactly one of anchors, keywords, digits, words and near/,
+  },
+  {
+    name: 'a part that there is not',
+    change: "pattern: 'tok_{{constructor}}'",
+    says: /one: pattern: there is no part \{\{constructor\}\}/,
   },
   { name: 'two ways to start', change: 'digits: 9', says: /one: anchors: exactly one of/ },
   {
@@ -68,6 +73,21 @@ const mistakes = [
     name: 'no example that must pass',
     change: 'examples: { match: [a], pass: [] }',
     says: /one: examples\.pass: /,
+  },
+  {
+    name: 'a single example that must pass',
+    change: 'examples: { match: [a, b], pass: [c] }',
+    says: /one: examples\.pass: needs 2 or more/,
+  },
+  {
+    name: 'a single example that must match',
+    change: 'examples: { match: [a], pass: [c, d] }',
+    says: /one: examples\.match: needs 2 or more/,
+  },
+  {
+    name: 'a format that is documented nowhere',
+    change: 'source:',
+    says: /one: source: /,
   },
   { name: 'a broken document', change: 'title: "', says: /file\.yaml: / },
 ];
@@ -115,8 +135,11 @@ t.test('does not follow aliases, which could multiply', (t) => {
 });
 
 t.test('writes examples out the same at every run', (t) => {
-  const example = 'a {hex:32} b {crc:36} {jwt:20} {basic:bob} {unknown:3}';
+  const example = 'a {hex:32} b {crc:36} {jwt:20} {basic:bob} {digits64:18} {unknown:3}';
   t.equal(expandSample(example), expandSample(example));
-  t.match(expandSample(example), /^a [0-9a-f]{32} b [0-9A-Za-z]{36} eyJ\S+ [A-Za-z0-9+/]+=* \{unknown:3\}$/);
+  t.match(
+    expandSample(example),
+    /^a [0-9a-f]{32} b [0-9A-Za-z]{36} eyJ\S+ [A-Za-z0-9+/]+=* [MNO][\w-]{23} \{unknown:3\}$/,
+  );
   t.end();
 });

@@ -80,7 +80,8 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
   const config = validateConfig({ tenants: [{ id: 'acme', ...acme }] }, { file: undefined, env: {} });
   const tenants = createTenants(config, new Set(), store);
   const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
-  const policies = createPolicyBook({ policiesOf: () => [] }, [], createEngine(detectors));
+  const engine = createEngine(detectors);
+  const policies = createPolicyBook({ policiesOf: () => [] }, [], () => engine);
   const stage = admit({ store, tenants, policies, events: { tell: () => undefined } });
   /** Answers the call, admitted or not, and the code of its refusal. */
   const attempt = async (fields: Parameters<typeof callOf>[0] = {}) => {

@@ -59,7 +59,7 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
   };
   const stage = decide({
     tenants,
-    policies: createPolicyBook({ policiesOf: () => [] }, [], createEngine([])),
+    policies: createPolicyBook({ policiesOf: () => [] }, [], () => createEngine([])),
     store: {
       identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: 'active' }),
       agentById: async () => ({ status: 'active' }) as AgentRecord,

@@ -28,7 +28,7 @@ async function readCall(
   const written = { limits: daemonLimits, tenants: [{ id: 'acme', limits }] };
   const config = validateConfig(written, { file: undefined, env: {} });
   const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
-  const policies = createPolicyBook({ policiesOf: () => [] }, [], engine);
+  const policies = createPolicyBook({ policiesOf: () => [] }, [], () => engine);
   const call = callOf(fields);
   call.identity = identityOf();
   await understand(catalogue, tenants.largestMaxDecodedBytes).run(call);
@@ -133,3 +133,37 @@ t.test('what is encoded three times is found, what is encoded once more is beyon
   t.ok((await of(3)) > 0);
   t.equal(await of(4), 0);
 });
+
+t.test('a clinical fact counts beside somebody, in whatever form either stands', async (t) => {
+  const kinds = async (value: unknown): Promise<string[]> => {
+    const { findings, unreadable } = await readCall({ body: Buffer.from(JSON.stringify(value)) });
+    t.equal(unreadable, undefined);
+    return findings
+      .filter(({ class: name, confidence }) => name === 'PHI' && confidence !== 'low')
+      .map(({ kind }) => kind);
+  };
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const note = 'seen again for schizophrenia, doing well';
+  t.same(await kinds({ ssn: '536-22-8726', note }), ['condition-name']);
+  t.same(await kinds({ ssn: '536-22-8726', note: base64(note) }), ['condition-name']);
+  t.same(await kinds({ note: base64(`${note}; Freya Lim takes clozapine`) }), [
+    'person-in-care',
+    'condition-name',
+    'medication-name',
+    'name-beside-patient',
+  ]);
+  t.same(await kinds({ note }), []);
+  t.same(await kinds({ ssn: '536-22-8726', log: 'all is well. '.repeat(100), note }), []);
+});
+
+t.test(
+  'a long text about health that is about nobody is read to its end, and nothing is found in it',
+  async (t) => {
+    const article = 'Asthma and diabetes are treated with salbutamol or with insulin. '.repeat(1500);
+    const { findings, unreadable } = await readCall({
+      contentType: 'text/plain',
+      body: Buffer.from(article),
+    });
+    t.match({ findings, unreadable }, { findings: [], unreadable: undefined });
+  },
+);

@@ -129,7 +129,7 @@ t.test(
         },
         flush: async () => undefined,
       },
-      store: { noteCall: (recorded) => noted.push(recorded) },
+      store: { noteCall: (recorded) => noted.push(recorded), noteTails: () => undefined },
       incidents: { take: () => undefined },
       log: { error: () => undefined } as unknown as Log,
     });

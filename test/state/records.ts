@@ -67,6 +67,7 @@ export const admitRequest = (fields: Partial<AdmitRequest> & { keyHash: string }
   envName: undefined,
   clientAddress: '192.0.2.1',
   destination: 'api.example.com',
+  host: 'api.example.com',
   toolName: 'github',
   verb: 'READ',
   counts: 'call',

@@ -13,6 +13,7 @@ import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
 import { retention } from './suite/retention.ts';
 import { serverClock } from './suite/server-clock.ts';
+import { tails } from './suite/tails.ts';
 import { traces } from './suite/traces.ts';
 import { usage } from './suite/usage.ts';
 import { vault } from './suite/vault.ts';
@@ -30,6 +31,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   vault,
   audit,
   traces,
+  tails,
   retention,
   pages,
   nodes,

@@ -17,6 +17,12 @@ function findIn(views: readonly View[], text: string): { start: number; end: num
 const utf16 = (text: string): Buffer => Buffer.from(text, 'utf16le');
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
 
+/** RFC 4648, 7. */
+const base32hex = (text: string): string =>
+  Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, '0'))
+    .join('')
+    .replace(/.{1,5}/g, (bits) => Number.parseInt(bits.padEnd(5, '0'), 2).toString(32));
+
 /** With all optional fields of the header (RFC 1952, 2.3), and bytes behind the end, so that only a lenient reader takes it. */
 const oddGzip = Buffer.concat([
   Buffer.from([0x1f, 0x8b, 8, 0x1e, 0, 0, 0, 0, 0, 3, 2, 0, 9, 9]),
@@ -339,7 +345,7 @@ const cases: readonly Case[] = [
     source: gzipSync('my secret is out'),
     finds: 'secret',
     cut: gzipSync('my secret is out'),
-    encodings: ['compressed', 'gzip'],
+    encodings: ['file', 'gzip'],
   },
   {
     name: 'hex',
@@ -360,7 +366,7 @@ const cases: readonly Case[] = [
     source: 'x 6d 79 20 73 65 63 72 65 74 20 69 73 20 6f 75 74.',
     finds: 'secret',
     cut: '6d 79 20 73 65 63 72 65 74 20 69 73 20 6f 75 74',
-    encodings: ['char-codes'],
+    encodings: ['char-codes', 'grouped'],
   },
   {
     name: 'hex as a byte array',
@@ -389,6 +395,62 @@ const cases: readonly Case[] = [
     finds: 'my secret is out',
     cut: 'm y   s e c r e t   i s   o u t',
     encodings: ['spaced'],
+  },
+  {
+    name: 'letters with signs between them',
+    source: 'note=m-y-s-e-c-r-e-t-i-s-o-u-t-n-o-w, see',
+    finds: 'mysecretisoutnow',
+    cut: 'm-y-s-e-c-r-e-t-i-s-o-u-t-n-o-w',
+    encodings: ['grouped'],
+  },
+  {
+    name: 'a list of letters',
+    source: JSON.stringify({ list: Array.from('mysecretisoutnow') }),
+    finds: 'mysecretisoutnow',
+    cut: Array.from('mysecretisoutnow').join('","'),
+    encodings: ['grouped'],
+  },
+  {
+    name: 'hex with dashes',
+    source: 'x 6d-79-20-73-65-63-72-65-74-20-69-73-20-6f-75-74.',
+    finds: 'my secret is out',
+    cut: '6d-79-20-73-65-63-72-65-74-20-69-73-20-6f-75-74',
+    encodings: ['grouped', 'hex'],
+  },
+  {
+    name: 'hex in the labels of a host',
+    source: 'https://6d7920736563726574206973.206f7574206e6f77.dns.example/',
+    finds: 'my secret is out now',
+    cut: '6d7920736563726574206973.206f7574206e6f77.d',
+    encodings: ['hex'],
+  },
+  {
+    name: 'base32hex in a label',
+    source: `https://${base32hex('my secret is out now')}.x.example/`,
+    finds: 'my secret is out now',
+    cut: `${base32hex('my secret is out now')}.`,
+    encodings: ['base32'],
+  },
+  {
+    name: 'a token in two lines',
+    source: '"mysecretis\noutnow"',
+    finds: 'mysecretisoutnow',
+    cut: 'mysecretis\noutnow',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a number in lines of one length',
+    source: '"num. 4716 \n6295 0323 \n4976"',
+    finds: '4716 6295 0323 4976',
+    cut: 'num. 4716 \n6295 0323 \n4976',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a word of homoglyphs before one that mixes them',
+    source: 'ВЕGIN ЕС РRIVАТЕ',
+    finds: 'BEGIN EC PRIVATE',
+    cut: 'ВЕGIN ЕС РRIVАТЕ',
+    encodings: ['look-alike'],
   },
   {
     name: 'a token cut into lines',

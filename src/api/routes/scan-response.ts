@@ -3,15 +3,18 @@ import { dataClasses } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
 import type { Gate } from '../../pipeline/gate.ts';
+import { toResponseScan } from '../../pipeline/response-scan.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
 import type { KeyRecord } from '../../state/store.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
-import { describedBody } from '../described-call.ts';
-import { missing, toIso, uuid } from '../fields.ts';
-import { readAnswer } from '../read-answer.ts';
+import { contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
+import { missing, uuid } from '../fields.ts';
 import { presentedBy, route } from '../route.ts';
 
-/** `POST /v1/scan/response`: classifies what an upstream has answered to a call. Takes from the rate, not from the quota. */
+/**
+ * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace of that call where one is named.
+ * Takes from the rate, not from the quota.
+ */
 export const scanResponse = route({
   method: 'POST',
   path: '/v1/scan/response',
@@ -20,23 +23,36 @@ export const scanResponse = route({
   access: 'scan',
   isForKeys: true,
   body: z.object({
-    trace_id: uuid,
+    trace_id: uuid.optional().describe('Of the call; without it nothing is kept'),
     response_body: z.unknown().optional().describe('A text, or any JSON'),
+    body: z.unknown().optional().describe('The same, where response_body is missing'),
+    headers: z.unknown().optional().describe('Of the answer: an object of texts, or of lists of texts'),
     response_status: z.int().min(100).max(599).nullish(),
   }),
   answer: z
     .object({
-      trace_id: z.uuid(),
+      trace_id: z.uuid().optional(),
       data_classes: z.array(z.enum(dataClasses)),
       fields_redacted_count: z.int(),
       content_fingerprint: z.string(),
+      injection: z
+        .object({
+          detected: z.boolean(),
+          score: z.number().min(0).max(1),
+          findings: z.array(z.object({ kind: z.string(), location: z.string() })),
+        })
+        .describe('Whether the content gives orders to the agent that reads it'),
     })
     .meta({ id: 'ResponseScan' }),
   async handle({ gate, caller, body, raw, tenantId, clientAddress, nowMs }) {
     if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
     const tenant = tenantId();
     const keyHash = presentedBy(caller)?.hash ?? '';
-    const content = describedBody(body.response_body, raw, 'response_body');
+    const content =
+      body.response_body === undefined
+        ? describedBody(body.body, raw)
+        : describedBody(body.response_body, raw, 'response_body');
+    const contentType = contentTypeOf(content, flatHeaders(body.headers));
     const bytesMax = bodyBytesMaxOf(gate, caller);
     if (content.bytes.length > bytesMax) throw tooLarge(content.bytes.length, bytesMax);
     const admission = await gate.store.admit({
@@ -46,26 +62,27 @@ export const scanResponse = route({
       envName: undefined,
       clientAddress,
       destination: '',
+      host: '',
       toolName: '',
       verb: 'READ',
       counts: 'rate',
       termsOf: gate.tenants.termsOf,
     });
     if (!admission.ok) throw toRefusal(admission);
-    if (!(await isOwnCall(gate, caller.key, body.trace_id))) throw missing('trace');
-    const found = await readAnswer(gate, admission.identity, content, nowMs);
-    const result = {
-      data_classes: found.classes,
-      fields_redacted_count: found.places,
-      content_fingerprint: gate.fingerprint(tenant, found.canonical),
-    };
-    const scan = JSON.stringify({
-      at: toIso(nowMs),
-      ...(body.response_status ? { response_status: body.response_status } : {}),
-      ...result,
-    });
-    if (!(await gate.store.addResponseScan(tenant, body.trace_id, scan))) throw missing('trace');
-    return { trace_id: body.trace_id, ...result };
+    const traceId = body.trace_id;
+    if (traceId !== undefined && !(await isOwnCall(gate, caller.key, traceId))) throw missing('trace');
+    const found = await gate.readAnswer(admission.identity, { ...content, contentType, contentEncoding: '' });
+    if (found.unreadable !== undefined)
+      throw new GatewayError(
+        'VALIDATION_FAILED',
+        `The content cannot be read to its end: ${found.unreadable}.`,
+      );
+    const { at, ...result } = toResponseScan(gate, tenant, found, nowMs);
+    if (traceId === undefined) return result;
+    const status = body.response_status ? { response_status: body.response_status } : {};
+    if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
+      throw missing('trace');
+    return { trace_id: traceId, ...result };
   },
 });
 

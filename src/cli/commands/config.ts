@@ -15,9 +15,11 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { loadPolicyFiles } = await import('../../gateway/generation.ts');
+      const { enginesFor, loadPolicyFiles } = await import('../../gateway/generation.ts');
       const { namesInFiles, toolsKnownTo } = await import('../../pipeline/known-names.ts');
       const { openLog } = await import('../../log.ts');
+      const { loadEngines } = await import('../../pipeline/engines.ts');
+      enginesFor(config, loadEngines());
       const known = namesInFiles(config, toolsKnownTo());
       const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
       const { size: tenants } = config.tenants;

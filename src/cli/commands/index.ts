@@ -5,6 +5,7 @@ import { addAudit } from './audit.ts';
 import { addCa } from './ca.ts';
 import { addConfig } from './config.ts';
 import { addCredential } from './credential.ts';
+import { addDetect } from './detect.ts';
 import { addEnv } from './env.ts';
 import { addExplain } from './explain.ts';
 import { addIncident } from './incident.ts';
@@ -35,4 +36,5 @@ export const commands: readonly ((program: Command) => void)[] = [
   addAudit,
   addUsage,
   addExplain,
+  addDetect,
 ];

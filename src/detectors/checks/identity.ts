@@ -1,11 +1,31 @@
-import { type Checks, digitsOf } from './check.ts';
+import type { Checks } from './check.ts';
+import { africanAndOceanianIdentityChecks } from './identity-africa-oceania.ts';
+import { americanIdentityChecks } from './identity-americas.ts';
+import { asianIdentityChecks } from './identity-asia.ts';
+import { documentChecks } from './identity-documents.ts';
+import { easternEuropeanIdentityChecks } from './identity-eastern-europe.ts';
+import { northernEuropeanIdentityChecks } from './identity-northern-europe.ts';
+import { westernEuropeanIdentityChecks } from './identity-western-europe.ts';
 
-/** A US social security number that can have been assigned: no area 000, 666, 9xx, no group 00, no serial 0000. */
-function isSsn(text: string): boolean {
-  const digits = digitsOf(text);
-  if (digits.length !== 9 || new Set(digits).size === 1) return false;
-  const [area, group, serial] = [digits.slice(0, 3), digits.slice(3, 5), digits.slice(5)];
-  return area !== '000' && area !== '666' && area < '900' && group !== '00' && serial !== '0000';
+/**
+ * Numbers that are sure without a word beside them, because of their separators, their date or two check digits: of Brazil, Switzerland,
+ * Belgium, France and China.
+ */
+function isSureByForm(text: string): boolean {
+  if (text.startsWith('756.')) return westernEuropeanIdentityChecks.ahv(text);
+  if (/^\d{3}\./.test(text)) return americanIdentityChecks.cpf(text);
+  if (/^\d{2}\./.test(text)) return westernEuropeanIdentityChecks['be-nrn'](text);
+  return text.includes(' ') ? westernEuropeanIdentityChecks.nir(text) : asianIdentityChecks.ric(text);
 }
 
-export const identityChecks = { ssn: isSsn } as const satisfies Checks;
+/** The checks of personal numbers, by region. */
+export const identityChecks = {
+  'sure-by-form': isSureByForm,
+  ...documentChecks,
+  ...americanIdentityChecks,
+  ...westernEuropeanIdentityChecks,
+  ...northernEuropeanIdentityChecks,
+  ...easternEuropeanIdentityChecks,
+  ...asianIdentityChecks,
+  ...africanAndOceanianIdentityChecks,
+} as const satisfies Checks;

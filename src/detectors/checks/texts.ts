@@ -1,24 +1,38 @@
 import type { Check, Checks } from './check.ts';
+import { isPlainValue } from './plain-values.ts';
+import { isRandom, randomBits } from './randomness.ts';
 
 const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
 
-const randomLettersMin = 20;
+/** Of a password of letters alone, against words: names of products and abbreviations have some. */
+const passwordBitsMin = 12;
 
-/**
- * A digit before a letter and one behind a letter, or letters alone that no word would have in this order: so look random tokens, and
- * not words, names with a number, and numbers.
- */
-const isMixed: Check = (text) =>
-  (/[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text)) ||
-  (text.length >= randomLettersMin && /^[A-Za-z]+$/.test(text) && /[bcdfghjklmnpqrstvwxz]{5}/i.test(text));
+/** `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`: what names a value and is none. */
+const reference =
+  /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\])?|\[\d{1,4}\])|[a-z]{1,16}:\S{1,4096})$/;
 
-/** Letters with a digit or an unusual sign among them; `user.password1`, `vault:path/x#key` and prose are not. */
+/** Letters with a digit or an unusual sign among them, or in an order that no word has; references and prose are not. */
 function isPasswordLike(text: string): boolean {
   const word = text.replace(/[.,:!?]{1,3}$/, '');
-  if (/^[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}$/.test(word) || /^[a-z]{1,16}:\S/.test(word))
-    return false;
-  return word.length >= 5 && hasLetter.test(word) && (hasDigit.test(word) || /[!@#$%^*+~?]/.test(word));
+  if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
+  return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
+}
+
+/** Digits right behind a word, of which no version and no number of a standard has so many. */
+const digitsBehindWord = /[a-z][A-Za-z]{2,}\d{3,}[!@#$%^&*?]?$/;
+const chosenLengthMin = 10;
+
+/**
+ * As people choose passwords where they must use all kinds of characters (`couch-trip-update3971`, `S3cret!7`), or random. Says more than
+ * `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
+ */
+function isChosen(text: string): boolean {
+  const word = text.replace(/[.,:?]{1,3}$/, '');
+  if (!isPasswordLike(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\.|:\/\//.test(word)) return false;
+  const hasSign = /[!#$%^&*+=~?@].*[0-9A-Za-z]|[0-9A-Za-z][!#$%^&*]$/.test(word);
+  if (hasSign && hasDigit.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word)) return true;
+  return word.length >= chosenLengthMin && (digitsBehindWord.test(word) || isRandom(word));
 }
 
 const fileExtensions = new Set(
@@ -32,7 +46,7 @@ const isEmailDomain: Check = (text) =>
   !fileExtensions.has(text.slice(text.lastIndexOf('.') + 1).toLowerCase());
 
 export const textChecks = {
-  mixed: isMixed,
   'password-like': isPasswordLike,
+  chosen: isChosen,
   'email-domain': isEmailDomain,
 } as const satisfies Checks;

@@ -41,9 +41,19 @@ function isBasicCredential(text: string): boolean {
   return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded);
 }
 
+/** The first segment is the base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
+const isDiscordToken: Check = (text) =>
+  /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1'));
+
+/** Eight groups of six digits, each of them 11 times a number of 16 bits: by chance one in 430 million has that. */
+const isBitLockerKey: Check = (text) =>
+  text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16);
+
 export const tokenChecks = {
+  'bitlocker-key': isBitLockerKey,
   'prefixed-crc': isPrefixedCrcToken,
   'postern-key': isPosternKey,
   jwt: isJwt,
+  'discord-token': isDiscordToken,
   'basic-credential': isBasicCredential,
 } as const satisfies Checks;

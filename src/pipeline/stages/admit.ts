@@ -113,6 +113,7 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
     call.isNewDestination = admission.isNewDestination;
     call.exceededBudgets = admission.exceededBudgets;
     call.charges = admission.charges;
+    call.openTails = admission.tails;
     call.scopeViolations = admission.scopeViolations;
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
   }
@@ -203,6 +204,7 @@ function toRequest(
     envName: claimed.envName,
     clientAddress: call.clientAddress,
     destination: call.destination,
+    host: call.target.host,
     toolName: operation.toolName,
     verb: operation.verb,
     counts: 'call',

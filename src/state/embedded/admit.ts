@@ -6,6 +6,7 @@ import type { Budgets } from './budgets.ts';
 import type { Destinations } from './destinations.ts';
 import { type Keys, notKnown } from './keys.ts';
 import type { Numbers } from './numbers.ts';
+import type { Tails } from './tails.ts';
 
 export interface AdmitParts {
   readonly keys: Pick<Keys, 'find'>;
@@ -13,12 +14,13 @@ export interface AdmitParts {
   readonly numbers: Numbers;
   readonly destinations: Destinations;
   readonly budgets: Budgets;
+  readonly tails: Pick<Tails, 'of'>;
 }
 
 const nobodyKnown: Admission = { ...notKnown, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
-export function createAdmit({ keys, agents, numbers, destinations, budgets }: AdmitParts) {
+export function createAdmit({ keys, agents, numbers, destinations, budgets, tails }: AdmitParts) {
   return function admit(request: AdmitRequest): Admission {
     const { keyHash, nowMs, agentId } = request;
     const known = keys.find(keyHash);
@@ -52,6 +54,7 @@ export function createAdmit({ keys, agents, numbers, destinations, budgets }: Ad
       isNewDestination,
       exceededBudgets,
       charges: charges.length === 0 ? none : charged(charges),
+      tails: tails.of(identity.agentId, request.host, nowMs),
       scopeViolations,
       scansUsed: taken.scansUsed,
     };

@@ -19,6 +19,7 @@ import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
+import { createTails } from './tails.ts';
 import { openTraces } from './traces.ts';
 
 /*
@@ -70,6 +71,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const incidents = createIncidents(state, commits, audit);
   const credentials = createCredentials(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
+  const tails = createTails();
   const nonces = createNonces();
   const retention = createRetention(traces, responseScans);
   closers.push(retention.close);
@@ -100,7 +102,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     registeredTenants: async () => agents.registeredTenants(),
 
     identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations, budgets }),
+    admit: createAdmit({ keys, agents, numbers, destinations, budgets, tails }),
+    noteTails: tails.note,
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
       isNewDestination: !(
         agents.among(tenantId, [agentId]).has(agentId) && destinations.isKnown(agentId, destination)

@@ -1,4 +1,4 @@
-import type { Charge, Identity, Verb } from '../../call.ts';
+import type { Charge, Identity, Tail, Verb } from '../../call.ts';
 import type { AgentRecord } from './agents.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
@@ -14,6 +14,11 @@ export interface AdmissionStore {
    * What the call charges to budgets is added in the same step; a call that in the end is not let out gives it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
+  /**
+   * A call was let out that has left beginnings of secrets at a host: `admit` answers them to the agent's next calls to that host, on this node
+   * at once and on others soon, for five minutes, the last 8. They may be lost where the state is away or starts anew. Never throws.
+   */
+  noteTails(note: TailNote): void;
   /** What `admit` would say of these now. Takes, counts and notes nothing. */
   standingOf(question: StandingQuestion): Promise<Standing>;
   /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
@@ -52,6 +57,8 @@ export interface AdmitRequest {
   readonly clientAddress: string;
   /** What the call would touch: resource or host, as `is_new_destination` counts it. */
   readonly destination: string;
+  /** Whose tails are asked for. */
+  readonly host: string;
   /** For the scope of an ephemeral key. */
   readonly toolName: string;
   readonly verb: Verb;
@@ -64,6 +71,13 @@ export interface AdmitRequest {
    * counts and nothing is wrong but perhaps its numbers; perhaps more than once. Undefined: there are no budgets.
    */
   readonly chargesOf?: ((identity: Identity) => readonly BudgetCharge[]) | undefined;
+}
+
+export interface TailNote {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly host: string;
+  readonly tails: readonly Tail[];
 }
 
 export interface BudgetCharge extends Charge {
@@ -106,6 +120,8 @@ export interface Admitted extends Standing {
   readonly agentStatus: AgentRecord['status'];
   /** What the call has charged to budgets; only amounts above 0. To be recorded with it. */
   readonly charges: readonly Charge[];
+  /** What earlier calls of the agent have left at the host. */
+  readonly tails: readonly Tail[];
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
   readonly scopeViolations: readonly string[];
   /** Of the quota in this month, this call included. */

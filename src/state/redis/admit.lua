@@ -3,7 +3,7 @@
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
---       8 … days of budgets
+--       8 what the agent has begun to send to the host  9 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
@@ -108,7 +108,8 @@ if mode == 'call' then
 end
 if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
 local isKnown = redis.call('ZSCORE', KEYS[6], ARGV[6])
-local admitted = answer('ok', isKnown and '0' or '1', digits(used))
+local tails = table.concat(redis.call('ZRANGE', KEYS[8], 0, -1), ',')
+local admitted = answer('ok', isKnown and '0' or '1', digits(used), tails)
 
 -- A day is over in every zone of the world when this has passed since it was last charged, and two more days.
 local budgetKeptMs = 4 * dayMs

@@ -3,6 +3,7 @@ import type { Examined, examine, Holder } from '../admission.ts';
 import { charged, none } from '../budgets.ts';
 import { keyRateOf, type Rate, rateOf } from '../limits.ts';
 import type { Admission, AdmitRequest, BudgetCharge, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
+import { parseTails } from './tails.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
 
@@ -16,6 +17,8 @@ export interface Asking {
   /** Whose destinations are looked at. */
   readonly agentId: string;
   readonly destination: string;
+  /** Whose tails are asked for. */
+  readonly host: string;
   readonly numbers: readonly (string | number)[];
   /** The key whose bucket it is, where that is another one. */
   readonly bucketOf: string | null;
@@ -31,6 +34,7 @@ export const asking = (nowMs: number): Asking => ({
   nowMs,
   agentId: '',
   destination: '',
+  host: '',
   numbers: noNumbers,
   bucketOf: null,
   charges: none,
@@ -42,7 +46,7 @@ export function toAsking(
   named: string | undefined,
   examined: ReturnType<typeof examine> | undefined,
 ): Asking {
-  const { nowMs, destination } = request;
+  const { nowMs, destination, host } = request;
   const mode = modeOf(request, examined);
   if (!holder || !examined?.identity || mode === 'none' || mode === 'blocked')
     return { ...asking(nowMs), named, mode };
@@ -54,6 +58,7 @@ export function toAsking(
     nowMs,
     agentId: examined.identity.agentId,
     destination,
+    host,
     numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
     bucketOf: key.parentKeyId,
     charges: (mode === 'call' && request.chargesOf?.(examined.identity)) || none,
@@ -108,8 +113,8 @@ export function toRefusal(
 export const toAdmission = (
   { key }: Holder,
   { identity, agentStatus, scopeViolations }: Examined,
-  charges: readonly BudgetCharge[],
-  [, isNew, used, ...exceededBudgets]: readonly string[],
+  { charges, nowMs }: Asking,
+  [, isNew, used, tails, ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
@@ -118,6 +123,7 @@ export const toAdmission = (
   isNewDestination: isNew === '1',
   exceededBudgets,
   charges: charges.length === 0 ? none : charged(charges),
+  tails: parseTails(tails, nowMs),
   scopeViolations,
   scansUsed: Number(used),
 });

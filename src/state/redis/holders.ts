@@ -80,7 +80,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     request: Asking,
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
-    const { named, mode, nowMs, agentId, destination, numbers, bucketOf, charges } = request;
+    const { named, mode, nowMs, agentId, destination, host, numbers, bucketOf, charges } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
       own.revisions,
@@ -90,6 +90,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.keyNumbers(it.keyId),
       own.destinations(agentId),
       own.keyNumbers(bucketOf ?? it.keyId),
+      own.tails(agentId, host),
     ];
     const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;
@@ -165,7 +166,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
-      return toAdmission(holder, examined, asked.charges, answer);
+      return toAdmission(holder, examined, asked, answer);
     }
     throw changesTooOften();
   }

@@ -35,6 +35,8 @@ export interface TenantNames {
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
   destinations(agentId: string): string;
+  /** What the agent has begun to send to the host. */
+  tails(agentId: string, host: string): string;
   /** What was charged to budgets on that day. */
   budgets(day: string): string;
   trace(traceId: string): string;
@@ -76,6 +78,7 @@ export function createNames(prefix: string): Names {
       keyNumbers: (keyId) => `${tag}key:${safe(keyId)}`,
       agentNumbers: (agentId) => `${tag}agent:${safe(agentId)}`,
       destinations: (agentId) => `${tag}destinations:${safe(agentId)}`,
+      tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${safe(host)}`,
       budgets: (day) => `${tag}budgets:${safe(day)}`,
       trace: (traceId) => `${tag}trace:${safe(traceId)}`,
       scans: (traceId) => `${tag}scans:${safe(traceId)}`,

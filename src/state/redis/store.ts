@@ -15,6 +15,7 @@ import { createKeys } from './keys.ts';
 import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
 import { createPolicies } from './policies.ts';
+import { createTails } from './tails.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 import { warningsOf } from './warnings.ts';
@@ -65,6 +66,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...agents,
     ...holders,
     ...createStandings(connection, names),
+    ...createTails(connection, names, report),
     ...policies,
     ...createApprovals(connection, names, commits),
     ...createIncidents(connection, names, commits),

@@ -289,7 +289,6 @@ export async function scans(t: Test, lab: Lab): Promise<void> {
     const kept = (await api('GET', `/v1/traces/${trace_id}`)).body.response_scans;
     t.equal(kept?.length, 4, 'several for one trace are kept with it');
     const refused: Readonly<Record<string, [fields: object, path: RegExp]>> = {
-      'no trace_id': [{ trace_id: undefined, response_body: 'x' }, /^trace_id$/],
       'a trace_id that is none': [{ trace_id: 'x', response_body: 'x' }, /^trace_id$/],
       'a status of 99': [{ response_body: 'x', response_status: 99 }, /^response_status$/],
       'a status of 600': [{ response_body: 'x', response_status: 600 }, /^response_status$/],

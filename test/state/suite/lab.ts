@@ -94,6 +94,7 @@ export function admitRequest(
     envName: undefined,
     clientAddress: '198.51.100.7',
     destination: 'api.example.com',
+    host: 'api.example.com',
     toolName: 'github',
     verb: 'READ',
     counts: 'call',

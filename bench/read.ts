@@ -1,0 +1,153 @@
+/*
+ * What does reading a call cost? The read stage with all detectors, over bodies in which nothing is: JSON of words, prose and code, and a
+ * body of near-misses, which is the first example of each detector spoilt. Prints the best of many short interleaved rounds, which is
+ * what a shared machine lets one trust; the ratios are those of one run.
+ *
+ *   node bench/read.ts [rounds]
+ */
+import { Call, noHead } from '../src/call.ts';
+import { validateConfig } from '../src/config/load.ts';
+import { createEngine } from '../src/detectors/engine.ts';
+import { loadDetectors } from '../src/detectors/load.ts';
+import { expandSample } from '../src/detectors/samples.ts';
+import { read } from '../src/pipeline/stages/read.ts';
+import { createTenants } from '../src/pipeline/tenants.ts';
+import { compilePolicies } from '../src/policy/index.ts';
+import { targetWithin } from '../src/target.ts';
+
+const rounds = Number(process.argv[2] ?? 100);
+/** Few: a round that nobody interrupts is the one that counts. */
+const bytesPerRound = 1 << 16;
+const sizes = [2048, 65_536, 262_144];
+const goalUs: Readonly<Record<number, number>> = { 2048: 60, 65536: 1000, 262144: 4000 };
+
+const detectors = loadDetectors(new URL('../config/detectors', import.meta.url).pathname);
+const engine = createEngine(detectors);
+const page = { rules: compilePolicies([]), engine };
+const config = validateConfig({ tenants: [{ id: 'bench' }] }, { file: undefined, env: {} });
+const stage = read({
+  policies: { rulesFor: () => page, lastKnown: () => page },
+  tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
+  clock: () => performance.now(),
+});
+
+const isClean = (text: string): boolean =>
+  engine.find(Buffer.from(text), { matchesMax: 1, isOver: () => false }).matches.length === 0;
+
+const vocabulary =
+  'model assistant please summarise the quarterly report and list open items for every team with their dates and context'.split(
+    ' ',
+  );
+
+const prose = [
+  'The quarterly report shows that the team closed forty two open items while the backlog grew slightly.',
+  'Please summarise the discussion and list every decision with its owner.',
+  "const items = rows.filter(r => r.status === 'open').map(r => r.id);",
+  'See https://docs.example.com/guide/retry?page=2 and commit 9f86d081884c7d65.',
+  "if (!response.ok) throw new Error('the server answered ' + response.status);",
+  '| build | 1.24.3 | passed | 2026-03-04T12:00:00Z |',
+];
+
+/** What counts beside others makes findings of a body in which all of it stands. */
+const ownDetectors = detectors.filter(
+  ({ needs, near, role }) => needs.length + near.length === 0 && role !== 'person' && role !== 'clinical',
+);
+
+/** The first example of each detector with its last letter or digit changed, and with its last ones missing, where that is none any more. */
+const nearMisses = ownDetectors.flatMap(({ examples }) => {
+  const text = expandSample(examples.match[0] ?? '');
+  const spoilt = text.replace(/[0-9A-Za-z](?=[^0-9A-Za-z]*$)/, (last) => (last === '7' ? '3' : '7'));
+  return [spoilt, text.slice(0, Math.ceil(text.length * 0.7))].filter(isClean);
+});
+
+const contents: Readonly<Record<string, readonly string[]>> = {
+  'clean JSON': vocabulary,
+  'prose and code': prose,
+  'near-misses': nearMisses,
+};
+
+/** What is looked at again with each further part: a word beside one may make it what it was not. */
+const neighbourhoodLength = 512;
+
+/** A message of an agent, filled up to the size with parts; a sentence stands in place of what would be found there. */
+function bodyOf(parts: readonly string[], separator: string, size: number): Buffer {
+  let content = '';
+  for (let random = 12_345; content.length < size; ) {
+    random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
+    const part = JSON.stringify(`${parts[(random >>> 8) % parts.length]}${separator}`).slice(1, -1);
+    const isKept = separator === ' ' || isClean(content.slice(-neighbourhoodLength) + part);
+    content += isKept ? part : `${prose[random % prose.length]} `;
+  }
+  const head = '{"model":"gpt-x","max_tokens":1024,"messages":[{"role":"user","content":"';
+  return Buffer.from(`${head}${content.slice(0, size - head.length - 4).replace(/\\+$/, '')}"}]}`);
+}
+
+const identity = {
+  keyId: 'bench',
+  keyPrefix: 'iv_live_0000',
+  tenantId: 'bench',
+  envName: 'default',
+  agentId: 'bench',
+  agentName: 'bench',
+  ownAgent: { agentId: 'bench', name: 'bench', runtimeType: null },
+  permissions: new Set<string>(),
+};
+/** As on a kept connection. */
+const lastHead = noHead();
+
+const callOf = (body: Buffer): Call => {
+  const call = new Call({
+    traceId: '01a1fd97-94c2-70dc-9d70-f38e0ce60b0f',
+    entrance: 'forward',
+    receivedAtMs: 0,
+    clientAddress: '127.0.0.1',
+    key: undefined,
+    method: 'POST',
+    target: targetWithin('https', 'api.bench.example', 443, '/v1/x'),
+    headers: ['Host', 'api.bench.example', 'Content-Type', 'application/json'],
+    body,
+    contentType: 'application/json',
+    contentEncoding: '',
+    claimed: {},
+    lastHead,
+  });
+  call.identity = identity;
+  return call;
+};
+
+interface Bench {
+  readonly content: string;
+  readonly size: number;
+  readonly body: Buffer;
+  bestUs: number;
+}
+
+const benches: Bench[] = Object.entries(contents).flatMap(([content, parts]) =>
+  sizes.map((size) => ({
+    content,
+    size,
+    body: bodyOf(parts, content === 'clean JSON' ? ' ' : '\n', size),
+    bestUs: Number.POSITIVE_INFINITY,
+  })),
+);
+for (let round = 0; round < rounds; round += 1)
+  for (const bench of benches) {
+    const calls = Array.from({ length: Math.ceil(bytesPerRound / bench.size) }, () => callOf(bench.body));
+    const began = performance.now();
+    for (const call of calls) void stage.run(call);
+    bench.bestUs = Math.min(bench.bestUs, ((performance.now() - began) * 1000) / calls.length);
+  }
+
+const bestOf = (content: string, size: number): number =>
+  benches.find((it) => it.content === content && it.size === size)?.bestUs ?? Number.NaN;
+
+console.log(`${detectors.length} detectors, Node ${process.version}`);
+console.table(
+  benches.map(({ content, size, bestUs }) => ({
+    body: `${content}, ${size / 1024} KB`,
+    us: Math.round(bestUs * 10) / 10,
+    'MB/s': Math.round(size / bestUs),
+    'of clean': Math.round((bestUs / bestOf('clean JSON', size)) * 100) / 100,
+    goal: content === 'clean JSON' ? `${goalUs[size]} us` : content === 'near-misses' ? '5.00' : '',
+  })),
+);

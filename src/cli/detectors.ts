@@ -1,0 +1,51 @@
+import type { Detector } from '../detectors/detector.ts';
+import type { Detected } from '../pipeline/detect.ts';
+import { readConfig } from './configuration.ts';
+import { readInput } from './input.ts';
+import { note } from './output.ts';
+
+export interface FileDetector {
+  /** Those that come with the gateway. */
+  readonly detectors: readonly Detector[];
+  /** Reads a file, `-` being standard input. */
+  detect(file: string, contentType: string): Promise<Detected>;
+}
+
+const fileBytesMax = 64 * 1024 * 1024;
+/** More than a call gets: files may be larger than bodies, and nobody waits for them but who asked. */
+const decodedBytesMax = 256 * 1024 * 1024;
+const readingMsMax = 60_000;
+
+/** The detectors as a tenant of the configuration has them; without a configuration, or a tenant of it, as they come. */
+export async function openFileDetector(named: {
+  readonly config?: string;
+  readonly tenant?: string;
+}): Promise<FileDetector> {
+  const { loadEngines } = await import('../pipeline/engines.ts');
+  const { detect } = await import('../pipeline/detect.ts');
+  const engines = loadEngines();
+  const engine = await engineFor(engines);
+  return {
+    detectors: engines.detectors,
+    async detect(file, contentType) {
+      const bytes = await readInput(file === '-' ? undefined : file, fileBytesMax);
+      const endsAt = performance.now() + readingMsMax;
+      const bounds = { maxDecodedBytes: decodedBytesMax, isOver: () => performance.now() > endsAt };
+      return detect(bytes, contentType, engine, bounds);
+    },
+  };
+
+  async function engineFor(all: typeof engines): Promise<typeof engines.common> {
+    const { config } = await readConfig(named.config);
+    const { enginesFor } = await import('../gateway/generation.ts');
+    const engineOf = enginesFor(config, all);
+    const ids = [...config.tenants.keys()];
+    if (named.tenant !== undefined) {
+      if (!config.tenants.has(named.tenant)) throw new Error(`there is no tenant "${named.tenant}".`);
+      return engineOf(named.tenant);
+    }
+    if (ids.length > 1) note('postern: several tenants; --tenant names the one whose settings count.');
+    const [only = ''] = ids.length === 1 ? ids : [];
+    return engineOf(only);
+  }
+}

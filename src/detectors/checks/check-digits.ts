@@ -1,0 +1,90 @@
+import { type Check, digitsOf } from './check.ts';
+
+/* The arithmetic that check digits of many countries share. */
+
+/** A check of numbers of so many digits, not all alike; separators are ignored. */
+export function digitsCheck(length: number, isValid: (digits: string) => boolean): Check {
+  return (text) => {
+    const digits = digitsOf(text);
+    return digits.length === length && !isMonotone(digits) && isValid(digits);
+  };
+}
+
+/** One character over and over: it satisfies many a formula and is nobody's number. */
+export const isMonotone = (text: string): boolean => new Set(text).size < 2;
+
+/** The sum of the first digits, each times its weight; NaN where there are fewer digits than weights. */
+export const weigh = (digits: string, weights: readonly number[]): number =>
+  weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0);
+
+/** Like `weigh`, of characters that count as their place in an alphabet; NaN where one is not in it. */
+export function weighLetters(text: string, alphabet: string, weights: readonly number[]): number {
+  return weights.reduce((sum, weight, at) => {
+    const place = alphabet.indexOf(text[at] ?? '?');
+    return sum + weight * (place < 0 ? Number.NaN : place);
+  }, 0);
+}
+
+export const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+export const digitsAndLetters = `0123456789${letters}`;
+
+/** The complement that makes a sum divisible, a whole modulus counting as 0. */
+export const complement = (sum: number, modulus: number): number => (modulus - (sum % modulus)) % modulus;
+
+/** The last digit makes the sum right in which every second digit counts double (ISO/IEC 7812-1, annex B). */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index++) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const weighted = index % 2 === 1 ? digit * 2 : digit;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
+}
+
+/** ISO/IEC 7064, MOD 11,10: a product is carried from digit to digit. */
+export function passesMod1110(digits: string): boolean {
+  let product = 10;
+  for (const digit of digits.slice(0, -1)) product = (((product + Number(digit)) % 10 || 10) * 2) % 11;
+  return (11 - product) % 10 === Number(digits.at(-1));
+}
+
+/** The remainder of a number of any length. */
+export function remainder(digits: string, modulus: number): number {
+  let rest = 0;
+  for (const digit of digits) rest = (rest * 10 + Number(digit)) % modulus;
+  return rest;
+}
+
+/** The dihedral group of ten elements, in which Verhoeff's check digit is computed. */
+const product = (a: number, b: number): number => {
+  if (a < 5) return b < 5 ? (a + b) % 5 : ((a + b) % 5) + 5;
+  return b < 5 ? ((a - b + 5) % 5) + 5 : (a - b + 5) % 5;
+};
+const permutation = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
+
+/** J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply to the neutral element. */
+export function passesVerhoeff(digits: string): boolean {
+  let result = 0;
+  for (let place = 0; place < digits.length; place++) {
+    let digit = Number(digits[digits.length - 1 - place]);
+    for (let round = 0; round < place % 8; round++) digit = permutation[digit] as number;
+    result = product(result, digit);
+  }
+  return result === 0;
+}
+
+const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether the calendar has that day; of the year, two digits are enough. */
+export function isDate(year: string, month: string | number, day: string | number): boolean {
+  const [m, d] = [Number(month), Number(day)];
+  if (m === 2 && d === 29) return Number(year) % 4 === 0;
+  return d >= 1 && d <= (daysOfMonth[m - 1] ?? 0);
+}
+
+/** Whether six digits are a date, written year first. */
+export const isYymmdd = (six: string): boolean => isDate(six.slice(0, 2), six.slice(2, 4), six.slice(4, 6));
+
+/** Whether six digits are a date, written day first. */
+export const isDdmmyy = (six: string): boolean => isDate(six.slice(4, 6), six.slice(2, 4), six.slice(0, 2));

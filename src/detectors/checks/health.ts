@@ -1,0 +1,69 @@
+import type { Check, Checks } from './check.ts';
+import { digitsOf } from './check.ts';
+import { complement, digitsCheck, isYymmdd, passesLuhn, passesVerhoeff, weigh } from './check-digits.ts';
+
+/* Numbers that health care gives to persons, to those who treat them, and to what it knows of them. */
+
+/** What stands before a health number on a card and counts in its check digit (ISO/IEC 7812): "80" for health, a country, an issuer. */
+const usIssuer = '80840';
+const australianIssuer = '8003';
+
+/** National provider identifier: 10 digits from 1 or 2, Luhn with the issuer before them (45 CFR 162.406; CMS, NPI check digit). */
+const isNpi = digitsCheck(10, (digits) => /^[12]/.test(digits) && passesLuhn(usIssuer + digits));
+
+/** Australian healthcare identifiers of persons, providers and organisations (AS 5017). */
+const isAustralianHealthId = digitsCheck(
+  16,
+  (digits) => digits.startsWith(australianIssuer) && /^8003(?:60|61|62)/.test(digits) && passesLuhn(digits),
+);
+
+/** DEA registration: the last digit is that of the sum of the first, third and fifth and twice the second, fourth and sixth. */
+const isDea: Check = (text) => {
+  const digits = digitsOf(text.slice(2));
+  return (
+    digits.length === 7 &&
+    new Set(digits).size > 2 &&
+    weigh(digits, [1, 2, 1, 2, 1, 2]) % 10 === Number(digits[6])
+  );
+};
+
+/** Ontario: ten digits and a Luhn digit; British Columbia: ten digits from 9, modulo 11. */
+const isOntarioHealthNumber = digitsCheck(10, (digits) => /^[1-9]/.test(digits) && passesLuhn(digits));
+const bcWeights = [2, 4, 8, 5, 10, 9, 7, 3];
+const isBcHealthNumber = digitsCheck(
+  10,
+  (digits) =>
+    digits.startsWith('9') && complement(weigh(digits.slice(1), bcWeights), 11) === Number(digits[9]),
+);
+
+/** Quebec: four letters of the name, then the date of birth, a woman's month 50 higher, then two digits. */
+function isQuebecHealthNumber(text: string): boolean {
+  const digits = digitsOf(text);
+  const month = Number(digits.slice(2, 4));
+  const isoMonth = String(month > 50 ? month - 50 : month).padStart(2, '0');
+  return digits.length === 8 && isYymmdd(digits.slice(0, 2) + isoMonth + digits.slice(4, 6));
+}
+
+/** Swiss and European insurance cards: 80, the country, the issuer, the person, and a Luhn digit (EN 1387). */
+const isHealthCard: Check = (text) => {
+  const digits = digitsOf(text);
+  return digits.length === 20 && digits.startsWith('80') && passesLuhn(digits);
+};
+
+/** LOINC: up to five digits and a Luhn digit behind a dash (LOINC Users' Guide, "Structure of a LOINC code"). */
+const isLoinc: Check = (text) => passesLuhn(digitsOf(text));
+
+/** SNOMED CT: Verhoeff's digit, before it the kind of component, 00 and 10 for concepts (Release File Specification 6). */
+const isSnomed: Check = (text) => /(?:00|10)\d$/.test(text) && passesVerhoeff(text);
+
+export const healthChecks = {
+  npi: isNpi,
+  dea: isDea,
+  'australian-health-id': isAustralianHealthId,
+  'ontario-health-number': isOntarioHealthNumber,
+  'bc-health-number': isBcHealthNumber,
+  'quebec-health-number': isQuebecHealthNumber,
+  'health-card': isHealthCard,
+  loinc: isLoinc,
+  snomed: isSnomed,
+} as const satisfies Checks;

@@ -1,0 +1,82 @@
+import { type Checks, digitsOf } from './check.ts';
+import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weigh } from './check-digits.ts';
+
+/* Numbers that the states of Africa and Oceania give to persons. */
+
+/** South African number: date, serial, citizenship 0 to 2, Luhn's sum. */
+const isSouthAfrican = digitsCheck(
+  13,
+  (digits) => isYymmdd(digits) && /^.{10}[012]/.test(digits) && passesLuhn(digits),
+);
+
+/** Egyptian number: century, date, governorate. */
+const isEgyptian = digitsCheck(
+  14,
+  (digits) => isYymmdd(digits.slice(1)) && /^[23].{6}(?:0[1-4]|1[1-9]|2[1-9]|3[1-5]|88)/.test(digits),
+);
+
+/** Numbers that begin with the whole date of birth: Tanzania and others. */
+const isDateFirst = (text: string): boolean => {
+  const digits = digitsOf(text);
+  return /^(?:19|20)/.test(digits) && isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8));
+};
+
+/** Rwandan number: a kind, the year of birth, sex 7 or 8. */
+const isRwandan = digitsCheck(16, (digits) => /^[1-3](?:19|20)\d\d[78]/.test(digits));
+
+/** Australian tax file number; eight digits in those of before 1990. */
+function isTfn(text: string): boolean {
+  const digits = digitsOf(text);
+  if (digits.length === 8) return weigh(digits, [10, 7, 8, 4, 6, 3, 5, 1]) % 11 === 0;
+  return new Set(digits).size > 1 && weigh(digits, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0;
+}
+
+/** Australian business number: the first digit less one, remainder 0 modulo 89. */
+const isAbn = digitsCheck(
+  11,
+  (digits) => digits[0] !== '0' && (weigh(digits, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) - 10) % 89 === 0,
+);
+
+/** Australian Medicare card: eight digits, a check digit, the issue, and the person's place on the card, which may be left out. */
+function isMedicareCard(text: string): boolean {
+  const digits = digitsOf(text);
+  return /^[2-6]\d{9,10}$/.test(digits) && weigh(digits, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === Number(digits[8]);
+}
+
+/** New Zealand tax number: where the first sum leaves 10, a second is taken. */
+function isIrd(text: string): boolean {
+  const digits = digitsOf(text).padStart(9, '0');
+  const digitFor = (weights: readonly number[]): number => (11 - (weigh(digits, weights) % 11)) % 11;
+  const first = digitFor([3, 2, 7, 6, 5, 4, 3, 2]);
+  const isIssued = Number(digits) > 10_000_000 && Number(digits) < 200_000_000;
+  return isIssued && (first < 10 ? first : digitFor([7, 4, 3, 2, 5, 2, 7, 6])) === Number(digits[8]);
+}
+
+/** New Zealand health number: letters without I and O count 1 to 24; the new form ends with a letter and counts modulo 23 or 24, as editions of the
+ * standard differ. */
+function isNhi(text: string): boolean {
+  const number = text.toUpperCase();
+  const alphabet = letters.replace(/[IO]/g, '');
+  const values = [...number].map((letter) =>
+    /\d/.test(letter) ? Number(letter) : alphabet.indexOf(letter) + 1,
+  );
+  const sum = values.slice(0, 6).reduce((sum, value, at) => sum + value * (7 - at), 0);
+  if (/[A-Z]$/.test(number)) return [23 - (sum % 23), 24 - (sum % 24)].includes(values[6] as number);
+  return sum % 11 !== 0 && (11 - (sum % 11)) % 10 === values[6];
+}
+
+/** Mauritian number: the date of birth, day first, behind the initial. */
+const isMauritian = (text: string): boolean => isDate(text.slice(5, 7), text.slice(3, 5), text.slice(1, 3));
+
+export const africanAndOceanianIdentityChecks = {
+  'za-id': isSouthAfrican,
+  'eg-id': isEgyptian,
+  'date-first': isDateFirst,
+  'rw-id': isRwandan,
+  tfn: isTfn,
+  abn: isAbn,
+  'au-medicare': isMedicareCard,
+  ird: isIrd,
+  nhi: isNhi,
+  'mu-id': isMauritian,
+} as const satisfies Checks;

@@ -1,0 +1,163 @@
+import { type Checks, digitsOf } from './check.ts';
+import {
+  complement,
+  digitsAndLetters,
+  digitsCheck,
+  isDate,
+  isDdmmyy,
+  isYymmdd,
+  letters,
+  passesMod1110,
+  weigh,
+  weighLetters,
+} from './check-digits.ts';
+
+/* Numbers that the states of central and eastern Europe give to persons. */
+
+/** Polish number: the month tells the century by 20, 40, 60 or 80 more. */
+const isPesel = digitsCheck(
+  11,
+  (digits) =>
+    isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6)) &&
+    complement(weigh(digits, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3]), 10) === Number(digits[10]),
+);
+
+const isNip = digitsCheck(
+  10,
+  (digits) => weigh(digits, [6, 5, 7, 2, 3, 4, 5, 6, 7]) % 11 === Number(digits[9]),
+);
+
+/** Polish identity card: three letters, of the six digits the first is the check digit. */
+const isDowod = (text: string): boolean => {
+  const number = text.toUpperCase().replace(/[^0-9A-Z]/g, '');
+  return weighLetters(number, digitsAndLetters, [7, 3, 1, 9, 7, 3, 1, 7, 3]) % 10 === 0;
+};
+
+/** Czech and Slovak number: a woman's month is 50 more, 20 more where serials ran out; ten digits are divisible by 11. */
+function isRodneCislo(text: string): boolean {
+  const digits = digitsOf(text);
+  const isDivisible =
+    Number(digits) % 11 === 0 || (Number(digits.slice(0, 9)) % 11 === 10 && digits[9] === '0');
+  return (
+    isDate(digits.slice(0, 2), (Number(digits.slice(2, 4)) % 50) % 20, digits.slice(4, 6)) &&
+    (digits.length === 9 || isDivisible)
+  );
+}
+
+/** Hungarian personal number: until 1996 weights 1 to 10, since then 10 to 1. */
+const isHungarianPersonal = digitsCheck(11, (digits) => {
+  const rising = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) % 11;
+  const falling = weigh(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
+  return isYymmdd(digits.slice(1)) && [rising, falling].includes(Number(digits[10]));
+});
+
+const isHungarianTax = digitsCheck(
+  10,
+  (digits) => digits[0] === '8' && weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11 === Number(digits[9]),
+);
+
+const isTaj = digitsCheck(9, (digits) => weigh(digits, [3, 7, 3, 7, 3, 7, 3, 7]) % 10 === Number(digits[8]));
+
+/** Romanian number: sex and century, date, county. */
+const isCnp = digitsCheck(13, (digits) => {
+  const rest = weigh(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
+  return digits[0] !== '0' && isYymmdd(digits.slice(1)) && (rest === 10 ? 1 : rest) === Number(digits[12]);
+});
+
+/** Bulgarian number: the month is 20 more for those born before 1900, 40 more since 2000. */
+const isEgn = digitsCheck(
+  10,
+  (digits) =>
+    isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6)) &&
+    (weigh(digits, [2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11) % 10 === Number(digits[9]),
+);
+
+/** Bulgarian number of a foreigner. */
+const isLnch = digitsCheck(
+  10,
+  (digits) => weigh(digits, [21, 19, 17, 13, 11, 9, 7, 3, 1]) % 10 === Number(digits[9]),
+);
+
+const isOib = digitsCheck(11, passesMod1110);
+
+/** The number of Yugoslavia, which its successors still give: date with three digits of the year, region, serial. */
+const isJmbg = digitsCheck(13, (digits) => {
+  const digit = complement(weigh(digits, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
+  return (
+    isDate(digits.slice(5, 7), digits.slice(2, 4), digits.slice(0, 2)) && digit % 10 === Number(digits[12])
+  );
+});
+
+const isSlovenianTax = digitsCheck(
+  8,
+  (digits) => complement(weigh(digits, [8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[7]),
+);
+
+/** Albanian number: a letter is the decade since 1800, a woman's month is 50 more. */
+const isAlbanian = (text: string): boolean => {
+  const year = String(letters.indexOf(text[0]?.toUpperCase() ?? '') * 10 + Number(text[1]));
+  return isDate(year, Number(text.slice(2, 4)) % 50, text.slice(4, 6));
+};
+
+const isIdnp = digitsCheck(
+  13,
+  (digits) =>
+    /^[02]/.test(digits) && weigh(digits, [7, 3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1]) % 10 === Number(digits[12]),
+);
+
+/** Ukrainian taxpayer number: begins with the days since 1899. */
+const isRnokpp = digitsCheck(
+  10,
+  (digits) => (((weigh(digits, [-1, 5, 7, 9, 4, 6, 10, 5, 7]) % 11) + 11) % 11) % 10 === Number(digits[9]),
+);
+
+/** Ukrainian register number: date of birth, serial. */
+const isUnzr = digitsCheck(13, (digits) =>
+  isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)),
+);
+
+/** Russian taxpayer number of a person: two check digits. */
+const isInn = digitsCheck(12, (digits) => {
+  const first = (weigh(digits, [7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
+  const second = (weigh(digits, [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
+  return first === Number(digits[10]) && second === Number(digits[11]);
+});
+
+const isSnils = digitsCheck(11, (digits) => {
+  const rest = weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101;
+  return (rest === 100 ? 0 : rest) === Number(digits.slice(9));
+});
+
+/** Belarusian number: sex and century, then the date of birth. */
+const isBelarusian = (text: string): boolean => isDdmmyy(text.slice(1, 7));
+
+/** Kazakh number: where the first sum leaves 10, a second is taken. */
+const isIin = digitsCheck(12, (digits) => {
+  const first = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11;
+  const second = weigh(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11;
+  return isYymmdd(digits) && (first < 10 ? first : second) === Number(digits[11]);
+});
+
+export const easternEuropeanIdentityChecks = {
+  pesel: isPesel,
+  nip: isNip,
+  dowod: isDowod,
+  'rodne-cislo': isRodneCislo,
+  'hu-personal': isHungarianPersonal,
+  'hu-tax': isHungarianTax,
+  taj: isTaj,
+  cnp: isCnp,
+  egn: isEgn,
+  lnch: isLnch,
+  oib: isOib,
+  jmbg: isJmbg,
+  'si-tax': isSlovenianTax,
+  'al-nid': isAlbanian,
+  idnp: isIdnp,
+  rnokpp: isRnokpp,
+  unzr: isUnzr,
+  inn: isInn,
+  snils: isSnils,
+  'by-number': isBelarusian,
+  iin: isIin,
+} as const satisfies Checks;

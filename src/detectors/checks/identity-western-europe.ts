@@ -1,0 +1,265 @@
+import { type Checks, digitsOf } from './check.ts';
+import {
+  complement,
+  digitsAndLetters,
+  digitsCheck,
+  isDate,
+  isDdmmyy,
+  isMonotone,
+  letters,
+  passesLuhn,
+  passesMod1110,
+  passesVerhoeff,
+  remainder,
+  weigh,
+  weighLetters,
+} from './check-digits.ts';
+
+/* Numbers that the states of western and southern Europe give to persons. */
+
+const compactOf = (text: string): string => text.toUpperCase().replace(/[^0-9A-Z]/g, '');
+
+/** UK national insurance number: prefixes that are not issued are none. */
+const isNino = (text: string): boolean =>
+  /^(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]?$/.test(compactOf(text));
+
+/** UK health numbers and Scotland's CHI: weights 10 to 2 modulo 11. */
+const hasNhsDigit = (digits: string): boolean =>
+  complement(weigh(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[9]);
+const isNhsNumber = digitsCheck(10, hasNhsDigit);
+const isChi = digitsCheck(10, (digits) => isDdmmyy(digits) && hasNhsDigit(digits));
+
+/** UK unique taxpayer reference: the check digit stands first. */
+const isUtr = digitsCheck(
+  10,
+  (digits) => '21987654321'[weigh(digits.slice(1), [6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11] === digits[0],
+);
+
+/** UK driving licence: five of the surname, decade, month (a woman's plus 50), day, year, initials. */
+const isUkDrivingLicence = (text: string): boolean => {
+  const birth = compactOf(text).slice(5, 11);
+  return isDate('00', Number(birth.slice(1, 3)) % 50, birth.slice(3, 5));
+};
+
+/** Irish personal public service number: a second letter counts nine times. */
+function isPps(text: string): boolean {
+  const pps = compactOf(text);
+  const second = 'WABCDEFGHI'.indexOf(pps[8] ?? 'W');
+  return (
+    pps.length > 7 &&
+    'WABCDEFGHIJKLMNOPQRSTUV'[(weigh(pps, [8, 7, 6, 5, 4, 3, 2]) + 9 * second) % 23] === pps[7]
+  );
+}
+
+/** French number of registration (INSEE): sex, year, month, department, commune, serial, key 97 less the remainder; Corsica has letters. */
+function isNir(text: string): boolean {
+  const nir = compactOf(text).replace('2A', '19').replace('2B', '18');
+  return (
+    /^[1-478]\d{2}(?:0[1-9]|1[0-2]|[2-9]\d)\d{10}$/.test(nir) &&
+    97 - remainder(nir.slice(0, 13), 97) === Number(nir.slice(13))
+  );
+}
+
+/** French tax number: the last three digits are the first ten modulo 511. */
+const isSpi = digitsCheck(
+  13,
+  (digits) => /^[0-3]/.test(digits) && remainder(digits.slice(0, 10), 511) === Number(digits.slice(10)),
+);
+
+/** Belgian national number: the key of those born since 2000 is computed with a 2 in front; foreigners' months are raised by 20 or 40. */
+const isBelgianNrn = digitsCheck(11, (digits) => {
+  const [month, day] = [Number(digits.slice(2, 4)) % 20, Number(digits.slice(4, 6))];
+  const key = Number(digits.slice(9));
+  const isKey = (prefix: string): boolean => 97 - remainder(prefix + digits.slice(0, 9), 97) === key;
+  return month <= 12 && day <= 31 && (isKey('') || isKey('2'));
+});
+
+const isBelgianCard = digitsCheck(
+  12,
+  (digits) => (remainder(digits.slice(0, 10), 97) || 97) === Number(digits.slice(10)),
+);
+
+/** Dutch citizen service number: the "eleven test", in which the last digit counts -1. */
+const isBsn = digitsCheck(9, (digits) => weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0);
+
+/** Luxembourg: date of birth, serial, then one digit by Luhn and one by Verhoeff, both over the first eleven. */
+const isLuxembourgish = digitsCheck(
+  13,
+  (digits) =>
+    isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)) &&
+    passesLuhn(digits.slice(0, 12)) &&
+    passesVerhoeff(digits.slice(0, 11) + digits[12]),
+);
+
+/** German tax number for life: of its first ten digits, one alone is repeated, once or twice. */
+const isSteuerId = digitsCheck(11, (digits) => {
+  const counts = [...'0123456789'].map((digit) => digits.slice(0, 10).split(digit).length - 1);
+  const repeated = counts.filter((count) => count > 1);
+  return digits[0] !== '0' && repeated.length === 1 && (repeated[0] as number) < 4 && passesMod1110(digits);
+});
+
+/** The check digit of German identity documents and of machine-readable zones: weights 7, 3, 1 (ICAO Doc 9303-3, 4.9). */
+const icaoDigit = (text: string): number =>
+  weighLetters(
+    text,
+    digitsAndLetters,
+    [...text].map((_, at) => [7, 3, 1][at % 3] as number),
+  ) % 10;
+
+/** Number of a German identity card or passport; the check digit is often left out. */
+function isGermanDocument(text: string): boolean {
+  const number = compactOf(text);
+  return /\d/.test(number) && (number.length === 9 || icaoDigit(number.slice(0, 9)) === Number(number[9]));
+}
+
+/** German pension insurance: area, date of birth, initial (as two digits), serial. */
+function isRvnr(text: string): boolean {
+  const number = compactOf(text);
+  const initial = String(letters.indexOf(number[8] as string) + 1).padStart(2, '0');
+  const digits = number.slice(0, 8) + initial + number.slice(9);
+  return (
+    /^\d{13}$/.test(digits) &&
+    crossSum(digits, [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]) % 10 === Number(digits[12])
+  );
+}
+
+/** German health insurance: a letter (as two digits) and eight digits. */
+function isKvnr(text: string): boolean {
+  const number = compactOf(text);
+  const digits = String(letters.indexOf(number[0] as string) + 1).padStart(2, '0') + number.slice(1);
+  return (
+    /^\d{11}$/.test(digits) && crossSum(digits, [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === Number(digits[10])
+  );
+}
+
+/** Each product counts with the sum of its digits. */
+const crossSum = (digits: string, weights: readonly number[]): number =>
+  weights.reduce((sum, weight, at) => {
+    const product = Number(digits[at]) * weight;
+    return sum + Math.trunc(product / 10) + (product % 10);
+  }, 0);
+
+/** Austrian social insurance: serial, check digit, date of birth; months 13 to 15 where serials ran out. */
+const isSvnr = digitsCheck(10, (digits) => {
+  const [day, month] = [Number(digits.slice(4, 6)), Number(digits.slice(6, 8))];
+  const isBirth = day >= 1 && day <= 31 && month >= 1 && month <= 15;
+  return (
+    digits[0] !== '0' && isBirth && weigh(digits, [3, 7, 9, 0, 5, 8, 4, 2, 1, 6]) % 11 === Number(digits[3])
+  );
+});
+
+/** Swiss AHV number: an EAN-13 of Switzerland's prefix 756. */
+const isAhv = digitsCheck(
+  13,
+  (digits) =>
+    digits.startsWith('756') &&
+    complement(weigh(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]), 10) === Number(digits[12]),
+);
+
+/** Spanish DNI and NIE: a letter tells the number modulo 23; X, Y, Z stand for 0, 1, 2. */
+function isDni(text: string): boolean {
+  const number = compactOf(text).replace(/^[XYZ]/, (letter) => String('XYZ'.indexOf(letter)));
+  return (
+    !isMonotone(digitsOf(number)) &&
+    'TRWAGMYFPDXBNJZSQVHLCKE'[Number(number.slice(0, -1)) % 23] === number.at(-1)
+  );
+}
+
+/** Spanish social security: province, serial, key modulo 97. A serial below ten million loses its leading zeros. */
+const isSpanishNss = digitsCheck(12, (digits) => {
+  const [province, serial] = [digits.slice(0, 2), Number(digits.slice(2, 10))];
+  const base = serial < 10_000_000 ? Number(province) * 10_000_000 + serial : Number(digits.slice(0, 10));
+  return base % 97 === Number(digits.slice(10));
+});
+
+/** Portuguese taxpayer number of a natural person. */
+const isPortugueseNif = digitsCheck(
+  9,
+  (digits) =>
+    /^(?:[1235689]|45)/.test(digits) &&
+    complement(weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[8]),
+);
+
+/** Portuguese citizen card: Luhn's sum with letters as 10 to 35. */
+function isCitizenCard(text: string): boolean {
+  const values = [...compactOf(text)].map((letter) => digitsAndLetters.indexOf(letter));
+  const sum = values.reduce(
+    (sum, value, at) => sum + (at % 2 === 0 ? (value * 2 > 9 ? value * 2 - 9 : value * 2) : value),
+    0,
+  );
+  return values.length === 12 && sum % 10 === 0;
+}
+
+const isNiss = digitsCheck(
+  11,
+  (digits) =>
+    /^[12]/.test(digits) &&
+    9 - (weigh(digits, [29, 23, 19, 17, 13, 11, 7, 5, 3, 2]) % 10) === Number(digits[10]),
+);
+
+/** Values of characters at odd places of the codice fiscale (D.M. 23 December 1976, art. 11). */
+const oddValues = [
+  1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
+];
+
+/** Italian codice fiscale; a digit may be a letter where two persons would have the same code. */
+function isCodiceFiscale(text: string): boolean {
+  const code = compactOf(text);
+  const placeOf = (letter: string): number => (/\d/.test(letter) ? Number(letter) : letters.indexOf(letter));
+  const sum = [...code.slice(0, 15)].reduce(
+    (sum, letter, at) => sum + (at % 2 === 0 ? (oddValues[placeOf(letter)] as number) : placeOf(letter)),
+    0,
+  );
+  return letters[sum % 26] === code[15];
+}
+
+const isPartitaIva = digitsCheck(11, passesLuhn);
+
+/** Greek tax number: powers of two. */
+const isAfm = digitsCheck(
+  9,
+  (digits) => (weigh(digits, [256, 128, 64, 32, 16, 8, 4, 2]) % 11) % 10 === Number(digits[8]),
+);
+
+const isAmka = digitsCheck(11, (digits) => isDdmmyy(digits) && passesLuhn(digits));
+
+/** Cypriot tax number: odd places count by a table, the letter tells the sum modulo 26. */
+function isCypriotTic(text: string): boolean {
+  const number = compactOf(text);
+  const sum = [...number.slice(0, 8)].reduce(
+    (sum, digit, at) => sum + (at % 2 === 0 ? (oddValues[Number(digit)] as number) : Number(digit)),
+    0,
+  );
+  return letters[sum % 26] === number[8];
+}
+
+export const westernEuropeanIdentityChecks = {
+  nino: isNino,
+  'nhs-number': isNhsNumber,
+  chi: isChi,
+  utr: isUtr,
+  'uk-driving-licence': isUkDrivingLicence,
+  pps: isPps,
+  nir: isNir,
+  spi: isSpi,
+  'be-nrn': isBelgianNrn,
+  'be-card': isBelgianCard,
+  bsn: isBsn,
+  'lu-matricule': isLuxembourgish,
+  'steuer-id': isSteuerId,
+  'de-document': isGermanDocument,
+  rvnr: isRvnr,
+  kvnr: isKvnr,
+  svnr: isSvnr,
+  ahv: isAhv,
+  dni: isDni,
+  'es-nss': isSpanishNss,
+  'pt-nif': isPortugueseNif,
+  'pt-cc': isCitizenCard,
+  niss: isNiss,
+  'codice-fiscale': isCodiceFiscale,
+  'partita-iva': isPartitaIva,
+  afm: isAfm,
+  amka: isAmka,
+  'cy-tic': isCypriotTic,
+} as const satisfies Checks;

@@ -1,0 +1,143 @@
+import ipaddr from 'ipaddr.js';
+import type { Check, Checks } from './check.ts';
+
+/*
+ * What is a fact about a person only if it can be one: a day on which somebody alive was born, an address that somebody's machine has on
+ * the Internet, a place as exact as a door, words that can be a name.
+ */
+
+/** Of birth, for anybody alive today and for a while. */
+const [yearMin, yearMax] = [1900, 2040];
+/** How the names of months begin in the languages that write dates with words. */
+const monthStarts: ReadonlySet<string> = new Set(
+  (
+    'jan jän gen ene sty янв feb fév fev lut фев mar mär maa мар apr avr abr kwi апр may mai maj mag ' +
+    'mei мая jun jui giu cze июн jul lug lip июл aug aoû ago sie авг sep set wrz сен oct okt ott out ' +
+    'paź окт nov lis ноя dec dez déc dic gru дек'
+  ).split(' '),
+);
+
+const isBirthYear = (text: string): boolean =>
+  text.length === 2 || (text.length === 4 && Number(text) >= yearMin && Number(text) <= yearMax);
+
+const isDay = (month: number, day: number): boolean => month >= 1 && month <= 12 && day >= 1 && day <= 31;
+
+/** A time of day that no conversion of a date to another zone gives: of a log line, which stands behind any word. */
+const timeOfEvent = /T\d\d:(?!00(?::00(?:\.0{1,9})?)?(?:[Z+-]|$))/;
+
+/** A date, in any usual order, on which somebody alive can have been born. */
+function isBirthDate(text: string): boolean {
+  if (timeOfEvent.test(text)) return false;
+  const numbers = text.match(/\d{1,8}/g) ?? [];
+  const [first = '', second = '', third = ''] = numbers;
+  if (numbers.length === 1 && first.length === 8) return isCompactDate(first);
+  if (numbers.length === 2) return isWrittenDate(text, first, second);
+  if (numbers.length < 3) return false;
+  const [year, middle, last] = first.length === 4 ? [first, second, third] : [third, first, second];
+  const [a, b] = [Number(middle), Number(last)];
+  return isBirthYear(year) && (isDay(a, b) || isDay(b, a));
+}
+
+/** `19800203`, or `03021980` as forms have it. */
+function isCompactDate(digits: string): boolean {
+  const part = (from: number, to: number): number => Number(digits.slice(from, to));
+  if (isBirthYear(digits.slice(0, 4)) && isDay(part(4, 6), part(6, 8))) return true;
+  return isBirthYear(digits.slice(4)) && (isDay(part(0, 2), part(2, 4)) || isDay(part(2, 4), part(0, 2)));
+}
+
+/** `14 January 1962`, `März 3, 1971`. */
+function isWrittenDate(text: string, day: string, year: string): boolean {
+  const words = Buffer.from(text, 'latin1')
+    .toString('utf8')
+    .toLowerCase()
+    .split(/[^\p{L}]+/u);
+  return (
+    words.some((word) => monthStarts.has(word.slice(0, 3))) && isDay(1, Number(day)) && isBirthYear(year)
+  );
+}
+
+/** What all the world asks for names. */
+const resolvers: ReadonlySet<string> = new Set(
+  (
+    '1.1.1.1 1.0.0.1 1.1.1.2 1.1.1.3 8.8.8.8 8.8.4.4 9.9.9.9 9.9.9.10 149.112.112.112 208.67.222.222 208.67.220.220 ' +
+    '2606:4700:4700::1111 2606:4700:4700::1001 2001:4860:4860::8888 2001:4860:4860::8844 2620:fe::fe'
+  ).split(' '),
+);
+/** Ends of networks, object identifiers of X.500 (`2.5.4.3`), which look the same, and what comes to mind where an address is needed. */
+const notAddresses =
+  /\.(?:0|255)$|^2\.5\.\d{1,2}\.|^(\d{1,3})\.\1\.\1\.\1$|^(?:1\.2\.3\.4|4\.3\.2\.1|5\.6\.7\.8|12\.34\.56\.78)$/;
+/** `1::1` comes to mind too. */
+const v6LengthMin = 12;
+
+/** An address that a person's machine can have on the public Internet: none for a special purpose (RFC 6890). */
+function isPublicAddress(text: string): boolean {
+  if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
+  if (!text.includes(':'))
+    return ipaddr.IPv4.isValidFourPartDecimal(text) && isGlobal(ipaddr.IPv4.parse(text));
+  return text.length >= v6LengthMin && ipaddr.IPv6.isValid(text) && isGlobal(ipaddr.IPv6.parse(text));
+}
+
+const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => address.range() === 'unicast';
+
+/** The block of the IANA (RFC 9542, section 2.1), which protocols and documentation use, and what comes to mind. */
+const notMachines =
+  /^00005e|^(?:001122334455|0123456789ab|aabbccddeeff|001a2b3c4d5e|deadbeef|cafebabe|123456789abc|a1b2c3d4e5f6|112233445566)/;
+
+/** An EUI-48 that a maker gave to one machine: not multicast, not of one repeated byte. */
+function isMachineAddress(text: string): boolean {
+  const digits = text.replace(/[^0-9A-Fa-f]/g, '').toLowerCase();
+  return (
+    digits.length === 12 &&
+    !notMachines.test(digits) &&
+    new Set(digits.match(/../g)).size > 2 &&
+    Number.parseInt(digits.slice(1, 2), 16) % 2 === 0
+  );
+}
+
+const decimalsMin = 5;
+
+/** Latitude and longitude, exact enough to be somebody's door: five decimals are a metre, and landmarks have four. */
+function isExactPosition(text: string): boolean {
+  const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
+  if (latitude === undefined || longitude === undefined) return false;
+  const decimals = (number: string): number => number.length - number.indexOf('.') - 1;
+  const isThere = Math.abs(Number(latitude)) <= 90 && Math.abs(Number(longitude)) <= 180;
+  return isThere && decimals(latitude) >= decimalsMin && decimals(longitude) >= decimalsMin;
+}
+
+/** What begins with a capital behind `name:` or `Dear` and is nobody. */
+const impersonalWords: ReadonlySet<string> = new Set(
+  (
+    'Access Account Action Add Admin Agent Alert All Api App Application Backup Bank Base Best Branch ' +
+    'Bucket Build Cache Cancel Center Centre Check Click Client Cloud Cluster Code Colleague Colleagues ' +
+    'Company Config Console Container Content Control Core Corp Create Customer Customers Daily Dashboard ' +
+    'Data Database Default Delete Deploy Deployment Desk Dev Device Edge Edit Engine Error Event Example ' +
+    'Export Feature File Find First Folder Foundation Friend Friends Full Gateway General Global Group ' +
+    'Guest Health Help Home Hosting Hub Id Image Import In Inc Index Internal Job Key Ladies Last Legacy ' +
+    'License Limited Link List Load Local Log Login Ltd Machine Main Manager Master Member Model Module ' +
+    'Monitor Muster Musterfrau Mustermann Name Network New Next Node Null Number Object Office Online Open Order Out Page Parser ' +
+    'Password Pipeline Platform Plugin Policy Portal Primary Private Product Production Project Proxy ' +
+    'Public Query Queue Rate Read Record Release Report Request Resource Response Root Rule Sample Save ' +
+    'Scheduler Schema Script Search Secret Security Server Service Services Session Set Settings Shop ' +
+    'Sign Sir Site Software Source Staging Standard Storage Store Stream String Studio Submit Support ' +
+    'System Table Tag Task Team Template Tenant Test Thank Thanks The Token Tool Tower Type Unit ' +
+    'University Unknown Up Update User Users Value Version View Volume Web Webhook Worker Workflow World ' +
+    'Write Your'
+  ).split(' '),
+);
+
+/** Words that may be the names of a person: no word of software, trade or courtesy among them. */
+const isPlainName: Check = (text) =>
+  text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
+
+/** A name that somebody chose: marked by `@`, or with a digit, dot or underscore that no common word has. */
+const isHandle: Check = (text) => text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
+
+export const personChecks = {
+  'birth-date': isBirthDate,
+  'public-address': isPublicAddress,
+  'machine-address': isMachineAddress,
+  'exact-position': isExactPosition,
+  'plain-name': isPlainName,
+  handle: isHandle,
+} as const satisfies Checks;

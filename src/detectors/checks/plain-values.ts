@@ -1,0 +1,35 @@
+/*
+ * What is no secret whatever the name before it says: `passwordChangedAt: 2026-03-04`, `PWD=/srv/build/4711`, `token_address: 0x52…`. Names
+ * are many and values of these kinds few, so it is the values that are told apart.
+ */
+
+/** RFC 3339, or a part of it: dates, and times behind them. */
+const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$/;
+
+/** From a root, a home or here; a folder in it has a name in small letters, which base64 has not between two slashes. */
+const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][a-z_.-]{1,32}(?:[/\\]|$)/;
+
+/**
+ * Encrypted: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx, keys of AWS KMS; and a Kubernetes SealedSecret,
+ * which begins with the length of an RSA block.
+ */
+const ciphertext =
+  /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
+
+/** A tag of YAML, which says how to come by the value: `!vault`, `!Ref`, `!GetAtt`. */
+const tag = /^!(?:vault|secret|env|env_var|Ref|Sub|GetAtt|ImportValue|FindInMap|reference)$/;
+
+/** `%DB_PASSWORD%` in a form, where `%DB` was taken for a byte. */
+const cutReference = /^[\x80-\xff][A-Z_]{2,64}%$/;
+
+/** An account or a contract of Ethereum. */
+const address = /^0x[0-9A-Fa-f]{40}$/;
+
+/** Algorithms and counts, as sentences about secrets name them: `sha256-hashed`, `base64`, `12-character`, `90days`. */
+const term =
+  /^(?:sha\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
+
+const kinds = [time, path, ciphertext, tag, cutReference, address, term];
+
+/** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
+export const isPlainValue = (value: string): boolean => kinds.some((kind) => kind.test(value));

@@ -1,0 +1,79 @@
+import type { Check, Checks } from './check.ts';
+import { isPlainValue } from './plain-values.ts';
+
+/*
+ * Tells what a generator of random characters wrote from what a person named. Entropy cannot: `getUserAccessToken` and a random text
+ * of its length use as many different characters. The order of the letters can: languages and identifiers use few of the 676 pairs
+ * of letters, random texts all of them.
+ */
+
+/**
+ * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than it would be by chance, plus 4,
+ * as one digit. A row for each first letter, `a` to `z`, a column for each second. Counted over the different words of documentation,
+ * source code and licences, so that frequent words weigh little more than others.
+ */
+const pairBits = (
+  '53236536374131738121445546 35563678468367379446489858 26452672383367168342478868 35541567277566368446467869 ' +
+  '24213346475231535012544346 46664379299477379455498969 48672754499464469346488878 28872888397666379564588969 ' +
+  '33233337775230237322638584 58775899698989579959698999 48873776488686579656687979 26541667186266259744468838 ' +
+  '25762778387547338746489869 26322416265564358621457857 54335546565331339133343667 27662774386367349243487859 ' +
+  '99999899799999999978489999 15431547185434259323457948 36361563285455336621366857 26451572186456259233476736 ' +
+  '44454558496342649333879787 38782889399878589768899989 48874885498685589557999999 68575798599878759874899679 ' +
+  '57675878699665649755787988 59994997599889799988899987'
+).split(' ');
+
+const pairBitsZero = 4;
+/** A digit inside of a word is seldom its beginning. */
+const digitThenLetterBits = 2;
+const letterThenDigitBits = 1;
+/** `camelCase` goes on with a new word, of which the pair says nothing. */
+const newWordBits = 0.5;
+/** Of the identifiers and words of other projects' sources one in a thousand has so much, of random texts of 16 letters and digits 95 %. */
+const randomBitsMin = 6;
+/** Long texts of words have some rare pairs, too. */
+const randomBitsPerLetterMin = 0.3;
+
+const lowerA = 0x61;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const isUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a;
+const isLower = (code: number): boolean => code >= lowerA && code <= 0x7a;
+const isLetter = (code: number): boolean => isLower(code) || isUpper(code);
+
+/** What two neighbouring characters say. */
+function bitsOf(first: number, second: number): number {
+  if (isDigit(first)) return isLetter(second) ? digitThenLetterBits : 0;
+  if (!isLetter(first)) return 0;
+  if (isDigit(second)) return letterThenDigitBits;
+  if (!isLetter(second)) return 0;
+  if (isLower(first) && isUpper(second)) return newWordBits;
+  return Number(pairBits[(first | 0x20) - lowerA]?.[(second | 0x20) - lowerA]) - pairBitsZero;
+}
+
+/** How much the order of the characters speaks for randomness and against words, in bits; below 0 it speaks for words. */
+export function randomBits(text: string): number {
+  let bits = 0;
+  for (let index = 1; index < text.length; index++)
+    bits += bitsOf(text.charCodeAt(index - 1), text.charCodeAt(index));
+  return bits;
+}
+
+const countLetters = (text: string): number => text.replace(/[^A-Za-z]/g, '').length;
+
+/** The few words that `a` to `f` can spell make no identifier together with digits. */
+const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
+
+/**
+ * Characters as a generator would draw them: no words, no names with a number behind them, no plain numbers. Few letters among digits
+ * prove little by their order; there it is enough that they stand between digits.
+ */
+export const isRandom: Check = (text) => {
+  if (isPlainValue(text)) return false;
+  const bits = randomBits(text);
+  const isMixed = /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
+  return (
+    (isMixed && (bits >= 0 || isHex.test(text))) ||
+    bits >= Math.max(randomBitsMin, countLetters(text) * randomBitsPerLetterMin)
+  );
+};
+
+export const randomnessChecks = { random: isRandom } as const satisfies Checks;

@@ -1,0 +1,70 @@
+import type { Evidence } from './evidence.ts';
+
+/*
+ * Text that people do not see and models read: characters that have no glyph, in rows as no script needs them. All of them are three or
+ * four bytes of UTF-8 with a lead byte that plain text lacks, so looking for them costs one search for that byte.
+ */
+
+interface Invisible {
+  readonly weight: number;
+  /** So many in a row are no accident. */
+  readonly countMin: number;
+  /** A code point of the row, or not. */
+  includes(codePoint: number): boolean;
+}
+
+const rows: readonly Invisible[] = [
+  // Tags repeat ASCII without a glyph; their one use is in flags of regions, which begin with a black flag and have 6 of them.
+  { weight: 0.6, countMin: 8, includes: (it) => it >= 0xe0020 && it <= 0xe007f },
+  // Variation selectors choose a glyph for the character before them: one is usual. A row of them encodes bytes.
+  {
+    weight: 0.6,
+    countMin: 8,
+    includes: (it) => (it >= 0xfe00 && it <= 0xfe0f) || (it >= 0xe0100 && it <= 0xe01ef),
+  },
+  // Senders of mail pad previews with these, hence the long row and the low weight.
+  {
+    weight: 0.3,
+    countMin: 40,
+    includes: (it) => (it >= 0x200b && it <= 0x200f) || (it >= 0x2060 && it <= 0x2064) || it === 0xfeff,
+  },
+];
+
+const kind = 'hidden-text';
+const blackFlag = 0x1f3f4;
+
+/** Rows of invisible characters. Only lead bytes 0xe2, 0xef and 0xf3 can begin one. */
+export function findInvisible(bytes: Buffer, onEvidence: (evidence: Evidence) => void): void {
+  for (const lead of [0xe2, 0xef, 0xf3]) {
+    let at = bytes.indexOf(lead);
+    while (at >= 0) {
+      const row = rows.find((it) => it.includes(codePointAt(bytes, at)));
+      const end = row ? endOfRow(bytes, at, row, onEvidence) : at + 1;
+      at = bytes.indexOf(lead, end);
+    }
+  }
+}
+
+/** Follows a row to its end; it is evidence where it is long enough. */
+function endOfRow(bytes: Buffer, start: number, row: Invisible, onEvidence: (it: Evidence) => void): number {
+  let count = 0;
+  let at = start;
+  while (at < bytes.length && row.includes(codePointAt(bytes, at))) {
+    at += bytesOf(bytes[at] as number);
+    count++;
+  }
+  const isFlag = start >= 4 && codePointAt(bytes, start - 4) === blackFlag;
+  if (count >= row.countMin && !isFlag) onEvidence({ kind, weight: row.weight, start, end: at });
+  return at;
+}
+
+const bytesOf = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
+
+/** Of three or four bytes of UTF-8; others are -1. */
+function codePointAt(bytes: Buffer, at: number): number {
+  const lead = bytes[at] ?? 0;
+  const next = (offset: number): number => (bytes[at + offset] ?? 0) & 0x3f;
+  if (lead >= 0xf0) return ((lead & 0x07) << 18) | (next(1) << 12) | (next(2) << 6) | next(3);
+  if (lead >= 0xe0) return ((lead & 0x0f) << 12) | (next(1) << 6) | next(2);
+  return -1;
+}

@@ -1,0 +1,183 @@
+import { type Evidence, Passages, passageBytes } from './evidence.ts';
+import { findInvisible } from './invisible.ts';
+import { findLeakingLinks } from './links.ts';
+import type { Phrasebook } from './phrasebook.ts';
+import { createPhraseFinder, type PhraseHit } from './phrases.ts';
+import { type Place, RuleTracker } from './rules.ts';
+import { createSpotter } from './spots.ts';
+
+export type { Evidence } from './evidence.ts';
+export { scoreMin } from './evidence.ts';
+
+/** What a text is, as an instruction to the agent that reads it. */
+export interface InjectionReading {
+  /** 0 to 1; from `scoreMin` on the text counts as an injection. */
+  readonly score: number;
+  /** What made it count; empty below that. */
+  readonly evidence: readonly Evidence[];
+  /** False where `isOver` ended the reading. */
+  readonly complete: boolean;
+}
+
+export interface InjectionReader {
+  /** Linear in the length of the text. `isOver` is asked now and then. */
+  read(bytes: Buffer, isOver: () => boolean): InjectionReading;
+}
+
+/** Kinds that articles quote. */
+const quotable: ReadonlySet<string> = new Set([
+  'override',
+  'disclosure',
+  'persona',
+  'unbound',
+  'impersonation',
+]);
+/** How far behind the word "prompt injection" a quotation is an example of one. */
+const talkBytes = 400;
+const quotedShare = 0.35;
+const quotedTaskShare = 0.6;
+/** A full stop, an empty line, and the next item of a list, table or log. */
+const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)/;
+const otherMeantShare = 0.4;
+const codeShare = 0.55;
+const unseenMax = 1000;
+const backtick = 0x60;
+const comma = 0x2c;
+const attackTalk = 'attack-talk';
+/** Phrases of such concepts, and talk of attacks, hide the words in them. */
+const hidesWords = 'about-';
+
+/** What a phrase means to the rules. */
+interface Meaning {
+  readonly places: readonly Place[];
+  readonly isTalk: boolean;
+  /** Those of its concepts that cast doubt on rules. */
+  readonly doubts: readonly string[];
+  readonly hides: boolean;
+}
+
+/** Builds a reader of the phrases and rules of a book. It may be used by one `read` at a time, as synchronous code does. */
+export function createInjectionReader({ concepts, common, rules }: Phrasebook): InjectionReader {
+  const conceptsOf = new Map<string, string[]>();
+  for (const [concept, words] of concepts)
+    for (const word of words)
+      conceptsOf.set(word.toLowerCase(), [...(conceptsOf.get(word.toLowerCase()) ?? []), concept]);
+  const doubtful = new Set(rules.map((rule) => rule.doubt));
+  const meanings = [...conceptsOf.values()].map(
+    (names): Meaning => ({
+      places: names.flatMap((concept) => placesOf(concept, rules)),
+      isTalk: names.includes(attackTalk),
+      doubts: names.filter((concept) => doubtful.has(concept)),
+      hides: names.some((concept) => concept.startsWith(hidesWords)),
+    }),
+  );
+  const words = [...conceptsOf.keys()];
+  const finder = createPhraseFinder(words);
+  const commonWords = new Set([...common].map((word) => word.toLowerCase()));
+  const spotter = createSpotter(words.filter((word) => !commonWords.has(word)));
+
+  return {
+    read(bytes, isOver) {
+      const passages = new Passages();
+      const unseen = unseenIn(bytes);
+      let next = 0;
+      const addUnseen = (before: number): void => {
+        for (let it = unseen[next]; it && it.end <= before; it = unseen[++next]) passages.add(it);
+      };
+      const phrases = new PhraseReader(bytes, meanings, new RuleTracker(rules), (evidence) => {
+        addUnseen(evidence.end);
+        passages.add(evidence);
+      });
+      let complete = true;
+      const isStopped = (): boolean => {
+        complete = complete && !isOver();
+        return !complete;
+      };
+      for (const passage of spotter.around(bytes, passageBytes, isStopped))
+        if (complete) finder.scan(bytes, passage, (hit) => phrases.take(hit), isStopped);
+      addUnseen(bytes.length);
+      return { score: passages.score, evidence: passages.reported, complete };
+    },
+  };
+}
+
+/** What no phrase tells, in the order of the text; the first of it, if there is very much. */
+function unseenIn(bytes: Buffer): Evidence[] {
+  const found: Evidence[] = [];
+  const note = (evidence: Evidence): void => {
+    if (found.length < unseenMax) found.push(evidence);
+  };
+  findInvisible(bytes, note);
+  findLeakingLinks(bytes, note);
+  return found.sort((a, b) => a.end - b.end);
+}
+
+/** The last step of a rule first, so that one word does not stand for two of its concepts. */
+function placesOf(concept: string, rules: Phrasebook['rules']): Place[] {
+  return rules.flatMap((rule, index) =>
+    rule.concepts
+      .map((name, step) => ({ name, place: { rule: index, step } }))
+      .filter(({ name }) => name === concept)
+      .map(({ place }) => place)
+      .reverse(),
+  );
+}
+
+/** Takes the phrases of one text in their order. */
+class PhraseReader {
+  readonly #bytes: Buffer;
+  readonly #meanings: readonly Meaning[];
+  readonly #tracker: RuleTracker;
+  readonly #note: (evidence: Evidence) => void;
+  /** Where a concept of doubt stood last. */
+  readonly #doubtAt = new Map<string, number>();
+  #hiddenTo = 0;
+  #talkedTo = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    bytes: Buffer,
+    meanings: readonly Meaning[],
+    tracker: RuleTracker,
+    note: (evidence: Evidence) => void,
+  ) {
+    this.#bytes = bytes;
+    this.#meanings = meanings;
+    this.#tracker = tracker;
+    this.#note = note;
+  }
+
+  take(hit: PhraseHit): void {
+    const { places, isTalk, hides, doubts } = this.#meanings[hit.phrase] as Meaning;
+    if (hides || isTalk) this.#hiddenTo = Math.max(this.#hiddenTo, hit.end);
+    if (isTalk) this.#talkedTo = hit.end;
+    if (hit.end <= this.#hiddenTo) return;
+    for (const concept of doubts) this.#doubtAt.set(concept, hit.start);
+    this.#tracker.take(hit, places, (evidence, { same_sentence: isBound, doubt }) => {
+      if (isBound && this.#hasSentenceEnd(evidence)) return;
+      const isDoubtful = doubt !== undefined && this.#maySayOther(evidence, doubt);
+      const share = this.#shareOf(evidence) * (isDoubtful ? otherMeantShare : 1);
+      this.#note(share === 1 ? evidence : { ...evidence, weight: evidence.weight * share });
+    });
+  }
+
+  /** An article about injections quotes them, and code shows them. Who only pretends to quote gains little: what he asks for counts for more. */
+  #shareOf({ kind, start }: Evidence): number {
+    if (quotable.has(kind) && this.#bytes[start - 1] === backtick) return codeShare;
+    if (start - this.#talkedTo > talkBytes || !this.#isQuoted(start)) return 1;
+    return quotable.has(kind) ? quotedShare : quotedTaskShare;
+  }
+
+  /** Another object stands in it, or a comma, behind which another clause begins. */
+  #maySayOther({ start, end }: Evidence, doubt: string): boolean {
+    const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;
+    return doubtAt >= start || this.#bytes.subarray(start, end).includes(comma);
+  }
+
+  #hasSentenceEnd({ start, end }: Evidence): boolean {
+    return sentenceEnd.test(this.#bytes.toString('utf8', start, end));
+  }
+
+  #isQuoted(at: number): boolean {
+    return /["'`\u201c\u201e\u00ab\u2018]|&quot;/.test(this.#bytes.toString('utf8', this.#talkedTo, at));
+  }
+}

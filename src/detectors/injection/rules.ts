@@ -1,0 +1,64 @@
+import type { Evidence } from './evidence.ts';
+import type { PhraseRule } from './phrasebook.ts';
+import type { PhraseHit } from './phrases.ts';
+
+/** Follows the rules through one text: takes hits of concepts in their order, and answers what they add up to. */
+export class RuleTracker {
+  readonly #rules: readonly PhraseRule[];
+  readonly #tracked: TrackedRule[] = [];
+
+  constructor(rules: readonly PhraseRule[]) {
+    this.#rules = rules;
+  }
+
+  /** `places` are those at which the concept of the hit stands, rule by rule. */
+  take(
+    { start, end }: PhraseHit,
+    places: readonly Place[],
+    onEvidence: (evidence: Evidence, rule: PhraseRule) => void,
+  ): void {
+    for (const { rule: index, step } of places) {
+      const rule = this.#rules[index] as PhraseRule;
+      this.#tracked[index] ??= { rule, steps: [] };
+      const follow = rule.order === 'given' ? inOrder : inAnyOrder;
+      const from = follow(this.#tracked[index], step, start, end);
+      if (from >= 0) onEvidence({ kind: rule.kind, weight: rule.weight, start: from, end }, rule);
+    }
+  }
+}
+
+/** A concept's place in a rule. */
+export interface Place {
+  readonly rule: number;
+  readonly step: number;
+}
+
+interface TrackedRule {
+  readonly rule: PhraseRule;
+  /** For each concept where it stood last; in a given order, together with those before it. */
+  readonly steps: ({ start: number; end: number } | undefined)[];
+}
+
+/** Where the rule begins that ends here; -1 where none does. */
+function inOrder({ rule, steps }: TrackedRule, step: number, start: number, end: number): number {
+  const before = steps[step - 1];
+  if (step > 0 && (!before || before.end > start || end - before.start > rule.within)) return -1;
+  const from = before ? before.start : start;
+  if (step === rule.concepts.length - 1) return from;
+  steps[step] = { start: from, end };
+  return -1;
+}
+
+function inAnyOrder({ rule, steps }: TrackedRule, step: number, start: number, end: number): number {
+  steps[step] = { start, end };
+  let from = start;
+  let to = end;
+  for (let other = 0; other < rule.concepts.length; other++) {
+    const place = steps[other];
+    if (!place) return -1;
+    if (other !== step && place.start < end && start < place.end) return -1;
+    from = Math.min(from, place.start);
+    to = Math.max(to, place.end);
+  }
+  return to - from <= rule.within ? from : -1;
+}

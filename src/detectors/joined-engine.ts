@@ -1,0 +1,33 @@
+import type { DetectorEngine, FindLimits, Found } from './engine.ts';
+
+/**
+ * Both engines as one. For a few detectors of somebody's own this is far cheaper than an engine with tables for all: they take kilobytes
+ * instead of megabytes, and their pass over a text a twentieth of the time of the other one.
+ */
+export const joinEngines = (first: DetectorEngine, second: DetectorEngine): DetectorEngine => ({
+  find: (bytes, limits) => findWithBoth(first, second, bytes, limits),
+  tokenOf: (id) => first.tokenOf(id) ?? second.tokenOf(id),
+  withWords: (words) => joinEngines(first.withWords(words), second),
+  tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
+});
+
+/** The bound on matches is one for both. */
+function findWithBoth(
+  first: DetectorEngine,
+  second: DetectorEngine,
+  bytes: Buffer,
+  limits: FindLimits,
+): Found {
+  const found = first.find(bytes, limits);
+  const { isOver } = limits;
+  const more = second.find(bytes, { isOver, matchesMax: limits.matchesMax - found.matches.length });
+  const matches = [...found.matches, ...more.matches];
+  return {
+    matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,
+    hints: [...found.hints, ...more.hints],
+    cutTokens: [...found.cutTokens, ...more.cutTokens],
+    complete: found.complete && more.complete,
+    attempts: found.attempts + more.attempts,
+    searchedBytes: found.searchedBytes + more.searchedBytes,
+  };
+}

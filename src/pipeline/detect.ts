@@ -1,0 +1,118 @@
+import type { Confidence, DataClass } from '../call.ts';
+import type { DetectorEngine } from '../detectors/engine.ts';
+import { sha256Of } from '../detectors/tuning.ts';
+import { createLocator } from '../text/locate.ts';
+import { bodyFormat } from '../text/redact.ts';
+import type { View } from '../text/views.ts';
+import { type Part, type ReadBounds, readPart } from './read-part.ts';
+
+/* Shows what the stage `read` finds in a body, with what somebody who tunes detectors wants to know of it. */
+
+export interface Detection {
+  readonly kind: string;
+  readonly class: DataClass;
+  readonly confidence: Confidence;
+  /** As in a scan: `body:$.path`. */
+  readonly location: string;
+  /** Of the first byte in the content as it came, from 1; the column counts characters. */
+  readonly line: number;
+  readonly column: number;
+  /** What the content was decoded by to find it, from the outermost to the innermost; empty where it stands there as it is. */
+  readonly encodings: readonly string[];
+  /** What `allow_sha256` takes so that it is no finding: of the text in every form in which it was found. */
+  readonly sha256: readonly string[];
+  /** Its surroundings on the line, in which nothing that was found can be read. */
+  readonly preview: string;
+}
+
+export interface Detected {
+  readonly findings: readonly Detection[];
+  /** Why the content could not be read to its end; there may be more in it. */
+  readonly unreadable: string | undefined;
+}
+
+/** No vendor's host: a credential is at home in no file. */
+const nowhere = 'file.invalid';
+const contextBytes = 32;
+
+/** Reads the content as the body of a call is read. */
+export function detect(
+  bytes: Buffer,
+  contentType: string,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+): Detected {
+  const part = partOf(bytes, contentType);
+  const { findings, views, unreadable } = readPart(part, engine, bounds);
+  if (findings.length === 0) return { findings: [], unreadable };
+  const forms = formsOf(views, engine, bounds);
+  const masked = Buffer.from(bytes);
+  for (const { start, end } of findings) masked.fill('*', start, end);
+  const lines = lineStarts(bytes);
+  const shown = findings.toSorted((a, b) => a.start - b.start || b.end - a.end);
+  return {
+    findings: shown.map(({ class: dataClass, kind, confidence, location, start, end }) => {
+      const { encodings = [], sha256 = [] } = forms.get(keyOf(kind, start, end)) ?? {};
+      const preview = previewOf(masked, kind, start, end);
+      return {
+        ...{ kind, class: dataClass, confidence, location, ...placeOf(bytes, lines, start) },
+        ...{ encodings, sha256: [...sha256], preview },
+      };
+    }),
+    unreadable,
+  };
+}
+
+function partOf(bytes: Buffer, contentType: string): Part {
+  const format = bodyFormat(contentType, bytes);
+  const locator: Part['locator'] = (hidden) => {
+    const locate = createLocator(format, bytes, [...hidden]);
+    return (offset) => `body:${locate(offset)}`;
+  };
+  return { name: 'body', bytes, format, host: nowhere, wordsFound: undefined, locator };
+}
+
+interface Form {
+  readonly encodings: readonly string[];
+  readonly sha256: Set<string>;
+}
+
+/** How the texts read that were found, by detector and place. What was found across several values has none. */
+function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: ReadBounds): Map<string, Form> {
+  const forms = new Map<string, Form>();
+  for (const view of views) {
+    const { matches, hints } = engine.find(view.bytes, { matchesMax: Number.POSITIVE_INFINITY, isOver });
+    for (const { detector, start, end } of [...matches, ...hints]) {
+      const source = view.toSource(start, end);
+      const key = keyOf(detector.id, source.start, source.end);
+      // Views come from the outermost to the innermost: the first says how little it takes to see it.
+      const form = forms.get(key) ?? { encodings: view.encodings, sha256: new Set() };
+      form.sha256.add(sha256Of(view.bytes.subarray(start, end)));
+      forms.set(key, form);
+    }
+  }
+  return forms;
+}
+
+const keyOf = (kind: string, start: number, end: number): string => `${kind}:${start}:${end}`;
+
+function lineStarts(bytes: Buffer): number[] {
+  const starts = [0];
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+function placeOf(bytes: Buffer, lines: readonly number[], at: number): { line: number; column: number } {
+  const line = lines.findLastIndex((start) => start <= at);
+  return { line: line + 1, column: [...bytes.toString('utf8', lines[line], at)].length + 1 };
+}
+
+function previewOf(masked: Buffer, kind: string, start: number, end: number): string {
+  const before =
+    masked
+      .toString('utf8', Math.max(0, start - contextBytes), start)
+      .split('\n')
+      .at(-1) ?? '';
+  const [after = ''] = masked.toString('utf8', end, end + contextBytes).split('\n');
+  return `${before}[${kind}]${after}`.replaceAll('\ufffd', '').trim();
+}

@@ -1,0 +1,158 @@
+import { type DataClass, dataClasses, type Identity } from '../call.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import type { DetectorEngine } from '../detectors/engine.ts';
+import { type Evidence, type InjectionReader, scoreMin } from '../detectors/injection/reader.ts';
+import { GatewayError } from '../errors.ts';
+import { kept } from '../kept.ts';
+import { inflateBody } from '../text/inflate.ts';
+import { createLocator } from '../text/locate.ts';
+import { bodyFormat } from '../text/redact.ts';
+import type { View } from '../text/views.ts';
+import { CleanAnswers } from './clean-answers.ts';
+import type { Rules } from './policy-book.ts';
+import { type Locate, type Part, readPart } from './read-part.ts';
+import { counts } from './sanitize.ts';
+import type { Tenants } from './tenants.ts';
+
+/** What an upstream has answered. */
+export interface AnswerContent {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  readonly contentEncoding: string;
+}
+
+export interface AnswerReading {
+  readonly classes: readonly DataClass[];
+  /** Distinct places that hold something of a class. */
+  readonly places: number;
+  readonly injection: PromptInjection;
+  /** Without its content coding. */
+  readonly plain: Buffer;
+  /** Why it could not be read to its end; a sentence without content. */
+  readonly unreadable: string | undefined;
+}
+
+/** Whether the content gives orders to the agent that reads it. */
+export interface PromptInjection {
+  readonly detected: boolean;
+  /** 0 to 1. */
+  readonly score: number;
+  /** What made it count; empty where nothing was detected. */
+  readonly findings: readonly { readonly kind: string; readonly location: string }[];
+}
+
+/** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
+export type ReadAnswer = (
+  identity: Pick<Identity, 'tenantId'>,
+  content: AnswerContent,
+) => Promise<AnswerReading>;
+
+export interface AnswerReaderOptions {
+  readonly policies: Pick<Rules, 'rulesFor'>;
+  /** Whose bounds count. */
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly injections: InjectionReader;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
+const nowhere = 'answer.invalid';
+const notDetected: PromptInjection = { detected: false, score: 0, findings: [] };
+const noBytes = Buffer.alloc(0);
+/** Senders choose theirs. */
+const contentTypesMax = 64;
+
+export function createAnswerReader({
+  policies,
+  tenants,
+  injections,
+  clock,
+}: AnswerReaderOptions): ReadAnswer {
+  /** By the engine, since another one may find what this one does not, and by the declared type, which says how a content is taken apart. */
+  const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
+
+  function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
+    const byType = cleanOf.get(engine) ?? new Map<string, CleanAnswers>();
+    cleanOf.set(engine, byType);
+    if (byType.size >= contentTypesMax) byType.clear();
+    return kept(byType, contentType, () => new CleanAnswers());
+  }
+
+  function read(content: AnswerContent, engine: DetectorEngine, tenant: TenantConfig): AnswerReading {
+    const { maxDecodedBytes, scanTimeoutMs } = tenant;
+    const inflated = inflateBody(content.bytes, content.contentEncoding, maxDecodedBytes);
+    if ('unreadable' in inflated) return nothingRead(inflated.unreadable);
+    const clean = cleanAnswers(engine, content.contentType);
+    if (clean.has(inflated.body)) return { ...nothingFound, plain: inflated.body };
+    const endsAt = clock() + scanTimeoutMs;
+    const isOver = (): boolean => clock() > endsAt;
+    const part = partOf(inflated.body, content.contentType);
+    const { findings, views, unreadable } = readPart(part, engine, { maxDecodedBytes, isOver });
+    const injection = readInjection(injections, views, part, isOver);
+    const found = findings.filter(counts);
+    const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
+    if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(inflated.body);
+    return {
+      classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
+      places: new Set(found.map((it) => it.location)).size,
+      injection,
+      plain: inflated.body,
+      unreadable: problem,
+    };
+  }
+
+  return async ({ tenantId }, content) => {
+    const tenant = tenants.find(tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const { engine } = await policies.rulesFor(tenantId);
+    return read(content, engine, tenant);
+  };
+}
+
+const nothingFound = { classes: [], places: 0, injection: notDetected, unreadable: undefined };
+const nothingRead = (unreadable: string): AnswerReading => ({ ...nothingFound, plain: noBytes, unreadable });
+
+function partOf(bytes: Buffer, contentType: string): Part {
+  const format = bodyFormat(contentType, bytes);
+  const locator: Part['locator'] = (hidden): Locate => {
+    const locate = createLocator(format, bytes, [...hidden]);
+    return (offset) => `body:${locate(offset)}`;
+  };
+  return {
+    name: 'body',
+    bytes,
+    format,
+    host: nowhere,
+    wordsFound: undefined,
+    locator,
+  };
+}
+
+/** The worst of the content and its decoded forms. */
+function readInjection(
+  injections: InjectionReader,
+  views: readonly View[],
+  part: Part,
+  isOver: () => boolean,
+): PromptInjection {
+  let score = 0;
+  const found: { kind: string; start: number; end: number }[] = [];
+  for (const view of views) {
+    const reading = injections.read(view.bytes, isOver);
+    score = Math.max(score, reading.score);
+    found.push(...reading.evidence.map((it) => ({ kind: it.kind, ...inSource(view, it) })));
+  }
+  if (found.length === 0) return { ...notDetected, score };
+  const locate = part.locator([]);
+  const findings = new Map(
+    found.map(({ kind, start }) => {
+      const location = locate(start);
+      return [`${kind} ${location}`, { kind, location }];
+    }),
+  );
+  return { detected: score >= scoreMin, score, findings: [...findings.values()] };
+}
+
+const inSource = (view: View, { start, end }: Evidence): { start: number; end: number } =>
+  view.toSource(start, end);

@@ -1,0 +1,152 @@
+import type { Finding, Tail } from '../call.ts';
+import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
+import { weighHints } from '../detectors/evidence.ts';
+import type { FieldFormat } from '../text/fields.ts';
+import type { OpaqueContent } from '../text/opaque.ts';
+import { decodeViews, type View } from '../text/views.ts';
+import { findRepeats, type Seen } from './repeats.ts';
+import { findRests, tailsOf } from './split-calls.ts';
+import { findSplit, type Placed } from './split-values.ts';
+
+const depthMax = 3;
+const findingsMax = 1000;
+const tooMany = 'there are too many findings';
+const tooLong = 'reading took too long';
+const none: readonly never[] = Object.freeze([]);
+const noRests = { found: [], tails: [] };
+
+/** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
+export type Locate = (offset: number) => string;
+
+/** How much of a call may be read, as its tenant says it. */
+export interface ReadBounds {
+  /** Of all decoded forms of a part together. */
+  readonly maxDecodedBytes: number;
+  /** Reading stops here, and the call is unreadable. */
+  readonly isOver: () => boolean;
+}
+
+/** One part of a call: the head, or the body. */
+export interface Part {
+  readonly name: Finding['part'];
+  readonly bytes: Buffer;
+  readonly format: FieldFormat;
+  /** Of the call's target. */
+  readonly host: string;
+  /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
+  readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
+  /** Takes what is found of the words of policies. */
+  readonly wordsFound: Uint8Array | undefined;
+  /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
+  locator(hidden: readonly { start: number; end: number }[]): Locate;
+}
+
+export interface Reading {
+  readonly findings: readonly Finding[];
+  /** The part and its decoded forms, the part itself first. */
+  readonly texts: readonly Buffer[];
+  /** The same, with the places where they stand in the part. */
+  readonly views: readonly View[];
+  /** What it begins to send. */
+  readonly tails: readonly Tail[];
+  /** What was passed over: `image at body:$.file`. */
+  readonly opaque: readonly string[];
+  /** Why it could not be read to its end. */
+  readonly unreadable: string | undefined;
+}
+
+/** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
+export function readPart(
+  part: Part,
+  engine: DetectorEngine,
+  { maxDecodedBytes, isOver }: ReadBounds,
+): Reading {
+  const { bytes, format, sent, wordsFound } = part;
+  const { views, opaque, unreadable } = decodeViews(bytes, {
+    maxDecodedBytes,
+    depthMax,
+    isOver,
+    isForm: format === 'form',
+  });
+  let problem = unreadable;
+  const limits = { matchesMax: findingsMax, isOver, ...(wordsFound ? { wordsFound } : {}) };
+  const found: Seen[] = [];
+  const hints: Seen[] = [];
+  const cutTokens: Placed<CutToken>[] = [];
+  for (const view of views) {
+    const { matches, hints: seen, cutTokens: cut, complete } = engine.find(view.bytes, limits);
+    if (!complete) problem ??= isOver() ? tooLong : tooMany;
+    const place = <T extends Match | CutToken>(match: T) => ({
+      match,
+      view,
+      ...view.toSource(match.start, match.end),
+    });
+    const placed = matches.map(place);
+    found.push(...(view.isTable ? unseen(placed, found) : placed));
+    hints.push(...seen.map(place));
+    if (!view.isTable) cutTokens.push(...cut.map(place));
+    if (found.length > findingsMax) break;
+  }
+  if (found.length <= findingsMax) {
+    const split = findSplit({ bytes, format, found, cutTokens }, engine, { maxDecodedBytes, isOver });
+    found.push(...split.map((it) => ({ ...it, view: undefined })));
+    found.push(...distinct(weighHints(found, hints)));
+    found.push(...findRepeats(found, views, { max: findingsMax, isOver }));
+    if (found.length > 0 && isOver()) problem ??= tooLong;
+  }
+  const rests = sent && sent.openTails.length > 0 ? findRests(sent, views, engine) : noRests;
+  found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
+  if (found.length > findingsMax) problem ??= tooMany;
+  return {
+    findings: found.length === 0 ? none : toFindings(part, distinct(found).slice(0, findingsMax)),
+    texts: views.length === 1 ? [bytes] : views.map((view) => view.bytes),
+    views,
+    tails:
+      sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
+    opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
+    unreadable: problem,
+  };
+}
+
+/** One for each detector and place: what is found in a text is often found in its decoded form again. */
+function distinct(found: readonly Seen[]): Seen[] {
+  return [...new Map(found.map((it) => [keyOf(it), it])).values()];
+}
+
+/** What a table shows that was not found already: a full one counts once against the limit. */
+function unseen(found: readonly Seen[], known: readonly Seen[]): Seen[] {
+  if (found.length === 0) return [];
+  const keys = new Set(known.map(keyOf));
+  return found.filter((it) => !keys.has(keyOf(it)));
+}
+
+const keyOf = ({ match, start, end }: Seen): string => `${match.detector.id}:${start}:${end}`;
+
+function toFindings(part: Part, found: readonly Seen[]): Finding[] {
+  const locate = part.locator(found);
+  return found.map(({ match: { detector, confidence }, start, end, isRest }) => {
+    const location = locate(start);
+    const { class: dataClass, id: kind, vendorHosts } = detector;
+    const atHome = isHome(detector, part.host, location);
+    return {
+      ...{ class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts },
+      ...(isRest ? { isRest } : {}),
+    };
+  });
+}
+
+function toPlaces(part: Part, found: readonly Seen[], opaque: readonly OpaqueContent[]): string[] {
+  const locate = part.locator(found);
+  return [...new Set(opaque.map(({ kind, start }) => `${kind} at ${locate(start)}`))];
+}
+
+/**
+ * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts (`api.x.com`, or `*.x.com`
+ * for any depth below x.com). At the same host in another place it may be on its way to somebody who only rents there.
+ */
+function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
+  return (
+    homePlaces.includes(location.toLowerCase()) &&
+    vendorHosts.some((home) => (home.startsWith('*.') ? host.endsWith(home.slice(1)) : host === home))
+  );
+}

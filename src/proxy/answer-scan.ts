@@ -1,0 +1,177 @@
+import type { Call } from '../call.ts';
+import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import { refusalHeaders } from '../http/decision-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { answerProblem } from '../http/problem.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { AnswerReading } from '../pipeline/read-answer.ts';
+import { toResponseScan } from '../pipeline/response-scan.ts';
+import { fieldOf } from '../upstream/headers.ts';
+import { isLinewise } from '../upstream/scrubbable.ts';
+import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
+
+/** Of all answers that are being read, in one process. */
+const keptBytesMax = 64 * 1024 * 1024;
+let keptBytes = 0;
+
+/** Formats without text, where the bytes agree: what a server calls a picture may be a text. */
+const opaqueTypes =
+  /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|wasm|pdf|java-archive|x-git-[a-z-]+|vnd\.)/i;
+const sampleBytes = 512;
+/** What has no part in text: control characters other than white space and escape. */
+const isControl = (byte: number): boolean => byte < 0x09 || (byte > 0x0d && byte < 0x1b);
+
+/** Answers in which a message may come long after the one before it. */
+const isStream = (fields: readonly string[]): boolean =>
+  isLinewise(fields) ||
+  /^(?:application\/grpc|multipart\/x-mixed-replace)/i.test(fieldOf(fields, 'content-type'));
+
+/**
+ * Where the answer to a call is to be written: to the agent as it is, or past the reader that `response_scan` of the tenant, the tool
+ * or the route asks for.
+ */
+export function answerFor(
+  gate: Gate,
+  call: Call,
+  exchange: Exchange,
+  route: InboundRoute | undefined,
+): Answer {
+  const tenant = gate.tenants.find(call.identity?.tenantId ?? '');
+  if (!tenant) return exchange.answer;
+  const scan = scanOf(gate, call, tenant, route);
+  if (scan.mode === 'off' || call.method === 'HEAD') return exchange.answer;
+  return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, tenant, scan));
+}
+
+/** What the route says, else the tool, else the tenant; key by key. */
+function scanOf(
+  { config }: Gate,
+  { operation }: Call,
+  { id, responseScan }: TenantConfig,
+  route: InboundRoute | undefined,
+): ResponseScan {
+  const named = config.tools.find(
+    (it) =>
+      it.name === operation?.toolName && (it.tenantId === null || it.tenantId === id) && it.responseScan,
+  );
+  const said = [route?.responseScan, named?.responseScan];
+  if (!said.some(Boolean)) return responseScan;
+  return {
+    mode: said.find((it) => it?.mode)?.mode ?? responseScan.mode,
+    maxBytes: said.find((it) => typeof it?.maxBytes === 'number')?.maxBytes ?? responseScan.maxBytes,
+  };
+}
+
+/** Reads the answer to one call, keeps with its trace what is found, and under `enforce` refuses what must not come in. */
+class AnswerScan implements Tap {
+  readonly bytesMax: number;
+  readonly #gate: Gate;
+  readonly #call: Call;
+  readonly #exchange: Exchange;
+  readonly #tenant: TenantConfig;
+  readonly #enforces: boolean;
+  #contentType = '';
+  #contentEncoding = '';
+
+  constructor(
+    gate: Gate,
+    call: Call,
+    exchange: Exchange,
+    tenant: TenantConfig,
+    { mode, maxBytes }: ResponseScan,
+  ) {
+    this.#gate = gate;
+    this.#call = call;
+    this.#exchange = exchange;
+    this.#tenant = tenant;
+    this.bytesMax = maxBytes;
+    this.#enforces = mode === 'enforce' && tenant.mode === 'enforce' && gate.config.mode === 'enforce';
+  }
+
+  handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling {
+    if (status === 204 || status === 304 || this.bytesMax === 0) return 'pass';
+    this.#contentType = fieldOf(fields, 'content-type');
+    this.#contentEncoding = fieldOf(fields, 'content-encoding');
+    if (chunk && this.#isOpaque(chunk)) return 'pass';
+    return this.#enforces && !isStream(fields) ? 'hold' : 'read';
+  }
+
+  #isOpaque(chunk: Buffer): boolean {
+    return (
+      this.#contentEncoding === '' &&
+      opaqueTypes.test(this.#contentType) &&
+      chunk.subarray(0, sampleBytes).some(isControl)
+    );
+  }
+
+  keep(bytes: number): boolean {
+    if (keptBytes + bytes > keptBytesMax) return false;
+    keptBytes += bytes;
+    return true;
+  }
+
+  async seen(answer: SeenAnswer): Promise<Judgement> {
+    try {
+      return await this.#judge(answer);
+    } catch (error) {
+      this.#gate.log.error({ trace_id: this.#call.traceId, err: error }, 'an answer could not be read');
+      return this.#enforces ? { refusal: error } : 'pass';
+    }
+  }
+
+  async #judge({ status, bytes, extent }: SeenAnswer): Promise<Judgement> {
+    const { identity, traceId } = this.#call;
+    if (!identity || bytes.length === 0) return 'pass';
+    const contentType = this.#contentType;
+    const reading = await this.#gate.readAnswer(identity, {
+      bytes,
+      contentType,
+      contentEncoding: this.#contentEncoding,
+    });
+    const reasons = this.#enforces ? this.#whyNot(reading, extent) : [];
+    if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0) {
+      const scan = toResponseScan(this.#gate, identity.tenantId, reading, Date.now());
+      const further = {
+        ...(extent === 'whole' ? {} : { extent }),
+        ...(reasons.length > 0 ? { blocked: reasons } : {}),
+      };
+      this.#gate.answers.take(
+        identity.tenantId,
+        traceId,
+        JSON.stringify({ ...scan, response_status: status, ...further }),
+      );
+    }
+    return reasons.length === 0 ? 'pass' : { refusal: blocked(reasons) };
+  }
+
+  /** Why it must not come in; empty where it may. */
+  #whyNot({ injection, classes, unreadable }: AnswerReading, extent: SeenAnswer['extent']): string[] {
+    const { posture } = this.#tenant;
+    const denied = classes.filter((it) => posture[postureKeys[it]] === 'DENY');
+    const isUnreadable = unreadable !== undefined || extent === 'crowded';
+    const reasons = [
+      ...(injection.detected ? ['PROMPT_INJECTION'] : []),
+      ...denied,
+      ...(isUnreadable ? ['UNREADABLE'] : []),
+    ];
+    return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
+  }
+
+  refuse({ refusal }: Exclude<Judgement, 'pass'>): void {
+    const error = toGatewayError(refusal);
+    error.traceId = this.#call.traceId;
+    const codes = error.extra.reason_codes?.join(',') ?? error.code;
+    answerProblem(this.#exchange, error, refusalHeaders(this.#gate.names, this.#call.traceId, codes));
+  }
+}
+
+const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
+
+const blocked = (reasons: readonly string[]): GatewayError =>
+  new GatewayError(
+    'POLICY_DENIED',
+    'The upstream was called and has answered; its answer is not let in. The trace of the call says what was found.',
+    { reason_codes: reasons },
+  );

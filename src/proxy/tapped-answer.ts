@@ -1,0 +1,232 @@
+import type { Answer } from '../http1/answer.ts';
+
+/*
+ * An answer that is read on its way to the agent. Either it passes at once and is read when it is over, or it is held: then nothing of it
+ * goes out before it was judged, and what is refused never does. The upstream's side sees an answer like any other.
+ */
+
+/** What was seen of an answer. */
+export interface SeenAnswer {
+  readonly status: number;
+  readonly bytes: Buffer;
+  /** `cut`: there is more of it than is read; `crowded`: more than there was room for in memory. */
+  readonly extent: 'whole' | 'cut' | 'crowded';
+}
+
+export interface Tap {
+  /** How much is read. */
+  readonly bytesMax: number;
+  /** What is to be done with the answer, by its head and, once it has one, its first chunk; `fields` is flat. */
+  handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
+  /** May so much more be kept in memory? What was granted is given back with a negative number. */
+  keep(bytes: number): boolean;
+  /** Called once, if any of it was to be read; never rejects. */
+  seen(answer: SeenAnswer): Promise<Judgement>;
+  /** A held answer does not go: answers something else in its place. */
+  refuse(judgement: Exclude<Judgement, 'pass'>): void;
+}
+
+export type Handling = 'pass' | 'read' | 'hold';
+export type Judgement = 'pass' | { readonly refusal: unknown };
+
+type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
+type Listener = () => void;
+
+export class TappedAnswer implements Answer {
+  readonly #answer: Answer;
+  readonly #tap: Tap;
+  #state: State = 'waiting';
+  #status = 0;
+  #fields: string[] = [];
+  #trailers: [string, string][] = [];
+  /** What is to be read, and while the answer is held also what is to go out. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** While there is more to be read. */
+  #isReading = false;
+  #isEnded = false;
+  #isCrowded = false;
+  #isSeen = false;
+  readonly #onDrain = new Set<Listener>();
+
+  constructor(answer: Answer, tap: Tap) {
+    this.#answer = answer;
+    this.#tap = tap;
+    answer.once('close', () => this.#closed());
+  }
+
+  get headersSent(): boolean {
+    return this.#state !== 'waiting' || this.#answer.headersSent;
+  }
+
+  get writableEnded(): boolean {
+    return this.#isEnded || this.#answer.writableEnded;
+  }
+
+  get destroyed(): boolean {
+    return this.#answer.destroyed;
+  }
+
+  /** Of a held answer it is not known yet: trailers are taken, and go out if they can. */
+  get chunkedEncoding(): boolean {
+    return this.#isHeld || this.#answer.chunkedEncoding;
+  }
+
+  get #isHeld(): boolean {
+    return this.#state === 'holding' || this.#state === 'judging';
+  }
+
+  writeHead(status: number, fields: string[]): void {
+    const handling = this.#tap.handling(status, fields, undefined);
+    this.#isReading = handling !== 'pass';
+    if (handling === 'hold') {
+      this.#state = 'holding';
+      this.#status = status;
+      this.#fields = fields;
+      return;
+    }
+    this.#answer.writeHead(status, fields);
+    this.#status = status;
+    this.#fields = handling === 'read' ? fields : [];
+    this.#state = 'passing';
+  }
+
+  flushHeaders(): void {
+    if (this.#state === 'passing') this.#answer.flushHeaders();
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#state === 'refused') return true;
+    this.#take(chunk);
+    if (this.#state === 'passing') return this.#answer.write(chunk);
+    if (this.#state === 'holding' && !this.#isReading) this.#judge();
+    return this.#state === 'holding';
+  }
+
+  end(chunk?: Buffer): void {
+    if (this.#state === 'refused') return;
+    if (chunk) this.#take(chunk);
+    this.#isEnded = true;
+    if (this.#state === 'passing') this.#answer.end(chunk);
+    else if (this.#state === 'holding') this.#judge();
+  }
+
+  addTrailers(trailers: [string, string][]): void {
+    if (this.#isHeld) this.#trailers = trailers;
+    else if (this.#state === 'passing') this.#answer.addTrailers(trailers);
+  }
+
+  destroy(): void {
+    // What was refused is answered already; its connection may serve on.
+    if (this.#state !== 'refused') this.#answer.destroy();
+  }
+
+  on(event: 'drain', listener: Listener): void {
+    this.#onDrain.add(listener);
+    this.#answer.on(event, listener);
+  }
+
+  off(event: 'drain', listener: Listener): void {
+    this.#onDrain.delete(listener);
+    this.#answer.off(event, listener);
+  }
+
+  once(event: 'close', listener: Listener): void {
+    this.#answer.once(event, listener);
+  }
+
+  /** Keeps a chunk that is to be read, or that is held. */
+  #take(chunk: Buffer): void {
+    if (this.#isReading && this.#bytes === 0) this.#reconsider(chunk);
+    if (this.#isHeld || this.#isReading) this.#keep(chunk);
+  }
+
+  #keep(chunk: Buffer): void {
+    const isKept = this.#tap.keep(chunk.length);
+    // What is held is there already, whether or not there is room for it; but no more is read.
+    if (isKept) this.#bytes += chunk.length;
+    else if (this.#isReading) this.#isCrowded = true;
+    if (isKept || this.#isHeld) this.#chunks.push(chunk);
+    if (!isKept || this.#bytes >= this.#tap.bytesMax) this.#full();
+  }
+
+  #full(): void {
+    this.#isReading = false;
+    if (this.#state === 'passing') this.#showSoon();
+  }
+
+  /** By its first bytes it may be none that can be read. */
+  #reconsider(chunk: Buffer): void {
+    if (this.#tap.handling(this.#status, this.#fields, chunk) !== 'pass') return;
+    this.#isReading = false;
+    if (this.#state === 'holding') this.#release();
+  }
+
+  /** Asks what may become of a held answer. */
+  #judge(): void {
+    this.#state = 'judging';
+    this.#show().then(
+      (judgement) => this.#judged(judgement),
+      (refusal: unknown) => this.#judged({ refusal }),
+    );
+  }
+
+  #judged(judgement: Judgement): void {
+    if (this.destroyed) return;
+    if (judgement === 'pass') {
+      this.#release();
+      return;
+    }
+    this.#state = 'refused';
+    this.#drop();
+    this.#tap.refuse(judgement);
+  }
+
+  /** Others have their turn before an answer is read that has gone out already. */
+  #showSoon(): void {
+    if (this.#isSeen) return;
+    const drop = (): void => this.#drop();
+    setImmediate(() => this.#show().then(drop, drop));
+  }
+
+  #show(): Promise<Judgement> {
+    if (this.#isSeen) return Promise.resolve('pass');
+    this.#isSeen = true;
+    const bytes = Buffer.concat(this.#chunks).subarray(0, this.#tap.bytesMax);
+    const isWhole = this.#isEnded && bytes.length === this.#bytes;
+    const extent = this.#isCrowded ? 'crowded' : isWhole ? 'whole' : 'cut';
+    return this.#tap.seen({ status: this.#status, bytes, extent });
+  }
+
+  /** Lets a held answer go, as far as it is there. */
+  #release(): void {
+    const answer = this.#answer;
+    const chunks = this.#chunks;
+    this.#state = 'passing';
+    this.#drop();
+    try {
+      answer.writeHead(this.#status, this.#fields);
+      let isFlowing = true;
+      const last = this.#isEnded ? chunks.pop() : undefined;
+      for (const chunk of chunks) isFlowing = answer.write(chunk);
+      if (this.#isEnded) {
+        if (this.#trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(this.#trailers);
+        answer.end(last);
+      } else if (isFlowing) for (const listener of [...this.#onDrain]) listener();
+    } catch (error) {
+      if (answer.headersSent) answer.destroy();
+      else this.#tap.refuse({ refusal: error });
+    }
+  }
+
+  #closed(): void {
+    if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) this.#showSoon();
+    else if (this.#isHeld) this.#drop();
+  }
+
+  #drop(): void {
+    this.#tap.keep(-this.#bytes);
+    this.#bytes = 0;
+    this.#chunks = [];
+  }
+}

@@ -1,0 +1,119 @@
+import { createHmac } from 'node:crypto';
+
+/*
+ * A content's fingerprint, `s1.<whole>.<sketch>`, by which a later content that carries a good part of it is recognised, and from which
+ * nobody without the key learns or guesses what it was. <whole> is the HMAC of all of it. <sketch> samples its shingles, each of
+ * five words in a row: the least of their keyed hashes, which are the same ones wherever the shingles stand. Case, white space and
+ * punctuation change no shingle. Both parts are base64url; 16 to 124 characters together.
+ */
+
+const version = 's1';
+const wholeBytes = 9;
+const shingleWords = 5;
+/** Hashes in a sketch, and bytes of each. With three, about one sketch in 60 meets one of a long text's hashes by chance, and hardly any two. */
+const sketchSize = 27;
+const hashBytes = 3;
+const hashBits = 8 * hashBytes;
+/** Words beyond are in <whole> alone: a sketch of so many takes 20 ms. */
+const wordsMax = 20_000;
+const word = /[\p{L}\p{N}]+/gu;
+
+/** The fingerprint of a text. `key` has 32 bytes. */
+export function contentFingerprint(key: Buffer, text: string): string {
+  const whole = createHmac('sha256', key).update(text).digest().subarray(0, wholeBytes);
+  const sketch = Buffer.concat([...leastOf(shingleHashes(key, text))].map(toBytes));
+  return `${version}.${whole.toString('base64url')}.${sketch.toString('base64url')}`;
+}
+
+/** How much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 where the fingerprint is none. */
+export function carriedShare(key: Buffer, fingerprint: string, text: string): number {
+  const [found, , sketch = ''] = fingerprint.split('.');
+  const bytes = Buffer.from(sketch, 'base64url');
+  const hashes = new Set<number>();
+  for (let at = 0; at + hashBytes <= bytes.length; at += hashBytes)
+    hashes.add(bytes.readUIntBE(at, hashBytes));
+  if (found !== version || hashes.size === 0) return 0;
+  const { size } = hashes;
+  for (const hash of shingleHashes(key, text)) hashes.delete(hash);
+  return 1 - hashes.size / size;
+}
+
+/** The least distinct hashes, ascending. */
+function leastOf(hashes: Iterable<number>): number[] {
+  let least: number[] = [];
+  let limit = Number.POSITIVE_INFINITY;
+  for (const hash of hashes) {
+    if (hash >= limit) continue;
+    least.push(hash);
+    if (least.length < 8 * sketchSize) continue;
+    least = firstOf(least);
+    limit = least.at(-1) ?? limit;
+  }
+  return firstOf(least);
+}
+
+const firstOf = (hashes: readonly number[]): number[] =>
+  [...new Set(hashes)].sort((a, b) => a - b).slice(0, sketchSize);
+
+function toBytes(hash: number): Buffer {
+  const bytes = Buffer.allocUnsafe(hashBytes);
+  bytes.writeUIntBE(hash, 0, hashBytes);
+  return bytes;
+}
+
+/** Of every five words in a row; a text of fewer has one shingle. */
+function* shingleHashes(key: Buffer, text: string): Generator<number> {
+  const [k0, k1] = [key.readUInt32LE(0), key.readUInt32LE(4)];
+  const shingle = new Uint32Array(shingleWords);
+  let count = 0;
+  for (const [found] of text.toLowerCase().matchAll(word)) {
+    if (count >= wordsMax) break;
+    shingle.copyWithin(0, 1);
+    shingle[shingleWords - 1] = halfSipHash(k0, k1, unitsOf(found));
+    count++;
+    if (count >= shingleWords) yield halfSipHash(k0, k1, shingle) >>> (32 - hashBits);
+  }
+  if (count > 0 && count < shingleWords) yield halfSipHash(k0, k1, shingle) >>> (32 - hashBits);
+}
+
+const room = new Uint32Array(128);
+
+/** UTF-16 units of a word, one a number; of a longer one the first 128. */
+function unitsOf(text: string): Uint32Array {
+  const length = Math.min(text.length, room.length);
+  for (let i = 0; i < length; i++) room[i] = text.charCodeAt(i);
+  return room.subarray(0, length);
+}
+
+/** HalfSipHash-2-4 (https://github.com/veorq/SipHash) over 32-bit numbers in little-endian order. */
+export function halfSipHash(k0: number, k1: number, message: Uint32Array): number {
+  let v0 = k0;
+  let v1 = k1;
+  let v2 = 0x6c796765 ^ k0;
+  let v3 = 0x74656462 ^ k1;
+  const round = (): void => {
+    v0 = (v0 + v1) | 0;
+    v1 = rotate(v1, 5) ^ v0;
+    v0 = rotate(v0, 16);
+    v2 = (v2 + v3) | 0;
+    v3 = rotate(v3, 8) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = rotate(v3, 7) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = rotate(v1, 13) ^ v2;
+    v2 = rotate(v2, 16);
+  };
+  const take = (part: number): void => {
+    v3 ^= part;
+    round();
+    round();
+    v0 ^= part;
+  };
+  for (let i = 0; i < message.length; i++) take(message[i] as number);
+  take((message.length * 4) << 24);
+  v2 ^= 0xff;
+  for (let i = 0; i < 4; i++) round();
+  return (v1 ^ v3) >>> 0;
+}
+
+const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));

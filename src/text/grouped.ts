@@ -1,0 +1,135 @@
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import type { Budget } from './budget.ts';
+import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
+import type { Span } from './span-map.ts';
+
+/** From one look to the next; such a token is longer. */
+const stride = 28;
+const charactersMin = 16;
+/** Longer groups without a digit are words of one length. */
+const wordlessPeriod = 4;
+/** Bytes in which a sign is looked for. */
+const reach = 3;
+const percentSign = 0x25;
+const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
+
+/**
+ * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
+ * `["g","h","p"]`; also behind every four or eight. Told by three periods; one character of all must be a letter.
+ */
+export const grouped: BlockDecoder = {
+  name: 'grouped',
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+    let end = 0;
+    let rhythm = findRhythm(bytes, 0);
+    while (rhythm) {
+      const groups = read(bytes, rhythm, end);
+      budget.work(stride + groups.end - groups.start);
+      const token = join(bytes, groups, rhythm);
+      if (token) yield { ...groups, bytes: token };
+      // Whether it is a token or not: what was gone through is not gone through again.
+      end = Math.max(end, groups.end);
+      rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride));
+    }
+  },
+};
+
+/** A sign of `width` bytes at `at`, and again after each `period`. */
+interface Rhythm {
+  readonly at: number;
+  readonly width: number;
+  readonly period: number;
+}
+
+/** The first sign that comes again after a period and after two. All texts are gone through here: most looks end at the second byte. */
+function findRhythm(bytes: Buffer, from: number): Rhythm | undefined {
+  const { length } = bytes;
+  for (let start = from; start < length; start += stride) {
+    let at = start;
+    while (at < start + reach && isWord[bytes[at] ?? 0] === 1) at += 1;
+    // Escapes of URLs have a decoder of their own, which knows that the sign leads.
+    if (at === start + reach || bytes[at] === percentSign) continue;
+    const period = periodAt(bytes, at);
+    if (period === 0) continue;
+    const sign = bytes[at];
+    if (bytes[at + 3 * period] === sign || bytes[at - period] === sign) return rhythmOf(bytes, at, period);
+  }
+  return undefined;
+}
+
+/**
+ * Of a group and the sign behind it: one or two characters with one sign or two, and four or eight as hexadecimal is often written; 0
+ * where there is none. Written out, because a loop over them takes ten times as long.
+ */
+function periodAt(bytes: Buffer, at: number): number {
+  const sign = bytes[at];
+  if (bytes[at + 2] === sign && bytes[at + 4] === sign) return 2;
+  if (bytes[at + 3] === sign && bytes[at + 6] === sign) return 3;
+  if (bytes[at + 4] === sign && bytes[at + 8] === sign) return 4;
+  if (bytes[at + 5] === sign && bytes[at + 10] === sign) return 5;
+  return bytes[at + 9] === sign && bytes[at + 18] === sign ? 9 : 0;
+}
+
+/** All bytes of the sign. Quotes come twice in each period of a list. */
+function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
+  for (const comma of [found + 1, found + 3]) {
+    const isList = period === 2 && bytes[comma] === 0x2c && bytes[comma + 4] === 0x2c;
+    if (isList) return { at: comma - 1, width: 3, period: 4 };
+  }
+  const isOfSign = (at: number): boolean =>
+    isWord[bytes[at] ?? 0] === 0 && bytes[at] === bytes[at + period] && bytes[at] === bytes[at + 2 * period];
+  let at = found;
+  while (found - at < period - 2 && isOfSign(at - 1)) at -= 1;
+  let end = found + 1;
+  while (end - at < period - 1 && isOfSign(end)) end += 1;
+  return { at, width: end - at, period };
+}
+
+/** The groups around the sign, not before `from`. */
+function read(bytes: Buffer, { at, width, period }: Rhythm, from: number): Span {
+  const length = period - width;
+  const isSign = (other: number): boolean => {
+    for (let offset = 0; offset < width; offset += 1)
+      if (bytes[other + offset] !== bytes[at + offset]) return false;
+    return true;
+  };
+  let first = at;
+  while (first - period >= from && isSign(first - period) && isGroup(bytes, first - length, length))
+    first -= period;
+  let last = at;
+  while (isGroup(bytes, last + width, length) && isSign(last + period)) last += period;
+  const hasHead = first - length >= from && isGroup(bytes, first - length, length);
+  let end = last + width;
+  while (end < last + period && isGroup(bytes, end, 1)) end += 1;
+  return { start: hasHead ? first - length : first + width, end };
+}
+
+/** The characters of the groups, if there are enough for a token and one is a letter. */
+function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): Buffer | undefined {
+  if (end - start < charactersMin) return undefined;
+  const characters = Buffer.allocUnsafe(end - start);
+  let count = 0;
+  let hasLetter = false;
+  let hasDigit = false;
+  for (let group = start; group < end; group += period) {
+    const groupEnd = Math.min(end, group + period - width);
+    for (let index = group; index < groupEnd; index += 1) {
+      const byte = bytes[index] ?? 0;
+      characters[count] = byte;
+      count += 1;
+      hasLetter ||= byte >= 0x41 && isWord[byte] === 1;
+      hasDigit ||= byte >= 0x30 && byte <= 0x39;
+    }
+  }
+  const isRead = hasLetter && (hasDigit || period <= wordlessPeriod);
+  return count >= charactersMin && isRead ? characters.subarray(0, count) : undefined;
+}
+
+/** Whether so many characters from `start` on may be of a token: no space, and nothing that ends a string. */
+function isGroup(bytes: Buffer, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte <= 0x20 || byte >= 0x7f || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
+}

@@ -1,0 +1,92 @@
+import type { Field, FieldFormat } from './fields.ts';
+
+/*
+ * A value that was cut in pieces is put into fields whose names say which piece it is: `part1` and `part2`, `key_a` and `key_b`,
+ * `firstHalf` and `secondHalf`. Such fields are a series.
+ */
+
+const ordinals: Readonly<Record<string, number>> = {
+  ...{ zero: 0, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6 },
+  ...{ first: 1, second: 2, third: 3, fourth: 4, fifth: 5, sixth: 6 },
+  ...{
+    head: 1,
+    tail: 2,
+    left: 1,
+    right: 2,
+    begin: 1,
+    start: 1,
+    end: 2,
+    prefix: 1,
+    suffix: 2,
+    front: 1,
+    back: 2,
+  },
+};
+
+interface Numbered {
+  /** What the names of all pieces have in common. */
+  readonly stem: string;
+  readonly index: number;
+}
+
+/** A name taken apart; undefined where nothing in it counts. The last word that counts is the one that does. */
+function numberOf(name: string): Numbered | undefined {
+  const words = name.match(/\d{1,4}|[A-Z]?[a-z]+|[A-Z]+/g) ?? [];
+  const at = words.findLastIndex((word) => indexOf(word) !== undefined);
+  const word = words[at];
+  if (word === undefined) return undefined;
+  return { stem: words.toSpliced(at, 1, '#').join(' '), index: indexOf(word) as number };
+}
+
+function indexOf(word: string): number | undefined {
+  if (/^\d/.test(word)) return Number(word);
+  return /^[A-Ha-h]$/.test(word) ? (word.codePointAt(0) as number) & 0x1f : ordinals[word.toLowerCase()];
+}
+
+/** All series among the fields, each of at least two, in the order of their numbers. A number that comes again begins another one. */
+export function seriesOf(fields: readonly Field[]): Field[][] {
+  const series: Field[][] = [];
+  const open = new Map<string, Map<number, Field>>();
+  const close = (pieces: Map<number, Field>): void => {
+    if (pieces.size < 2) return;
+    series.push([...pieces].sort(([one], [other]) => one - other).map(([, field]) => field));
+  };
+  for (const field of fields) {
+    const numbered = numberOf(field.name);
+    if (!numbered) continue;
+    const pieces = open.get(numbered.stem) ?? new Map<number, Field>();
+    if (!pieces.has(numbered.index)) {
+      open.set(numbered.stem, pieces.set(numbered.index, field));
+      continue;
+    }
+    close(pieces);
+    open.set(numbered.stem, new Map([[numbered.index, field]]));
+  }
+  for (const pieces of open.values()) close(pieces);
+  return series;
+}
+
+/** What only names of a first piece have, as each format writes them, and what then those of another one have. */
+const worded: readonly [Buffer, Buffer] = [Buffer.from('first_'), Buffer.from('second_')];
+const signs: Readonly<Record<FieldFormat, readonly (readonly [first: Buffer, ...others: Buffer[]])[]>> = {
+  json: [...numbered('":', '\\":'), worded],
+  form: numbered('='),
+  xml: numbered('>'),
+  multipart: numbered('"'),
+  text: numbered('":', '=', ':'),
+  head: numbered('=', ':'),
+};
+
+function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
+  return behind.map((it) => [Buffer.from(`1${it}`), Buffer.from(`2${it}`), Buffer.from(`0${it}`)]);
+}
+
+/**
+ * Whether fields may be numbered, told by a few quick looks: nearly all texts have no such names, and need not be taken apart. Of names
+ * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
+ */
+export function mayHoldSeries(bytes: Buffer, format: FieldFormat): boolean {
+  return signs[format].some(
+    ([first, ...others]) => bytes.includes(first) && others.some((other) => bytes.includes(other)),
+  );
+}

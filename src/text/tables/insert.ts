@@ -1,0 +1,96 @@
+import { byteSet } from '../bytes.ts';
+import type { Span } from '../span-map.ts';
+import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
+
+const open = 0x28;
+const close = 0x29;
+const comma = 0x2c;
+const backslash = 0x5c;
+const isQuote = byteSet('\'"');
+const signs = ['VALUES', 'values'].map((it) => Buffer.from(it));
+
+/** `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too. */
+const columnList = /\(([^()'=]{3,2048})\)\s{0,64}values\s{0,64}(?=\()/dgi;
+
+const rowBytesMax = 16_384;
+
+/** Rows of SQL with a list of their columns. */
+export const insert: TableReader = {
+  mayHold: (bytes) => bytes.includes(open) && signs.some((sign) => bytes.includes(sign)),
+  read(bytes, take, budget) {
+    let readTo = 0;
+    for (const { 0: whole, index, indices } of bytes.toString('latin1').matchAll(columnList)) {
+      // What was read as a row that has no end is not read again.
+      if (index < readTo) continue;
+      const [start, end] = indices?.[1] ?? [0, 0];
+      const names = namesOf(bytes, { start, end });
+      for (let at = index + whole.length; names && bytes[at] === open; ) {
+        const { cells, end: rowEnd } = readRow(bytes, at);
+        budget.work(rowEnd - at);
+        readTo = rowEnd;
+        if (cells.length !== names.length) break;
+        takeRow(names, cells, take);
+        const next = skipSpace(bytes, rowEnd);
+        at = bytes[next] === comma ? skipSpace(bytes, next + 1) : next;
+        if (at === next) break;
+      }
+    }
+  },
+};
+
+/** Without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
+function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
+  const names: Span[] = [];
+  for (let start = list.start; start <= list.end; ) {
+    const next = bytes.indexOf(comma, start);
+    const end = next < 0 || next > list.end ? list.end : next;
+    let name = trimmed(bytes, { start, end });
+    while (name.end > name.start && '"`[\\'.includes(String.fromCharCode(bytes[name.start] ?? 0)))
+      name = { ...name, start: name.start + 1 };
+    while (name.end > name.start && '"`]\\'.includes(String.fromCharCode(bytes[name.end - 1] ?? 0)))
+      name = { ...name, end: name.end - 1 };
+    if (!isName(bytes, name) || names.length === columnsMax) return undefined;
+    names.push(name);
+    start = end + 1;
+  }
+  return names;
+}
+
+function skipSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && (bytes[at] ?? 0) <= 0x20) at += 1;
+  return at;
+}
+
+/** The values between the parentheses that begin there, of strings without their quotes; none where they have no end. */
+function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
+  const limit = Math.min(bytes.length, start + rowBytesMax);
+  const cells: Span[] = [];
+  let cellStart = start + 1;
+  let depth = 1;
+  for (let at = cellStart; at < limit; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (isQuote[byte] === 1) at = stringEnd(bytes, at);
+    else if (byte === open) depth += 1;
+    else if (byte === close) depth -= 1;
+    if (depth > 0 && (byte !== comma || depth > 1)) continue;
+    cells.push(contentOf(bytes, { start: cellStart, end: at }));
+    cellStart = at + 1;
+    if (depth === 0) return { cells, end: at + 1 };
+    if (cells.length === columnsMax) break;
+  }
+  return { cells: [], end: limit };
+}
+
+/** Where the string that begins there ends. A quote in it is written twice, which makes two strings here, or behind a backslash. */
+function stringEnd(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== bytes[start]) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+}
+
+function contentOf(bytes: Buffer, cell: Span): Span {
+  const { start, end } = trimmed(bytes, cell);
+  const isString = end - start > 1 && isQuote[bytes[start] ?? 0] === 1 && bytes[end - 1] === bytes[start];
+  return isString ? { start: start + 1, end: end - 1 } : { start, end };
+}

@@ -1,0 +1,77 @@
+import { lastAtOrBefore, type Span } from '../span-map.ts';
+
+const between = Buffer.from(': ');
+/** Shorter values are flags and counts, longer ones are texts that need no name. */
+const valueBytesMin = 3;
+const valueBytesMax = 1024;
+
+/** The cells of tables as `name: value`, one behind the other, and where they come from. */
+export class LabelledCells {
+  readonly #source: Buffer;
+  readonly #separator: Buffer;
+  #bytes = Buffer.allocUnsafe(1024);
+  #length = 0;
+  /** For each cell where it begins, and where its name and its value stand in the source. */
+  readonly #starts: number[] = [];
+  readonly #names: Span[] = [];
+  readonly #values: Span[] = [];
+
+  /** `separator` stands behind each cell. */
+  constructor(source: Buffer, separator: Buffer) {
+    this.#source = source;
+    this.#separator = separator;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Answers how many bytes it took. */
+  add(name: Span, value: Span): number {
+    const valueLength = value.end - value.start;
+    if (name.end === name.start || valueLength < valueBytesMin || valueLength > valueBytesMax) return 0;
+    const start = this.#length;
+    this.#starts.push(this.#length);
+    this.#names.push(name);
+    this.#values.push(value);
+    this.#reserve(name.end - name.start + between.length + valueLength + this.#separator.length);
+    this.#append(this.#source, name);
+    this.#append(between);
+    this.#append(this.#source, value);
+    this.#append(this.#separator);
+    return this.#length - start;
+  }
+
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** What stands in the source: within a name, in that name, else in values alone, because a cut must leave the names. */
+  toSource(start: number, end: number): Span {
+    const first = Math.max(0, lastAtOrBefore(this.#starts, start));
+    const last = Math.max(first, lastAtOrBefore(this.#starts, end - 1));
+    const name = this.#names[first] as Span;
+    const nameAt = this.#starts[first] as number;
+    if (end - nameAt <= name.end - name.start)
+      return { start: name.start + start - nameAt, end: name.start + end - nameAt };
+    return { start: this.#valueOffset(first, start), end: this.#valueOffset(last, end) };
+  }
+
+  #valueOffset(cell: number, at: number): number {
+    const name = this.#names[cell] as Span;
+    const value = this.#values[cell] as Span;
+    const valueAt = (this.#starts[cell] as number) + name.end - name.start + between.length;
+    return Math.min(value.end, value.start + Math.max(0, at - valueAt));
+  }
+
+  #append(from: Buffer, { start, end }: Span = { start: 0, end: from.length }): void {
+    this.#length += from.copy(this.#bytes, this.#length, start, end);
+  }
+
+  #reserve(length: number): void {
+    if (this.#length + length <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + length));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+}

@@ -1,0 +1,74 @@
+import t from 'tap';
+import { detectorSchema, toDetector } from '../../src/detectors/detector.ts';
+import { createEngine } from '../../src/detectors/engine.ts';
+import { joinEngines } from '../../src/detectors/joined-engine.ts';
+import { ownHost, ownMarker } from '../../src/detectors/own-detectors.ts';
+
+const ticket = toDetector(
+  detectorSchema.parse({
+    id: 'ticket',
+    title: 'Ticket',
+    class: 'INTERNAL',
+    confidence: 'medium',
+    anchors: ['OPS-'],
+    pattern: 'OPS-\\d{1,6}',
+    examples: { match: ['OPS-1'], pass: ['OPS-'] },
+  }),
+);
+const own = [ownHost('git.acme.com'), ownMarker('Acme Only')];
+const joined = joinEngines(createEngine([ticket], ['own-host', 'own-marker']), createEngine(own, ['ticket']));
+const limits = { matchesMax: 100, isOver: () => false };
+
+const kinds = (text: string, engine = joined): string[] =>
+  engine.find(Buffer.from(text), limits).matches.map(({ detector }) => detector.id);
+
+t.test('finds what both find, in the order of the text', async (t) => {
+  t.strictSame(kinds('OPS-1 at git.acme.com, OPS-2, Acme Only'), [
+    'ticket',
+    'own-host',
+    'ticket',
+    'own-marker',
+  ]);
+  t.strictSame(kinds('Acme Only'), ['own-marker']);
+  t.strictSame(kinds('OPS-1'), ['ticket']);
+  t.strictSame(kinds('nothing'), []);
+});
+
+t.test('the bound on matches is one for both, and going past it is told', async (t) => {
+  const find = (text: string, matchesMax: number) =>
+    joined.find(Buffer.from(text), { ...limits, matchesMax });
+  t.match(find('OPS-1 git.acme.com', 2), { complete: true, matches: { length: 2 } });
+  for (const text of [
+    'OPS-1 OPS-2 git.acme.com',
+    'OPS-1 git.acme.com Acme Only',
+    'Acme Only git.acme.com Acme Only',
+  ])
+    t.match(find(text, 2), { complete: false, matches: { length: 2 } }, text);
+  const over = joined.find(Buffer.from('git.acme.com '.repeat(10_000)), {
+    matchesMax: 100_000,
+    isOver: () => true,
+  });
+  t.notOk(over.complete, 'and so is the end of the time');
+});
+
+t.test('words of others and tuning reach both', async (t) => {
+  const wordsFound = new Uint8Array(2);
+  const { matches } = joined
+    .withWords(['wiki', 'badge'])
+    .find(Buffer.from('badge OPS-1 git.acme.com'), { ...limits, wordsFound });
+  t.strictSame([...wordsFound], [0, 1]);
+  t.equal(matches.length, 2);
+  const off = (...ids: string[]) =>
+    joined.tuned({ off: new Set(ids), confidence: new Map(), allowSha256: new Set() });
+  t.strictSame(kinds('OPS-1 git.acme.com Acme Only', off('ticket', 'own-host')), ['own-marker']);
+  t.strictSame(kinds('OPS-1 git.acme.com', off('own-marker')), ['ticket', 'own-host']);
+});
+
+t.test('what one has redacted is no finding of the other', async (t) => {
+  const loud = joinEngines(
+    createEngine([ticket], ['own-host']),
+    createEngine([ownMarker('ticket')], ['ticket']),
+  );
+  t.strictSame(kinds('[REDACTED:ticket] and [REDACTED:own-host]', loud), []);
+  t.strictSame(kinds('a ticket', loud), ['own-marker']);
+});

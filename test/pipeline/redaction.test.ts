@@ -1,0 +1,182 @@
+import t from 'tap';
+import { type Call, dataClasses, type Finding } from '../../src/call.ts';
+import { validateConfig } from '../../src/config/load.ts';
+import { createEngine } from '../../src/detectors/engine.ts';
+import { loadDetectors } from '../../src/detectors/load.ts';
+import { expandSample } from '../../src/detectors/samples.ts';
+import { counts, sanitizedBody } from '../../src/pipeline/sanitize.ts';
+import { read } from '../../src/pipeline/stages/read.ts';
+import { createTenants } from '../../src/pipeline/tenants.ts';
+import { compilePolicies } from '../../src/policy/index.ts';
+import { decodeViews } from '../../src/text/views.ts';
+import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { dress, type Encoder, encoders } from '../text/dress.ts';
+import { type Carrier, carriers } from './carriers.ts';
+
+/*
+ * What is redacted holds: whatever a detector finds, in whatever body and dress, the redacted body shows nothing when it is read again,
+ * is what it was in all other respects, and stays as it is when it is redacted again.
+ */
+
+const detectors = loadDetectors('config/detectors');
+const engine = createEngine(detectors);
+const page = { rules: compilePolicies([]), engine };
+const config = validateConfig(
+  { tenants: [{ id: 'acme', limits: { scan_timeout: '60s' } }] },
+  { file: undefined, env: {} },
+);
+const stage = read({
+  policies: { rulesFor: () => page, lastKnown: () => page },
+  tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
+  clock: () => 0,
+});
+
+function readBody(contentType: string, body: Buffer): Call {
+  const call = callOf({ contentType, body });
+  call.identity = identityOf();
+  // Nothing here has to wait.
+  void stage.run(call);
+  return call;
+}
+
+const found = (call: Call): Finding[] => call.findings.filter((it) => it.part === 'body' && counts(it));
+
+/** Long enough to be looked for, and no word or number of others. */
+const valueBytesMin = 8;
+const bounds = { maxDecodedBytes: 1 << 23, depthMax: 3, isOver: () => false };
+
+/** The secrets that stand in some form of a body. */
+function secretsIn(body: Buffer, isForm: boolean): Set<string> {
+  const values = decodeViews(body, { ...bounds, isForm }).views.flatMap((view) =>
+    engine
+      .find(view.bytes, { matchesMax: 1000, isOver: () => false })
+      .matches.filter(({ detector, confidence }) => detector.class === 'SECRETS' && confidence !== 'low')
+      .map(({ start, end }) => view.bytes.toString('latin1', start, end)),
+  );
+  return new Set(values.filter((value) => value.length >= valueBytesMin));
+}
+
+/** What is wrong with the redacted form of a body that carries a text; `undefined` where nothing is, or nothing was found. */
+function faultOf({ contentType, wrap, isKept }: Carrier, text: string): string | undefined {
+  const body = Buffer.from(wrap(text));
+  const call = readBody(contentType, body);
+  if (call.unreadable !== undefined) return call.unreadable;
+  if (found(call).length === 0) return undefined;
+  const redacted = sanitizedBody(call, dataClasses);
+  if (!redacted) return 'cannot be redacted';
+  const again = readBody(contentType, redacted);
+  const left = found(again).map((it) => it.kind);
+  if (left.length > 0) return `${left.join()} is found again`;
+  if (!sanitizedBody(again, dataClasses)?.equals(redacted)) return 'is another when it is redacted again';
+  if (!isKept(redacted.toString(), body.toString())) return 'lost its structure';
+  const isForm = contentType.endsWith('urlencoded');
+  const { views } = decodeViews(redacted, { ...bounds, isForm });
+  const secrets = secretsIn(body, isForm);
+  const isLeft = views.some((view) => [...secrets].some((it) => view.bytes.includes(it, 0, 'latin1')));
+  return isLeft ? 'still has a secret' : undefined;
+}
+
+interface Sample {
+  readonly name: string;
+  readonly text: string;
+  readonly index: number;
+}
+
+const samples: readonly Sample[] = detectors
+  .flatMap(({ id, examples }) => examples.match.map((example, nth) => ({ id, example, nth })))
+  .map(({ id, example, nth }, index) => ({ name: `${id} ${nth + 1}`, text: expandSample(example), index }));
+
+/** Takes one of a list for each sample, another one for the next. */
+const turn = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
+
+t.test('what is found in any body is gone for good, and the body is what it was', async (t) => {
+  for (const { name, text } of samples)
+    for (const carrier of carriers) {
+      const fault = faultOf(carrier, text);
+      if (fault) t.fail(`${name} in ${carrier.name} ${fault}`);
+    }
+  t.pass(`${samples.length} samples in ${carriers.length} bodies`);
+});
+
+t.test('so it is in any dress', async (t) => {
+  for (const { name, text, index } of samples)
+    for (const [nth, encoder] of encoders.entries()) {
+      const carrier = turn(carriers, index + nth);
+      const fault = faultOf(carrier, encoder.encode(text));
+      if (fault) t.fail(`${name} as ${encoder.name} in ${carrier.name} ${fault}`);
+    }
+  t.pass(`${samples.length} samples in ${encoders.length} dresses`);
+});
+
+t.test('so it is in two dresses, one over the other', async (t) => {
+  for (const { name, text, index } of samples)
+    for (const [nth, outer] of encoders.entries()) {
+      const inner: Encoder = turn(encoders, index * 5 + nth);
+      const carrier = turn(carriers, index + nth);
+      const fault = faultOf(carrier, dress(text, [inner, outer]));
+      if (fault) t.fail(`${name} as ${inner.name} in ${outer.name} in ${carrier.name} ${fault}`);
+    }
+  t.pass(`${samples.length} samples in ${encoders.length} pairs of dresses`);
+});
+
+/** A password that nothing but the word before it gives away. */
+const password = (): string => `Zk7#${Math.random().toString(36).slice(2, 10)}!q`;
+const plain = (text: string): Buffer => Buffer.from(text);
+
+t.test('a secret that is told in one place is cut in all', async (t) => {
+  const secret = password();
+  const body = JSON.stringify({
+    password: secret,
+    log: [`sent ${secret} to them`, Buffer.from(`again: ${secret} it is`).toString('base64')],
+  });
+  const call = readBody('application/json', plain(body));
+  const redacted = sanitizedBody(call, [])?.toString() ?? '';
+  t.same(Object.keys(JSON.parse(redacted)), ['password', 'log']);
+  t.match(JSON.parse(redacted).log, [/^sent \[REDACTED:[a-z-]+\] to them$/, /^\[REDACTED:[a-z-]+\]$/]);
+});
+
+t.test('a value that stands a thousand times is too much', async (t) => {
+  const secret = password();
+  const of = (count: number): Call =>
+    readBody('text/plain', plain(`password: ${secret}\n${`and ${secret} then\n`.repeat(count)}`));
+  t.equal(of(500).unreadable, undefined);
+  t.match(of(1500).unreadable, /too many findings/);
+});
+
+t.test('a marker is no finding, and no keyword of one', async (t) => {
+  for (const { id } of detectors)
+    for (const text of [`[REDACTED:${id}]`, `secret: [REDACTED:${id}]`, `"password": "[REDACTED:${id}]"`]) {
+      const kinds = found(readBody('text/plain', plain(text))).map((it) => it.kind);
+      if (kinds.length > 0) t.fail(`${kinds.join()} in the marker of ${id}`);
+    }
+  const [id, token] = [detectors[0]?.id, expandSample('ghp_{crc:36}')];
+  for (const text of [
+    `[REDACTED:${id}]${token}`,
+    `[REDACTED:${token}]`,
+    `password=[REDACTED:${id}], ${token}`,
+  ])
+    t.equal(
+      found(readBody('text/plain', plain(text))).length,
+      1,
+      'what stands beside or in place of one is found',
+    );
+});
+
+t.test('what cannot be cut clean is not sent', async (t) => {
+  const call = callOf({ contentType: 'text/plain', body: plain('0123456789') });
+  call.findings = [findingOf({ start: 2, end: 4 })];
+  const rest = (times: number) => {
+    let count = 0;
+    return () => (++count < times ? [findingOf({ start: 0, end: 1 })] : []);
+  };
+  call.readAgain = rest(4);
+  t.equal(sanitizedBody(call, [])?.toString().endsWith('456789'), true, 'in four rounds it may become clean');
+  call.readAgain = rest(5);
+  t.equal(sanitizedBody(call, []), undefined, 'then it is given up');
+  call.readAgain = () => undefined;
+  t.equal(sanitizedBody(call, []), undefined, 'nor is what cannot be read');
+  call.findings = [findingOf({ part: 'head' })];
+  t.equal(sanitizedBody(call, []), undefined, 'nor what sits in the head');
+  call.findings = [findingOf({ class: 'PII' })];
+  t.equal(sanitizedBody(call, []), call.body, 'of other classes nothing is cut');
+});

@@ -1,0 +1,212 @@
+import t from 'tap';
+import type { Answer } from '../../src/http1/answer.ts';
+import {
+  type Handling,
+  type Judgement,
+  type SeenAnswer,
+  type Tap,
+  TappedAnswer,
+} from '../../src/proxy/tapped-answer.ts';
+
+/** Keeps what is written to it, as an answer on a slow connection would. */
+class Wire implements Answer {
+  headersSent = false;
+  writableEnded = false;
+  destroyed = false;
+  chunkedEncoding = true;
+  isFull = false;
+  readonly log: string[] = [];
+  #onClose: () => void = () => {};
+  writeHead(status: number): void {
+    this.headersSent = true;
+    this.log.push(`head ${status}`);
+  }
+  flushHeaders(): void {
+    this.log.push('flush');
+  }
+  write(chunk: Buffer): boolean {
+    this.log.push(String(chunk));
+    return !this.isFull;
+  }
+  end(chunk?: Buffer): void {
+    if (chunk) this.log.push(String(chunk));
+    this.log.push('end');
+    this.#onClose();
+  }
+  addTrailers(trailers: [string, string][]): void {
+    this.log.push(`trailers ${trailers.join()}`);
+  }
+  destroy(): void {
+    this.destroyed = true;
+    this.log.push('destroy');
+    this.#onClose();
+  }
+  on(): void {}
+  off(): void {}
+  once(_event: 'close', listener: () => void): void {
+    this.#onClose = listener;
+  }
+}
+
+interface Setup {
+  readonly handling?: Handling;
+  readonly later?: Handling;
+  readonly bytesMax?: number;
+  readonly room?: number;
+  readonly judgement?: Judgement;
+}
+
+function setUp({
+  handling = 'hold',
+  later = handling,
+  bytesMax = 100,
+  room = 1000,
+  judgement = 'pass',
+}: Setup) {
+  const wire = new Wire();
+  const seen: (Omit<SeenAnswer, 'bytes'> & { text: string })[] = [];
+  const { promise, resolve } = Promise.withResolvers<Judgement>();
+  const kept = { bytes: 0 };
+  const tap: Tap = {
+    bytesMax,
+    handling: (_status, _fields, chunk) => (chunk ? later : handling),
+    keep(bytes) {
+      if (kept.bytes + bytes > room) return false;
+      kept.bytes += bytes;
+      return true;
+    },
+    seen({ bytes, ...answer }) {
+      seen.push({ ...answer, text: String(bytes) });
+      return promise;
+    },
+    refuse: () => wire.log.push('refused'),
+  };
+  const judge = async (): Promise<void> => {
+    resolve(judgement);
+    await promise;
+    await new Promise((done) => setImmediate(done));
+  };
+  return { wire, seen, kept, judge, answer: new TappedAnswer(wire, tap) };
+}
+
+const chunk = (text: string): Buffer => Buffer.from(text);
+const nextTurn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+t.test('an answer that is only read passes at once, and is seen when it is over', async (t) => {
+  const { wire, seen, kept, answer, judge } = setUp({ handling: 'read' });
+  answer.writeHead(200, []);
+  answer.flushHeaders();
+  t.ok(answer.write(chunk('one ')));
+  t.strictSame(wire.log, ['head 200', 'flush', 'one ']);
+  answer.end(chunk('two'));
+  await nextTurn();
+  t.match(seen, [{ status: 200, text: 'one two', extent: 'whole' }]);
+  await judge();
+  t.equal(kept.bytes, 0, 'nothing of it is kept');
+});
+
+t.test('of an answer that is only read no more is kept than is read', async (t) => {
+  const { wire, seen, answer } = setUp({ handling: 'read', bytesMax: 6 });
+  answer.writeHead(200, []);
+  for (const text of ['one ', 'two ', 'three ']) answer.write(chunk(text));
+  await nextTurn();
+  t.match(seen, [{ text: 'one tw', extent: 'cut' }], 'it is seen before it is over');
+  answer.end();
+  await nextTurn();
+  t.equal(seen.length, 1, 'and once');
+  t.strictSame(wire.log.at(-1), 'end');
+});
+
+t.test('a held answer waits for its judgement, trailers and all', async (t) => {
+  const { wire, seen, kept, answer, judge } = setUp({});
+  answer.writeHead(200, []);
+  answer.flushHeaders();
+  t.ok(answer.headersSent, 'there is no second head');
+  answer.write(chunk('one '));
+  answer.addTrailers([['x', '1']]);
+  answer.end(chunk('two'));
+  t.strictSame(wire.log, []);
+  t.match(seen, [{ text: 'one two', extent: 'whole' }]);
+  await judge();
+  t.strictSame(wire.log, ['head 200', 'one ', 'trailers x,1', 'two', 'end']);
+  t.equal(kept.bytes, 0);
+});
+
+t.test('of a large held answer the rest waits, and follows', async (t) => {
+  const { wire, answer, judge } = setUp({ bytesMax: 4 });
+  let drained = 0;
+  answer.writeHead(200, []);
+  t.notOk(answer.write(chunk('one ')), 'the upstream is told to wait');
+  answer.on('drain', () => {
+    drained += 1;
+  });
+  answer.write(chunk('two '));
+  await judge();
+  t.strictSame(wire.log, ['head 200', 'one ', 'two ']);
+  t.equal(drained, 1);
+  answer.write(chunk('three'));
+  answer.end();
+  t.strictSame(wire.log.slice(3), ['three', 'end']);
+});
+
+t.test('a slow client is waited for after the judgement, too', async (t) => {
+  const { wire, answer, judge } = setUp({ bytesMax: 4 });
+  wire.isFull = true;
+  let drained = 0;
+  answer.on('drain', () => {
+    drained += 1;
+  });
+  answer.writeHead(200, []);
+  answer.write(chunk('one '));
+  await judge();
+  t.equal(drained, 0);
+});
+
+t.test('of a refused answer nothing goes out, whatever the upstream still sends', async (t) => {
+  const { wire, kept, answer, judge } = setUp({ bytesMax: 4, judgement: { refusal: new Error('no') } });
+  answer.writeHead(200, []);
+  answer.write(chunk('one '));
+  await judge();
+  answer.write(chunk('two'));
+  answer.end(chunk('three'));
+  answer.destroy();
+  t.strictSame(wire.log, ['refused']);
+  t.equal(kept.bytes, 0);
+});
+
+t.test('what there is no room for is said not to be whole', async (t) => {
+  const held = setUp({ room: 5 });
+  held.answer.writeHead(200, []);
+  held.answer.write(chunk('one '));
+  held.answer.write(chunk('two '));
+  t.match(held.seen, [{ extent: 'crowded' }]);
+  await held.judge();
+  t.strictSame(held.wire.log, ['head 200', 'one ', 'two ']);
+
+  const passing = setUp({ handling: 'read', room: 5 });
+  passing.answer.writeHead(200, []);
+  passing.answer.write(chunk('one '));
+  passing.answer.write(chunk('two '));
+  await nextTurn();
+  t.match(passing.seen, [{ text: 'one ', extent: 'crowded' }]);
+});
+
+t.test('an answer that shows itself to be opaque passes unread', async (t) => {
+  const { wire, seen, answer } = setUp({ later: 'pass' });
+  answer.writeHead(200, []);
+  answer.write(chunk('\0\0'));
+  answer.end(chunk('\0'));
+  t.strictSame(wire.log, ['head 200', '\0\0', '\0', 'end']);
+  await nextTurn();
+  t.strictSame(seen, []);
+});
+
+t.test('an answer that is cut off is not released', async (t) => {
+  const { wire, kept, answer, judge } = setUp({});
+  answer.writeHead(200, []);
+  answer.write(chunk('one '));
+  answer.destroy();
+  await judge();
+  t.strictSame(wire.log, ['destroy']);
+  t.equal(kept.bytes, 0);
+});
