@@ -14,6 +14,7 @@ import { read } from '../src/pipeline/stages/read.ts';
 import { createTenants } from '../src/pipeline/tenants.ts';
 import { compilePolicies } from '../src/policy/index.ts';
 import { targetWithin } from '../src/target.ts';
+import { examplesOf } from '../test/support/examples.ts';
 
 const rounds = Number(process.argv[2] ?? 100);
 /** Few: a round that nobody interrupts is the one that counts. */
@@ -54,8 +55,8 @@ const ownDetectors = detectors.filter(
 );
 
 /** The first example of each detector with its last letter or digit changed, and with its last ones missing, where that is none any more. */
-const nearMisses = ownDetectors.flatMap(({ examples }) => {
-  const text = expandSample(examples.match[0] ?? '');
+const nearMisses = ownDetectors.flatMap((detector) => {
+  const text = expandSample(examplesOf(detector).match[0] ?? '');
   const spoilt = text.replace(/[0-9A-Za-z](?=[^0-9A-Za-z]*$)/, (last) => (last === '7' ? '3' : '7'));
   return [spoilt, text.slice(0, Math.ceil(text.length * 0.7))].filter(isClean);
 });

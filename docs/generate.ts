@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { bands, dataClasses } from '../src/call.ts';
+import { problems } from '../src/errors.ts';
 import {
   type Condition,
   conditionAliases,
@@ -13,8 +14,9 @@ import {
 } from '../src/policy/schema.ts';
 
 /*
- * Writes the tables of policies.md: types and bounds from the schema, and what keys mean from here. A key that is new in the schema
- * lacks its entry and does not compile; a table that is out of date fails a test. Run: `node docs/generate.ts`.
+ * Writes the tables of policies.md: types and bounds from the schema, codes of failures from `errors.ts`, and what keys and reasons
+ * mean from here. A key that is new in the schema lacks its entry and does not compile; a table that is out of date, or lacks a code,
+ * fails a test. Run: `node docs/generate.ts`.
  */
 
 /** What a key means, and an example of its value as YAML. */
@@ -114,7 +116,7 @@ const documentKeys: Entries<z.output<typeof fileSchema>> = {
   tenants: ['[acme]', 'In policy files: whose policy it is; left out: of all tenants.'],
 };
 
-/** What is said besides the codes that rules name themselves. */
+/** What is said of calls that are judged, besides the codes that rules name themselves. */
 const reasons: readonly (readonly [codes: readonly string[], meaning: string])[] = [
   [ruleActions.map((it) => `POLICY_${it}`), 'a rule of this action decides, and names no code of its own'],
   [dataClasses, 'what was found in the call'],
@@ -127,7 +129,11 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   [['AGENT_SUSPENDED'], 'an analyst can reactivate the agent'],
   [['EPHEMERAL_SCOPE_VIOLATION'], 'the call is out of the scope of its key'],
   [['RECENT_APPROVAL_GRANT', 'RECENT_APPROVAL_DENIAL'], 'somebody has just decided on the identical call'],
+  [['OPAQUE_CONTENT'], 'a picture or an archive in it was not looked into'],
   [['GATEWAY_DEGRADED'], 'it was judged without the state'],
+  [['NO_VERDICT'], 'nothing has decided, so it is denied'],
+  [['RESPONSE_BLOCKED'], 'the call went out; its answer is not let in, for what stands behind this code'],
+  [['PROMPT_INJECTION'], 'the answer gives orders to the agent'],
 ];
 
 interface Schema {
@@ -191,6 +197,13 @@ function reasonTable(): string {
   return ['| reason | says |', '|---|---|', ...rows].join('\n');
 }
 
+function problemTable(): string {
+  const rows = Object.entries(problems).map(
+    ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,
+  );
+  return ['| code | status | says |', '|---|---|---|', ...rows].join('\n');
+}
+
 const rule = toSchema(ruleSchema);
 
 /** By the name in the marker. */
@@ -200,6 +213,7 @@ const tables: Readonly<Record<string, string>> = {
   match: tableOf(rule.properties?.['match'], matchKeys),
   condition: `${tableOf(rule.properties?.['condition'], conditionKeys)}\n${aliasRows}`,
   reason: reasonTable(),
+  problem: problemTable(),
 };
 
 /** The text with its tables as they should be. Throws where a marker has no table, or a table no marker. */

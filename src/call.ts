@@ -210,8 +210,6 @@ export class Call {
   parsed: BodyValue | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
-  /** Which of some policies' words stand in them; undefined where nobody has looked. */
-  wordsFound: WordsFound | undefined;
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
@@ -268,12 +266,6 @@ export interface CallFields {
 }
 
 const always = (): boolean => true;
-
-/** `found` is 1 at the place of each of the `words` that was seen. */
-export interface WordsFound {
-  readonly words: readonly string[];
-  readonly found: Uint8Array;
-}
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {

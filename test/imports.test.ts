@@ -8,7 +8,7 @@ import t from 'tap';
  */
 const rows: readonly (readonly string[])[] = [
   ['call.ts', 'target.ts', 'errors.ts', 'ids.ts', 'log.ts', 'key-text.ts', 'ranges.ts', 'kept.ts', 'yaml.ts'],
-  ['http1'],
+  ['http1', 'scan'],
   ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http', 'vault'],
   ['signals', 'policy'],
   ['config'],

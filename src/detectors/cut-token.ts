@@ -1,4 +1,5 @@
-import { type ByteSet, type Node, parsePattern } from './pattern-syntax.ts';
+import { bytesMatching, tableOf } from './byte-set.ts';
+import type { Node } from './pattern-syntax.ts';
 
 /*
  * A token that was cut: its anchor stands at the end of a value, with too little behind it to match. What is missing may come in the next
@@ -9,7 +10,8 @@ import { type ByteSet, type Node, parsePattern } from './pattern-syntax.ts';
 export interface TokenBody {
   /** Lengths that the prefix may have. */
   readonly prefixLengths: ReadonlySet<number>;
-  readonly alphabet: ByteSet;
+  /** `alphabet[byte]` is 1 where the body may have the byte. */
+  readonly alphabet: Uint8Array;
   readonly min: number;
   readonly max: number;
 }
@@ -17,15 +19,8 @@ export interface TokenBody {
 /** Shorter bodies say too little. */
 const bodyLengthMin = 16;
 
-/**
- * The body of a pattern's token, of several forms the first that has one; undefined where it is made in another way. The pattern must be
- * one that `assertLinear` takes.
- */
-export function tokenBodyOf(pattern: string, flags: string): TokenBody | undefined {
-  return bodyOf(parsePattern(pattern, flags.includes('i')));
-}
-
-function bodyOf(node: Node): TokenBody | undefined {
+/** The body of a pattern's token, of several forms the first that has one; undefined where it is made in another way. */
+export function bodyOf(node: Node): TokenBody | undefined {
   const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
   const [only] = items;
   if (items.length === 1 && only?.kind === 'choice')
@@ -35,7 +30,7 @@ function bodyOf(node: Node): TokenBody | undefined {
   const body = items[last];
   if (body?.kind !== 'repeat' || body.item.kind !== 'set' || body.min < bodyLengthMin) return undefined;
   const prefixLengths = lengthsOf({ kind: 'sequence', items: items.slice(0, last) });
-  return prefixLengths && { prefixLengths, alphabet: body.item.has, min: body.min, max: body.max };
+  return prefixLengths && { prefixLengths, alphabet: tableOf(body.item.has), min: body.min, max: body.max };
 }
 
 const flatten = (node: Node): readonly Node[] =>
@@ -76,9 +71,7 @@ function combined(
   return lengths;
 }
 
-const isTokenByte = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9A-Za-z_+/=.~:%$-]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
+const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
 /** What may stand behind the value of a field. */
 const endsValue = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\'\\&<,;]\r\n\u001e'.includes(String.fromCharCode(byte)) ? 1 : 0,

@@ -1,180 +1,22 @@
 import * as z from 'zod';
-import { type Confidence, confidences, type DataClass, dataClasses } from '../call.ts';
-import { type CheckName, checks } from './checks.ts';
-import { assertLinear, type PatternBounds } from './linear-pattern.ts';
+import type { Confidence, DataClass } from '../call.ts';
+import type { CheckName } from './checks.ts';
+import {
+  checkFields,
+  checkFileFields,
+  type DetectorFields,
+  fieldsSchema,
+  type OnMistake,
+  type Role,
+} from './detector-fields.ts';
+import { analysePattern, type PatternFacts } from './pattern-facts.ts';
 import { expandParts } from './pattern-parts.ts';
 import { PatternError } from './pattern-syntax.ts';
 
-/*
- * One detector, as a YAML file describes it. A detector is data: what is cheap to look for (an anchor, a keyword, a run of digits, a whole
- * word, what others have found), the pattern that is tried there and only there, and what the match must then satisfy.
- *
- * Examples are the detector's tests. They must not hold tokens that look alive, because code hosts refuse a push with such; a brace
- * expression stands for generated text, the same at every run: `{alnum:36}`, `{upper:16}`, `{lower:8}`, `{letter:34}`, `{digits:9}`,
- * `{hex:32}`, `{HEX:8}`, `{base32:16}`, `{base58:22}`, `{base64:86}`, `{base64url:43}`, `{crc:36}` (30 characters and their
- * checksum, as GitHub and npm do), `{postern:iv_live_}` (a whole key), `{jwt:20}` (a whole token with that many characters of
- * signature), `{basic:user}` (base64 of a user and a password), `{digits64:18}` (base64 of a number with so many digits); of keys to money `{phrase:12}` (words), `{base58check:80-32}` (what they begin
- * with, and how many bytes follow), `{ripple:21-16}`, `{bech32:nsec}`, `{stellar:seed}`, `{keypair:list}` and `{keypair:base58}`.
- */
+export type { Role } from './detector-fields.ts';
 
-const patternLengthMax = 2000;
-/** Of words, which are matches as they stand. */
-const anything = '';
-
-const lines = z.array(z.string().min(1).max(1000));
-
-/**
- * What a match may stand for, so that others count beside it: the name of a person; of one whom a text about health is about; what
- * points to one person (a number of the state, a date of birth); a number by which one firm knows a person; how to reach one; a fact as
- * clinical records have it; a word of health in prose.
- */
-export const roles = ['person', 'patient', 'identifier', 'account', 'contact', 'clinical', 'health'] as const;
-export type Role = (typeof roles)[number];
-
-export const detectorSchema = z
-  .strictObject({
-    id: z
-      .string()
-      .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be kebab-case')
-      .max(64),
-    title: z.string().min(1).max(100),
-    class: z.enum(dataClasses),
-    source: z
-      .string()
-      .min(10)
-      .max(300)
-      .optional()
-      .describe('where the format is documented: a URL, or a standard and its section'),
-    confidence: z.enum(confidences).describe('of a match that passes every condition'),
-    vendor_hosts: lines.default([]).describe('where such a credential is at home: exact names or *.suffix'),
-    home_places: z
-      .array(
-        z
-          .string()
-          .regex(
-            /^(?:path|(?:header|query):[A-Za-z0-9_.-]{1,64})$/,
-            'must be path, header:name or query:name',
-          ),
-      )
-      .optional()
-      .describe(
-        'where such a credential is at home in a call to a vendor host; absent: where most vendors take it',
-      ),
-    anchors: lines
-      .default([])
-      .describe('literals with which a match begins; the pattern is tried right there'),
-    anchor_case: z.boolean().default(false).describe('anchors count only as they are written'),
-    boundary: z
-      .boolean()
-      .default(true)
-      .describe(
-        'an anchor counts only where it does not continue a word, unless it has 6 bytes in its own case',
-      ),
-    keywords: lines.default([]).describe('literals near which the pattern is searched; case never counts'),
-    whole_words: z
-      .boolean()
-      .default(false)
-      .describe(
-        'keywords count only as words, also of a compound name (customerSin, tax_id), and a match stands apart from words and numbers',
-      ),
-    window: z
-      .strictObject({
-        before: z.int().min(0).max(1024).default(0),
-        after: z.int().min(0).max(1024).default(0),
-      })
-      .optional()
-      .describe('how far from a keyword, or before a run of digits, a match may begin, in bytes'),
-    digits: z
-      .int()
-      .min(4)
-      .max(32)
-      .optional()
-      .describe('the pattern is searched in runs of at least so many digits'),
-    words: lines
-      .default([])
-      .describe('whole words that are matches themselves, without a pattern; case never counts'),
-    near: z
-      .array(z.enum(roles))
-      .default([])
-      .describe('the pattern is searched around what others have found that stands for one of these'),
-    role: z.enum(roles).optional().describe('what a match stands for; of class PII an identifier by default'),
-    needs: z
-      .array(z.enum(roles))
-      .default([])
-      .describe('one of these near it makes a match of medium confidence; see evidence.ts'),
-    pattern: z
-      .string()
-      .min(1)
-      .max(patternLengthMax)
-      .optional()
-      .describe('a regular expression over bytes; `{{name}}` stands for a part of pattern-parts.ts'),
-    flags: z
-      .string()
-      .regex(/^[ims]*$/)
-      .default(''),
-    group: z.int().min(0).max(9).default(0).describe('the group that holds the secret; 0 is the whole match'),
-    min_entropy: z.number().min(0).max(8).default(0).describe('bits for each character of the secret'),
-    check: z.enum(Object.keys(checks) as [CheckName, ...CheckName[]]).optional(),
-    failed_check: z
-      .enum(confidences)
-      .optional()
-      .describe('confidence where the check fails; absent: no match'),
-    generic: z
-      .boolean()
-      .default(false)
-      .describe('says less than others: gives way to any other match around it'),
-    placeholders: lines.default([]).describe('published example values, or /regex/: low confidence'),
-    examples: z.strictObject({ match: lines.min(1), pass: lines.min(1) }),
-  })
-  .superRefine((value, context) => {
-    const issue = (path: string, message: string): void =>
-      context.addIssue({ code: 'custom', path: [path], message });
-    const [isNear, isWords] = [value.near.length > 0, value.words.length > 0];
-    const hasKeywords = value.keywords.length > 0;
-    const starts = [value.anchors.length > 0, hasKeywords, value.digits !== undefined, isNear, isWords];
-    if (value.home_places !== undefined && value.vendor_hosts.length === 0)
-      issue('home_places', 'no host is home without vendor_hosts');
-    if (starts.filter(Boolean).length !== 1)
-      issue('anchors', 'exactly one of anchors, keywords, digits, words and near is needed');
-    if ((hasKeywords || isNear) && value.window === undefined)
-      issue('window', 'keywords and near need a window');
-    if ((value.anchors.length > 0 || isWords) && value.window !== undefined)
-      issue('window', 'anchors and words have no window');
-    if (isWords !== (value.pattern === undefined))
-      issue('pattern', 'words stand for themselves, all else needs it');
-    if (value.words.some((word) => Buffer.byteLength(word) < 2))
-      issue('words', 'a word has two bytes or more');
-    if (value.needs.length > 0 && value.confidence !== 'low')
-      issue('needs', 'what needs others has low confidence alone');
-    if (value.role !== undefined && value.needs.includes(value.role))
-      issue('needs', 'two of a kind do not support each other');
-    try {
-      new RegExp(patternOf(value), value.flags);
-      assertLinear(patternOf(value), value.flags);
-      for (const placeholder of value.placeholders) toPlaceholder(placeholder);
-    } catch (error) {
-      if (!(error instanceof PatternError || error instanceof SyntaxError)) throw error;
-      issue('pattern', error.message);
-    }
-  });
-
-const examplesMin = 2;
-
-/** A detector in a file, which must also say where its format is documented, and show what it finds and what it passes. */
-export const detectorFileSchema = detectorSchema.superRefine(({ source, examples }, context) => {
-  if (source === undefined)
-    context.addIssue({
-      code: 'custom',
-      path: ['source'],
-      message: 'is missing: where is the format documented?',
-    });
-  for (const kind of ['match', 'pass'] as const)
-    if (examples[kind].length < examplesMin)
-      context.addIssue({ code: 'custom', path: ['examples', kind], message: `needs ${examplesMin} or more` });
-});
-
-/** A detector, ready to be used; see the schema for what its fields mean. */
-export interface Detector {
+/** A detector, ready to be used; see `fieldsSchema` for what its fields mean. Examples are for tests alone, and not kept. */
+export interface Detector extends PatternFacts {
   readonly id: string;
   readonly title: string;
   readonly class: DataClass;
@@ -197,14 +39,12 @@ export interface Detector {
   /** Empty where words are the matches. */
   readonly pattern: string;
   readonly flags: string;
-  readonly bounds: PatternBounds;
   readonly group: number;
   readonly entropyMin: number;
   readonly check: CheckName | undefined;
   readonly failedCheck: Confidence | undefined;
   readonly isGeneric: boolean;
   readonly placeholders: readonly (string | RegExp)[];
-  readonly examples: { readonly match: readonly string[]; readonly pass: readonly string[] };
 }
 
 /** Where most vendors take a credential. Bodies and other headers are content, which others may come to read. */
@@ -216,29 +56,30 @@ const usualHomePlaces: readonly string[] = [
   ...['key', 'api_key', 'apikey', 'access_token', 'token'].map((name) => `query:${name}`),
 ];
 
-function homePlacesOf(value: z.output<typeof detectorSchema>): readonly string[] {
+function homePlacesOf(value: DetectorFields): readonly string[] {
   if (value.home_places !== undefined) return value.home_places.map((place) => place.toLowerCase());
   return value.vendor_hosts.length > 0 ? usualHomePlaces : [];
 }
 
-interface PatternFields {
-  readonly pattern?: string | undefined;
-  readonly whole_words: boolean;
-}
+/** Of words, which are matches as they stand. */
+const anything = '';
 
 /** What separates a value from the words and numbers around it; the letter of an escaped line feed is no word. */
 const startsApart = String.raw`(?:(?<=\\[nrt])|(?<![0-9A-Za-z]|[0-9][.,-]))(?:`;
 const endsApart = ')(?![0-9A-Za-z]|[.,-][0-9])';
 
-function patternOf({ pattern = anything, whole_words }: PatternFields): string {
+function patternOf({ pattern = anything, whole_words }: DetectorFields): string {
   const whole = expandParts(pattern);
   return whole_words ? startsApart + whole + endsApart : whole;
 }
 
-/** Makes a detector of a value that the schema has accepted. */
-export function toDetector(value: z.output<typeof detectorSchema>): Detector {
+/** Throws PatternError or SyntaxError where the pattern or a placeholder is none that a detector may have. */
+function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
+  // What only the engine of JavaScript refuses.
+  new RegExp(pattern, value.flags);
   return {
+    ...analysePattern(pattern, value.flags),
     id: value.id,
     title: value.title,
     class: value.class,
@@ -258,14 +99,12 @@ export function toDetector(value: z.output<typeof detectorSchema>): Detector {
     needs: value.needs,
     pattern,
     flags: value.flags,
-    bounds: assertLinear(pattern, value.flags),
     group: value.group,
     entropyMin: value.min_entropy,
     check: value.check,
     failedCheck: value.failed_check,
     isGeneric: value.generic,
     placeholders: value.placeholders.map(toPlaceholder),
-    examples: value.examples,
   };
 }
 
@@ -273,6 +112,28 @@ export function toDetector(value: z.output<typeof detectorSchema>): Detector {
 function toPlaceholder(text: string): string | RegExp {
   const source = /^\/(.+)\/$/.exec(text)?.[1];
   if (source === undefined) return text;
-  assertLinear(source);
+  analysePattern(source);
   return new RegExp(source);
 }
+
+type Check = (fields: DetectorFields, onMistake: OnMistake) => void;
+
+/** Reads what somebody wrote of a detector, says all that is wrong with it, and makes the detector. */
+const detectorBy = (...checks: readonly Check[]) =>
+  fieldsSchema.transform((fields, context): Detector => {
+    const onMistake: OnMistake = (path, message) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    for (const check of checks) check(fields, onMistake);
+    try {
+      return toDetector(fields);
+    } catch (error) {
+      if (!(error instanceof PatternError || error instanceof SyntaxError)) throw error;
+      onMistake('pattern', error.message);
+      return z.NEVER;
+    }
+  });
+
+export const detectorSchema = detectorBy(checkFields);
+
+/** A detector in a file, which must also say where its format is documented, and show what it finds and what it passes. */
+export const detectorFileSchema = detectorBy(checkFields, checkFileFields);

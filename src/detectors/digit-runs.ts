@@ -1,62 +1,38 @@
-import { endianness } from 'node:os';
+import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
+import { isDigit } from './bytes.ts';
 
 /*
- * Finds where numbers stand that may be a card, an identifier or a phone number, reading two bytes of every eight: eight digits in a row
- * have one of them there, and so have eleven bytes of digits that single separators divide into groups of two or more
- * (`4111 1111 1111 1111`, `078-05-1120`).
+ * Finds where numbers stand that may be a card, an identifier or a phone number: eight digits in a row, or digits that single separators
+ * divide into groups (`4111 1111 1111 1111`, `078-05-1120`).
  */
 
-const isLittleEndian = endianness() === 'LE';
 const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>
   ' -.'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-const isDigitByte = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x30 && byte <= 0x39 ? 1 : 0));
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && isDigitByte[byte] === 1;
-
 /** Called with a run's first byte, the byte behind it, and how many digits it has. */
 export type OnRun = (start: number, end: number, digitCount: number) => void;
 
+/** A stretch is told by the eighth byte of a run. */
+const margin = { before: 7, after: 0 };
+
 /**
- * Calls `onRun` for every run of eight digits in a row or of eleven bytes as above, and for some shorter ones, in the order of the text.
- * Reads each byte a few times at most.
+ * Calls `onRun` for every run of eight digits and separators between them, and for some shorter ones, in the order of the text. Reads each
+ * byte a few times at most.
  */
-export function findDigitRuns(bytes: Uint8Array, onRun: OnRun): void {
-  const firstAligned = Math.min(-bytes.byteOffset & 3, bytes.length);
-  const fourCount = isLittleEndian ? (bytes.length - firstAligned) >> 2 : 0;
-  let at = firstAligned;
-  let done = lookAt(bytes, 0, firstAligned, 1, 0, onRun);
-  if (fourCount >= 8) {
-    const fours = new Int32Array(bytes.buffer, bytes.byteOffset + firstAligned, fourCount);
-    for (let index = 0; index + 7 < fourCount; index += 8, at += 32) {
-      const mayHaveDigit =
-        digitLanes(fours[index] as number) |
-        digitLanes(fours[index + 2] as number) |
-        digitLanes(fours[index + 4] as number) |
-        digitLanes(fours[index + 6] as number);
-      if ((mayHaveDigit & 0x80008000) !== 0) done = lookAt(bytes, at, at + 32, 2, done, onRun);
-    }
-  }
-  lookAt(bytes, at, bytes.length, 1, done, onRun);
+export function findDigitRuns(bytes: Uint8Array, outline: Outline, onRun: OnRun): void {
+  let done = 0;
+  for (const { from, to } of stretchesOf(outline, blockFlags.number, bytes.length, margin))
+    done = lookAt(bytes, from, to, done, onRun);
 }
 
-/** The high bit of a half is set where its lower byte begins with the half byte 3: a digit or one of `:;<=>?`. */
-const digitLanes = (four: number): number => ((four & 0x00f000f0) ^ 0x00300030) - 0x00010001;
-
-/** Reports the runs that have a digit at one of the positions; answers up to where the text is done with. */
-function lookAt(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  step: number,
-  doneBefore: number,
-  onRun: OnRun,
-): number {
+/** Reports the runs that have a digit in the stretch; answers up to where the text is done with. */
+function lookAt(bytes: Uint8Array, from: number, to: number, doneBefore: number, onRun: OnRun): number {
   let done = doneBefore;
-  for (let at = Math.max(from, done); at < to; at += step) {
-    if (isDigitByte[bytes[at] as number] === 0) continue;
+  for (let at = Math.max(from, done); at < to; at++) {
+    if (!isDigit(bytes[at])) continue;
     done = reportRun(bytes, at, done, onRun);
-    at = Math.max(at, done - step);
+    at = Math.max(at, done - 1);
   }
   return done;
 }

@@ -1,3 +1,4 @@
+import { type Outline, outlineOf } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { type FindLimits, type Found, Search } from './search.ts';
@@ -16,14 +17,10 @@ export type { CutToken, FindLimits, Found, Match } from './search.ts';
  */
 
 export interface DetectorEngine {
-  find(bytes: Buffer, limits: FindLimits): Found;
+  /** `outline` is that of the bytes, where it is known. */
+  find(bytes: Buffer, limits: FindLimits, outline?: Outline): Found;
   /** What a detector's secrets consist of behind their prefix; undefined where they have no such form, or nobody has this id. */
   tokenOf(id: string): Token | undefined;
-  /**
-   * The same engine, which also looks for words of others in its one pass: see `FindLimits.wordsFound`. Words have two bytes or more, and
-   * case means nothing in their ASCII letters.
-   */
-  withWords(words: readonly string[]): DetectorEngine;
   /** The same engine with some detectors changed or left out. Shares its tables, which are nearly all that an engine costs. */
   tuned(tuning: Tuning): DetectorEngine;
 }
@@ -43,7 +40,7 @@ export function createEngine(
 ): DetectorEngine {
   const rules = detectors.map(toRule);
   const ids = new Set([...detectors.map(({ id }) => id), ...furtherIds]);
-  return engineOf(rules, planSearch(rules, [], { allowSha256: nothingAllowed, ids }));
+  return engineOf(rules, planSearch(rules, { allowSha256: nothingAllowed, ids }));
 }
 
 const nothingAllowed: ReadonlySet<string> = new Set();
@@ -53,9 +50,8 @@ function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
   for (const { detector, tokenBody } of rules)
     if (tokenBody) tokens.set(detector.id, { ...tokenBody, detector });
   return {
-    find: (bytes, limits) => new Search(plan, bytes, limits).run(),
+    find: (bytes, limits, outline = outlineOf(bytes)) => new Search(plan, bytes, outline, limits).run(),
     tokenOf: (id) => tokens.get(id),
-    withWords: (added) => engineOf(rules, planSearch(rules, added, plan, plan)),
     tuned(tuning) {
       const tuned = tunedRules(rules, tuning);
       const kept = rules.flatMap((rule) => (tuned.has(rule) ? (tuned.get(rule) ?? []) : rule));

@@ -32,7 +32,12 @@ const commonTrigrams = (
   'eys rma efo ova sca igh ifi amp sts doc org nat ema ors pec'
 ).split(' ');
 /** Rank 60 comes up half as often as the first, rank 120 a third as often. */
-const trigramShares = new Map(commonTrigrams.map((trigram, rank) => [trigram, 0.006 / (1 + rank / 60)]));
+const trigramShares = new Map(
+  commonTrigrams.map((trigram, rank) => [
+    packed(trigram.charCodeAt(0), trigram.charCodeAt(1), trigram.charCodeAt(2)),
+    0.006 / (1 + rank / 60),
+  ]),
+);
 
 const shares = Float64Array.from({ length: 256 }, (_, byte) => {
   const isDigit = byte >= 0x30 && byte <= 0x39;
@@ -43,11 +48,18 @@ export const anyByte = -1;
 
 const shareOf = (byte: number): number => (byte === anyByte ? 1 : (shares[byte] ?? 0));
 
+/** Little-endian in 24 bits; of `anyByte` it makes what no other bytes make. */
+function packed(a: number, b: number, c: number): number {
+  return a | (b << 8) | (c << 16);
+}
+
+export type Gram = readonly [number, number, number, last?: number];
+
 /** The expected share of positions of a text at which these folded bytes begin; any of them may be `anyByte`. */
-export function gramShare(bytes: readonly number[]): number {
-  const share = bytes.reduce((product, byte) => product * shareOf(byte), 1);
-  const trigram = trigramShares.get(String.fromCharCode(...bytes.slice(0, 3))) ?? 0;
-  return share + trigram * shareOf(bytes[3] ?? anyByte);
+export function gramShare([a, b, c, d = anyByte]: Gram): number {
+  const share = shareOf(a) * shareOf(b) * shareOf(c) * shareOf(d);
+  const trigram = trigramShares.get(packed(a, b, c)) ?? 0;
+  return share + trigram * shareOf(d);
 }
 
 /** The triples of which most of a text consists, packed little-endian into 24 bits, and their shares. */
@@ -55,11 +67,9 @@ export const ordinaryTriples = listOrdinaryTriples();
 
 function listOrdinaryTriples(): { readonly packed: Int32Array; readonly share: Float64Array } {
   const bytes = [...shares.keys()].filter((byte) => shareOf(byte) * 100 > digitPercent);
-  const triples = bytes.flatMap((a) =>
-    bytes.flatMap((b) => bytes.map((c): [number, number, number] => [a, b, c])),
-  );
+  const triples = bytes.flatMap((a) => bytes.flatMap((b) => bytes.map((c): Gram => [a, b, c])));
   return {
-    packed: Int32Array.from(triples, ([a, b, c]) => a | (b << 8) | (c << 16)),
+    packed: Int32Array.from(triples, ([a, b, c]) => packed(a, b, c)),
     share: Float64Array.from(triples, gramShare),
   };
 }

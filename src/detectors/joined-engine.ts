@@ -1,3 +1,4 @@
+import { type Outline, outlineOf } from '../scan/outline.ts';
 import type { DetectorEngine, FindLimits, Found } from './engine.ts';
 
 /**
@@ -5,22 +6,22 @@ import type { DetectorEngine, FindLimits, Found } from './engine.ts';
  * instead of megabytes, and their pass over a text a twentieth of the time of the other one.
  */
 export const joinEngines = (first: DetectorEngine, second: DetectorEngine): DetectorEngine => ({
-  find: (bytes, limits) => findWithBoth(first, second, bytes, limits),
+  find: (bytes, limits, outline = outlineOf(bytes)) => findWithBoth([first, second], bytes, outline, limits),
   tokenOf: (id) => first.tokenOf(id) ?? second.tokenOf(id),
-  withWords: (words) => joinEngines(first.withWords(words), second),
   tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
 });
 
 /** The bound on matches is one for both. */
 function findWithBoth(
-  first: DetectorEngine,
-  second: DetectorEngine,
+  [first, second]: readonly [DetectorEngine, DetectorEngine],
   bytes: Buffer,
+  outline: Outline,
   limits: FindLimits,
 ): Found {
-  const found = first.find(bytes, limits);
+  const found = first.find(bytes, limits, outline);
   const { isOver } = limits;
-  const more = second.find(bytes, { isOver, matchesMax: limits.matchesMax - found.matches.length });
+  const matchesMax = limits.matchesMax - found.matches.length;
+  const more = second.find(bytes, { isOver, matchesMax }, outline);
   const matches = [...found.matches, ...more.matches];
   return {
     matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,

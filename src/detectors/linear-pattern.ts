@@ -1,4 +1,5 @@
-import { type ByteSet, type Node, PatternError, parsePattern } from './pattern-syntax.ts';
+import { allBytes, type ByteSet, noBytes, overlap, union } from './byte-set.ts';
+import { childrenOf, type Node, PatternError } from './pattern-syntax.ts';
 
 /*
  * Proves of a detector's pattern that one attempt at one position costs a bounded number of steps, whatever the text. Since the
@@ -9,30 +10,16 @@ const repeatMax = 4096;
 /** Ways in which a pattern may divide one text among its parts, hence how often it may step back. */
 const waysMax = 8192;
 
-export interface PatternBounds {
-  /** Bytes that a match can have at most, with what it looks ahead to. */
-  readonly reachMax: number;
-  /** Bytes before its start that a match may look at. */
-  readonly behindMax: number;
-  /** No match is without a decimal digit, in it or in what it looks ahead to. */
-  readonly needsDigit: boolean;
-}
-
 /**
  * Throws PatternError unless every quantifier is bounded by 4096, no repeated group can match one text in several ways without
  * a separator between its rounds, and neighbouring quantifiers over overlapping sets multiply to no more than 8,192 ways.
  */
-export function assertLinear(pattern: string, flags = ''): PatternBounds {
-  const root = parsePattern(pattern, flags.includes('i'));
-  assertRepeats(root);
-  const ways = waysOf(root, noBytes);
+export function assertLinear(pattern: Node): void {
+  assertRepeats(pattern);
+  const ways = waysOf(pattern, noBytes);
   if (ways > waysMax)
     throw new PatternError(`the pattern can step back in ${ways} ways; at most ${waysMax} are allowed`);
-  return { reachMax: reachOf(root), behindMax: behindOf(root), needsDigit: needsDigit(root) };
 }
-
-const noBytes: ByteSet = new Uint8Array(256);
-const allBytes: ByteSet = new Uint8Array(256).fill(1);
 
 function assertRepeats(node: Node): void {
   if (node.kind === 'repeat') {
@@ -44,13 +31,6 @@ function assertRepeats(node: Node): void {
     }
   }
   for (const child of childrenOf(node)) assertRepeats(child);
-}
-
-function childrenOf(node: Node): readonly Node[] {
-  if (node.kind === 'sequence') return node.items;
-  if (node.kind === 'choice') return node.options;
-  if (node.kind === 'repeat') return [node.item];
-  return node.kind === 'look' ? [node.body] : [];
 }
 
 /** A quantifier of variable length, or options of which two can match one text. */
@@ -155,39 +135,3 @@ function isOptional(node: Node): boolean {
   if (node.kind === 'choice') return node.options.some(isOptional);
   return node.kind !== 'set';
 }
-
-/** Bytes that a match of the node can have at most, with what it looks ahead to. */
-export function reachOf(node: Node): number {
-  switch (node.kind) {
-    case 'set':
-      return 1;
-    case 'edge':
-      return 0;
-    case 'look':
-      return node.behind ? 0 : reachOf(node.body);
-    case 'repeat':
-      return node.max * reachOf(node.item);
-    case 'choice':
-      return Math.max(...node.options.map(reachOf));
-    case 'sequence':
-      return node.items.reduce((sum, item) => sum + reachOf(item), 0);
-  }
-}
-
-function needsDigit(node: Node): boolean {
-  if (node.kind === 'set')
-    return node.has.every((isIn, byte) => isIn === 0 || (byte >= 0x30 && byte <= 0x39));
-  if (node.kind === 'sequence') return node.items.some(needsDigit);
-  if (node.kind === 'choice') return node.options.every(needsDigit);
-  if (node.kind === 'look') return !node.behind && !node.negative && needsDigit(node.body);
-  return node.kind === 'repeat' && node.min > 0 && needsDigit(node.item);
-}
-
-/** An edge (`\b`, `^`) looks one byte back. */
-function behindOf(node: Node): number {
-  if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
-  return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
-}
-
-const overlap = (a: ByteSet, b: ByteSet): boolean => a.some((isIn, byte) => isIn === 1 && b[byte] === 1);
-const union = (a: ByteSet, b: ByteSet): ByteSet => a.map((isIn, byte) => isIn | (b[byte] as number));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { type Detector, detectorFileSchema, toDetector } from './detector.ts';
+import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**
  * Reads every `*.yaml` file of a folder, each holding one detector or several separated by `---`. Throws one Error that names all
@@ -36,9 +36,10 @@ function parseDetectors(yaml: string): Parsed[] {
   if (!Array.isArray(documents)) return [];
   return documents.map((document, index): Parsed => {
     if (document.errors.length > 0) return { mistakes: document.errors.map((error) => error.message) };
-    const value: unknown = document.toJS({ maxAliasCount: 0 });
+    // The parser's texts are slices of the whole file, which they would keep in memory.
+    const value: unknown = structuredClone(document.toJS({ maxAliasCount: 0 }));
     const parsed = detectorFileSchema.safeParse(value);
-    if (parsed.success) return { detector: toDetector(parsed.data) };
+    if (parsed.success) return { detector: parsed.data };
     const name = nameOf(value) ?? `document ${index + 1}`;
     return {
       mistakes: parsed.error.issues.map(({ path, message }) => `${name}: ${path.join('.')}: ${message}`),

@@ -1,4 +1,4 @@
-import { isWordByte } from './token-start.ts';
+import { isAlphanumeric } from './bytes.ts';
 
 /*
  * `[REDACTED:<detector id>]` is what redaction leaves. It names what stood there, so it would itself be a keyword for what stands beside
@@ -26,7 +26,7 @@ export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>
 /** Whether what was found from `start` to `end` is what a marker shows, and not a longer value that a marker begins. */
 export function isOfMarker(bytes: Buffer, start: number, end: number, ids: ReadonlySet<string>): boolean {
   let at = start;
-  while (at < end && isWordByte[bytes[at] ?? 0] === 0 && bytes[at] !== opening) at += 1;
+  while (at < end && !isAlphanumeric(bytes[at]) && bytes[at] !== opening) at += 1;
   const markedTo = endAround(bytes, at, ids);
   return markedTo > at && (markedTo >= end || continuesValue[bytes[markedTo] ?? 0] === 0);
 }

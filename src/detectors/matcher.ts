@@ -1,5 +1,6 @@
-import { endianness } from 'node:os';
+import { GramScan } from '../scan/gram-scan.ts';
 import { anyByte, gramShare, ordinaryTriples } from './gram-rarity.ts';
+import { Needles } from './needles.ts';
 
 /*
  * Finds many literal words in one pass over bytes, at several times the speed of an automaton.
@@ -26,7 +27,6 @@ export interface Matcher {
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-const wordLengthMin = 2;
 /** Slots for each gram: the more of them, the fewer hits are false. 1 MB of them still fits into the second-level cache. */
 const slotsPerGram = 64;
 const slotBitsMin = 10;
@@ -34,90 +34,24 @@ const slotBitsMax = 16;
 const multipliersTried = 32;
 /** Of all grams under all multipliers: with many grams the table is full whatever the multiplier, and fewer are tried. */
 const slotsTried = 2 ** 20;
-/** Comparisons: one look is one for each word that has the gram, and words can be made to share theirs. */
-const comparisonsPerQuestion = 4096;
 const never = (): boolean => false;
-const isLittleEndian = endianness() === 'LE';
 
-/**
- * Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. A matcher that looks for what another one
- * looks for, and more, takes what that one has made of its words.
- */
-export function createMatcher(words: readonly string[], known: Needles = new Map()): Matcher {
-  const needles = words.map((word) => known.get(word) ?? toNeedle(word));
-  const grams = needles.flatMap(({ values }, wordIndex) => chooseGrams(values, wordIndex));
+/** Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. */
+export function createMatcher(words: readonly string[]): Matcher {
+  const needles = new Needles(words);
+  const grams = words.flatMap((_, word) => chooseGrams(needles.valuesOf(word), word));
   const slotBits = Math.ceil(Math.log2(Math.max(1, grams.length * slotsPerGram)));
   const shift = 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
   const multiplier = chooseMultiplier(grams, shift);
   const followers = buildFollowers(grams, multiplier, shift);
   const { firstOf, entries } = buildEntries(grams, needles, multiplier, shift);
-
-  /** Compares the words that have a gram in this slot; answers how many there are. `four` are the folded bytes at `at`. */
-  function compare(slot: number, four: number, bytes: Uint8Array, at: number, onHit: OnHit): number {
-    const first = firstOf[slot] as number;
-    const end = firstOf[slot + 1] as number;
-    for (let entry = first; entry < end; entry += entrySize) {
-      // Most words fall out here: 64 KB of plain text took 870 us with 6,700 words when each of them was compared from its start.
-      if (((four ^ (entries[entry] as number)) & (entries[entry + 1] as number)) !== 0) continue;
-      const wordIndex = entries[entry + 2] as number;
-      const start = at - (entries[entry + 3] as number);
-      if (((bytes[start] as number) | 0x20) !== entries[entry + 4]) continue;
-      if (standsAt(needles[wordIndex] as Needle, bytes, start)) onHit(wordIndex, start);
-    }
-    return (end - first) / entrySize;
-  }
-
-  /** Looks at one position near an end of the text; what lies outside of it is 0. */
-  function probe(bytes: Uint8Array, at: number, onHit: OnHit): void {
-    const four = foldFour(pack([bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0, bytes[at + 3] ?? 0]));
-    const slot = Math.imul(four, multiplier) >>> shift;
-    if (((followers[slot] as number) >> (four >>> 26)) & 1) compare(slot, four, bytes, at, onHit);
-  }
-
+  const candidates = new GramScan({ followers, firstOf, entries, multiplier, shift });
   return {
     scan(bytes, onHit, isStopped = never) {
-      let compared = 0;
-      const table = followers;
-      // Taken out of the loop: with a second matcher in the process they are no constants any more, and 64 KB took 42 to 47 us, not 41.
-      const factor = multiplier | 0;
-      const by = shift | 0;
-      const firstAligned = -bytes.byteOffset & 3;
-      const fourCount = isLittleEndian ? (bytes.length - firstAligned) >> 2 : 0;
-      for (let at = firstAligned - 4; at < firstAligned; at += 2) probe(bytes, at, onHit);
-      let next = 2;
-      if (fourCount > next) {
-        const fours = new Int32Array(bytes.buffer, bytes.byteOffset + firstAligned, fourCount);
-        let a = foldFour(fours[0] as number);
-        for (; next < fourCount; next += 2) {
-          const c = foldFour(fours[next - 1] as number);
-          const e = foldFour(fours[next] as number);
-          const b = (a >>> 16) | (c << 16);
-          const d = (c >>> 16) | (e << 16);
-          // The multiplier's low byte is 0: of each operand the fourth byte falls out of the product. It chooses the bit instead, by
-          // its upper bits, because they tell letters from the signs with which so many words end.
-          const slotA = Math.imul(a, factor) >>> by;
-          const slotB = Math.imul(b, factor) >>> by;
-          const slotC = Math.imul(c, factor) >>> by;
-          const slotD = Math.imul(d, factor) >>> by;
-          const isA = (table[slotA] as number) >> (a >>> 26);
-          const isB = (table[slotB] as number) >> (b >>> 26);
-          const isC = (table[slotC] as number) >> (c >>> 26);
-          const isD = (table[slotD] as number) >> (d >>> 26);
-          if (((isA | isB | isC | isD) & 1) !== 0) {
-            const at = firstAligned + 4 * (next - 2);
-            if (isA & 1) compared += compare(slotA, a, bytes, at, onHit);
-            if (isB & 1) compared += compare(slotB, b, bytes, at + 2, onHit);
-            if (isC & 1) compared += compare(slotC, c, bytes, at + 4, onHit);
-            if (isD & 1) compared += compare(slotD, d, bytes, at + 6, onHit);
-            if (++compared >= comparisonsPerQuestion) {
-              if (isStopped()) return;
-              compared = 0;
-            }
-          }
-          a = e;
-        }
-      }
-      for (let at = firstAligned + 4 * (next - 2); at < bytes.length; at += 2) probe(bytes, at, onHit);
+      const take = (word: number, start: number): void => {
+        if (needles.standsAt(word, bytes, start)) onHit(word, start);
+      };
+      candidates.scan(bytes, take, isStopped);
     },
   };
 }
@@ -126,33 +60,8 @@ type Four = readonly [number, number, number, number];
 
 const pack = ([a, b, c, d]: Four): number => a | (b << 8) | (c << 16) | (d << 24);
 
-/** Four bytes without the case of letters; some other bytes fall together too, which `standsAt` sorts out. */
+/** Four bytes without the case of letters; some other bytes fall together too, which comparing the word sorts out. */
 const foldFour = (four: number): number => four | 0x20202020;
-
-/** A word as it is compared: a byte of the text, folded where the word has a letter, equals the value. */
-export interface Needle {
-  readonly values: Uint8Array;
-  readonly folds: Uint8Array;
-}
-
-export type Needles = ReadonlyMap<string, Needle>;
-
-export function toNeedle(word: string): Needle {
-  const bytes = Uint8Array.from(Buffer.from(word));
-  if (bytes.length < wordLengthMin) throw new RangeError(`A word needs at least ${wordLengthMin} bytes.`);
-  const folds = bytes.map((byte) => (isLetter(byte | 0x20) ? 0x20 : 0));
-  return { values: bytes.map((byte, index) => byte | (folds[index] as number)), folds };
-}
-
-const isLetter = (folded: number): boolean => folded >= 0x61 && folded <= 0x7a;
-
-function standsAt({ values, folds }: Needle, bytes: Uint8Array, start: number): boolean {
-  if (start < 0 || start + values.length > bytes.length) return false;
-  for (let index = 0; index < values.length; index++) {
-    if (((bytes[start + index] as number) | (folds[index] as number)) !== values[index]) return false;
-  }
-  return true;
-}
 
 /** Four folded bytes that give a word away. `offset` is theirs from the word's start; they may reach over its ends. */
 interface Gram {
@@ -224,10 +133,10 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
 }
 
 /** Numbers of an entry: the folded bytes of a gram, which bits of them count, its word, its place in the word, and the word's first byte. */
-const entrySize = 5;
+const entrySize = 4;
 
 /** The grams, slot by slot; those of one slot stand from its place in `firstOf` to that of the next. */
-function buildEntries(grams: readonly Gram[], needles: readonly Needle[], multiplier: number, shift: number) {
+function buildEntries(grams: readonly Gram[], needles: Needles, multiplier: number, shift: number) {
   const slotsOf = grams.map((gram) => {
     const slots = new Set<number>();
     eachSlot(gram, multiplier, shift, (slot) => slots.add(slot));
@@ -239,7 +148,7 @@ function buildEntries(grams: readonly Gram[], needles: readonly Needle[], multip
   const entries = new Int32Array(firstOf.at(-1) as number);
   const next = firstOf.slice();
   grams.forEach((gram, index) => {
-    const entry = entryOf(gram, needles[gram.wordIndex] as Needle);
+    const entry = entryOf(gram, needles.valuesOf(gram.wordIndex));
     for (const slot of slotsOf[index] as Set<number>) {
       entries.set(entry, next[slot]);
       (next[slot] as number) += entrySize;
@@ -248,15 +157,14 @@ function buildEntries(grams: readonly Gram[], needles: readonly Needle[], multip
   return { firstOf, entries };
 }
 
-function entryOf({ wordIndex, offset, hashed, freeBits, last }: Gram, { values }: Needle): readonly number[] {
+function entryOf({ wordIndex, offset, hashed, freeBits, last }: Gram, values: Uint8Array): readonly number[] {
   const known = freeBits < 0 ? 0x00ffffff : 0x00ffffff & ~(0xff << freeBits);
   const mask = last === anyByte ? known : known | 0xff000000;
   return [
     foldFour(hashed | (last === anyByte ? 0 : last << 24)),
     mask,
     wordIndex,
-    offset,
-    (values[0] as number) | 0x20,
+    (offset & 0xffff) | (((values[0] as number) | 0x20) << 16),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { type Detector, detectorSchema, toDetector } from './detector.ts';
+import { type Detector, detectorSchema } from './detector.ts';
 
 /*
  * Detectors for what an organisation names itself: its hosts and its words. They are written as YAML would write them and go through
@@ -83,6 +83,6 @@ function toOwnDetector(fields: Record<string, unknown>): Detector {
     flags: 'i',
     ...fields,
   });
-  if (parsed.success) return toDetector(parsed.data);
+  if (parsed.success) return parsed.data;
   throw new OwnWordError(parsed.error.issues.map(({ message }) => message).join('; '));
 }

@@ -1,3 +1,14 @@
+import {
+  allBytes,
+  type ByteSet,
+  bytesBetween,
+  bytesMatching,
+  complementOf,
+  noBytes,
+  singleByte,
+  withBothCases,
+} from './byte-set.ts';
+
 /*
  * A parser for the regular expressions of detectors: as much of the syntax as they may use, and no more. What it does not
  * know it refuses, so that nothing slips past the check in linear-pattern.ts. Characters are bytes: patterns run on latin-1.
@@ -11,8 +22,12 @@ export type Node =
   | { readonly kind: 'choice'; readonly options: readonly Node[] }
   | { readonly kind: 'repeat'; readonly item: Node; readonly min: number; readonly max: number };
 
-/** `set[byte]` is 1 where the byte belongs to it. */
-export type ByteSet = Uint8Array;
+export function childrenOf(node: Node): readonly Node[] {
+  if (node.kind === 'sequence') return node.items;
+  if (node.kind === 'choice') return node.options;
+  if (node.kind === 'repeat') return [node.item];
+  return node.kind === 'look' ? [node.body] : [];
+}
 
 /** A pattern that a detector may not have. */
 export class PatternError extends Error {
@@ -20,8 +35,8 @@ export class PatternError extends Error {
 }
 
 /** Parses a pattern without flags other than `i`, `s` and `m`. Throws PatternError at what is not understood. */
-export function parsePattern(pattern: string, ignoreCase: boolean): Node {
-  const parser = new Parser(pattern, ignoreCase);
+export function parsePattern(pattern: string, flags: string): Node {
+  const parser = new Parser(pattern, flags);
   const node = parser.choice();
   if (!parser.atEnd()) throw new PatternError(`unexpected ")" at ${parser.at}`);
   return node;
@@ -31,10 +46,12 @@ class Parser {
   at = 0;
   readonly #text: string;
   readonly #ignoreCase: boolean;
+  readonly #anyByte: ByteSet;
 
-  constructor(text: string, ignoreCase: boolean) {
+  constructor(text: string, flags: string) {
     this.#text = text;
-    this.#ignoreCase = ignoreCase;
+    this.#ignoreCase = flags.includes('i');
+    this.#anyByte = flags.includes('s') ? allBytes : anyOfLine;
   }
 
   atEnd = (): boolean => this.at >= this.#text.length;
@@ -72,18 +89,16 @@ class Parser {
 
   #atom(): Node {
     if (this.#take('^') || this.#take('$')) return { kind: 'edge' };
-    if (this.#take('.')) return { kind: 'set', has: setOf((byte) => byte !== 10 && byte !== 13) };
+    if (this.#take('.')) return { kind: 'set', has: this.#anyByte };
     if (this.#take('[')) return { kind: 'set', has: this.#class() };
     const look = this.#takeMatch(/\(\?(<?)([=!])/y);
     if (look)
       return { kind: 'look', behind: look[1] === '<', negative: look[2] === '!', body: this.#group() };
     if (this.#takeMatch(/\((?:\?:|\?<\w+>|(?!\?))/y)) return this.#group();
     if (this.#takeMatch(/\\[bB]/y)) return { kind: 'edge' };
-    if (this.#take('\\')) return { kind: 'set', has: this.#fold(this.#escape()) };
     const character = this.#text[this.at] as string;
     if ('*+?{}()'.includes(character)) throw new PatternError(`unexpected "${character}" at ${this.at}`);
-    this.at++;
-    return { kind: 'set', has: this.#fold(single(character)) };
+    return { kind: 'set', has: this.#fold(setOf(this.#member())) };
   }
 
   #group(): Node {
@@ -94,42 +109,41 @@ class Parser {
 
   #class(): ByteSet {
     const negated = this.#take('^');
-    const members = new Uint8Array(256);
+    let members = noBytes;
     while (!this.#take(']')) {
       if (this.atEnd()) throw new PatternError('a character class is not closed');
       const from = this.#member();
       const isRange = this.#sees('-') && this.#text[this.at + 1] !== ']';
-      if (!isRange) {
-        for (let byte = 0; byte < 256; byte++) if (from[byte] === 1) members[byte] = 1;
-        continue;
-      }
-      this.#take('-');
-      const [low, high] = [from.indexOf(1), this.#member().lastIndexOf(1)];
-      members.fill(1, low, high + 1);
+      members |= isRange ? this.#rangeFrom(from) : setOf(from);
     }
     const folded = this.#fold(members);
-    return negated ? folded.map((isIn) => 1 - isIn) : folded;
+    return negated ? complementOf(folded) : folded;
   }
 
-  #member(): ByteSet {
+  #rangeFrom(low: Member): ByteSet {
+    this.#take('-');
+    const high = this.#member();
+    if (typeof low !== 'number' || typeof high !== 'number')
+      throw new PatternError('a range cannot begin or end with several characters, as \\d');
+    return bytesBetween(low, high);
+  }
+
+  #member(): Member {
     if (this.#take('\\')) return this.#escape();
-    return single(this.#text[this.at++] ?? '');
+    return byteOf(this.#text[this.at++]);
   }
 
-  #escape(): ByteSet {
+  #escape(): Member {
     const hex = this.#takeMatch(/x([0-9A-Fa-f]{2})/y);
-    if (hex) return single(String.fromCharCode(Number.parseInt(hex[1] as string, 16)));
+    if (hex) return Number.parseInt(hex[1] as string, 16);
     const character = this.#text[this.at++] ?? '';
-    const named = namedSets[character];
+    const named = namedMembers[character];
     if (named !== undefined) return named;
     if (/[0-9A-Za-z]/.test(character)) throw new PatternError(`\\${character} is not supported`);
-    return single(character);
+    return byteOf(character);
   }
 
-  #fold(members: ByteSet): ByteSet {
-    if (!this.#ignoreCase) return members;
-    return setOf((byte) => members[byte] === 1 || (isAsciiLetter(byte) && members[byte ^ 0x20] === 1));
-  }
+  #fold = (members: ByteSet): ByteSet => (this.#ignoreCase ? withBothCases(members) : members);
 
   #sees = (character: string): boolean => this.#text[this.at] === character;
 
@@ -147,24 +161,23 @@ class Parser {
   }
 }
 
-const setOf = (includes: (byte: number) => boolean): ByteSet => {
-  const set = new Uint8Array(256);
-  for (let byte = 0; byte < 256; byte++) if (includes(byte)) set[byte] = 1;
-  return set;
-};
-const single = (character: string): ByteSet => {
+/** What stands for itself or for some others: a byte, or a set of them. */
+type Member = number | ByteSet;
+
+const setOf = (member: Member): ByteSet => (typeof member === 'number' ? singleByte(member) : member);
+
+function byteOf(character = ''): number {
   const code = character.charCodeAt(0);
   if (!(code <= 0xff)) throw new PatternError('a character is missing or not latin-1');
-  const set = new Uint8Array(256);
-  set[code] = 1;
-  return set;
-};
-const matching = (regex: RegExp): ByteSet => setOf((byte) => regex.test(String.fromCharCode(byte)));
-const isAsciiLetter = (byte: number): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
+  return code;
+}
 
-const namedSets: Readonly<Record<string, ByteSet>> = Object.fromEntries(
-  [/\d/, /\D/, /\w/, /\W/, /\s/, /\S/, /\n/, /\r/, /\t/].map((regex) => [
-    regex.source.slice(1),
-    matching(regex),
-  ]),
-);
+const anyOfLine = bytesMatching(/./);
+const namedMembers: Readonly<Record<string, Member>> = {
+  n: 0x0a,
+  r: 0x0d,
+  t: 0x09,
+  ...Object.fromEntries(
+    [/\d/, /\D/, /\w/, /\W/, /\s/, /\S/].map((regex) => [regex.source.slice(1), bytesMatching(regex)]),
+  ),
+};

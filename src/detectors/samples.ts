@@ -2,7 +2,7 @@ import { crcChecksum } from './checks/tokens.ts';
 import { walletMakers } from './sample-wallets.ts';
 
 /*
- * Writes out the brace expressions of detectors' examples (detector.ts lists them). Seeded: an example stands for the same text at every
+ * Writes out the brace expressions of detectors' examples (detector-fields.ts lists them). Seeded: an example stands for the same text at every
  * run, and no token that looks alive has to be kept in a file.
  */
 

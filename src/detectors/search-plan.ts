@@ -1,9 +1,10 @@
 import { isAscii } from 'node:buffer';
-import { type TokenBody, tokenBodyOf } from './cut-token.ts';
+import { anyFlag, textFlags } from '../scan/outline.ts';
+import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { type Gate, gateOf } from './gate.ts';
 import { markerStart } from './markers.ts';
-import { createMatcher, type Matcher, type Needles, toNeedle } from './matcher.ts';
+import { createMatcher, type Matcher } from './matcher.ts';
 
 /* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
 
@@ -29,10 +30,14 @@ export interface Use {
   readonly window: Detector['window'];
 }
 
-/** For each rule the end of what it has matched, and how many anchors before that end may still be tried. */
-interface Progress {
+/** What a search notes of each rule, at the rule's index. */
+interface Room {
+  /** The end of what it has matched, and how many anchors before that end may still be tried. */
   readonly matchedTo: Int32Array;
   readonly retriesLeft: Int32Array;
+  /** Its window that was not searched yet; it ends below 0 where there is none. */
+  readonly windowFrom: Int32Array;
+  readonly windowTo: Int32Array;
 }
 
 /** Words that are looked for together. */
@@ -46,72 +51,71 @@ export interface GatedSearch extends WordSearch {
   readonly gate: Gate;
 }
 
-/** What plans of the same rules share: nearly all that one costs. */
-interface Shared {
-  readonly usesOf: ReadonlyMap<string, readonly Use[]>;
-  readonly needles: Needles;
-  readonly gated: readonly GatedSearch[];
+/** A word of one byte. */
+interface Single {
+  readonly byte: number;
+  readonly uses: readonly Use[];
+  /** What the outline of a text has where this byte may stand in it. */
+  readonly flag: number;
 }
 
 /** Made once for a set of detectors. */
-export interface SearchPlan extends WordSearch, Shared {
+export interface SearchPlan extends WordSearch {
+  readonly gated: readonly GatedSearch[];
   /** SHA-256 of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
-  /** For each word its place among those of others; -1 where it is only the detectors'. */
-  readonly placeOfWord: Int32Array;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
-  readonly singles: readonly { readonly byte: number; readonly uses: readonly Use[] }[];
+  readonly singles: readonly Single[];
   readonly digitRules: readonly Rule[];
-  readonly keywordRules: readonly Rule[];
   /** Those that are searched around what others have found. */
   readonly nearRules: readonly Rule[];
   /** Of all detectors, also of those that are not used here: what markers of redaction may name. */
   readonly ids: ReadonlySet<string>;
   /** The word with which the markers of redaction begin. */
   readonly markerWord: number;
-  /** Room for `Search`, of which only one is under way at a time. */
-  readonly progress: Progress;
+  /** For `Search`, of which only one is under way at a time. */
+  readonly room: Room;
 }
 
-/** Plans the search for these rules, in the order of their places, and for words of others. */
+/** Plans the search for these rules, in the order of their places. */
 export function planSearch(
   rules: readonly Rule[],
-  others: readonly string[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
-  shared: Shared = sharedBy(rules),
 ): SearchPlan {
-  const { usesOf, needles } = shared;
-  const places = new Map(others.map((word, place) => [folded(word), place]));
+  const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
   const own = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
-  const words = [...new Set([...own, ...places.keys(), folded(markerStart)])];
+  const words = [...new Set([...own, folded(markerStart)])];
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
-    ...shared,
-    matcher: createMatcher(words, needles),
-    allowSha256,
+    matcher: createMatcher(words),
     usesOfWord: words.map((word) => usesOf.get(word) ?? []),
-    placeOfWord: Int32Array.from(words, (word) => places.get(word) ?? -1),
-    singles: singles.map((word) => ({ byte: word.charCodeAt(0), uses: usesOf.get(word) ?? [] })),
+    gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
+    allowSha256,
+    singles: singles.map((word) => singleOf(word, usesOf.get(word) ?? [])),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
-    keywordRules: rules.filter((rule) => rule.detector.keywords.length > 0),
     nearRules: rules.filter((rule) => rule.detector.near.length > 0),
     ids,
     markerWord: words.indexOf(folded(markerStart)),
-    progress: { matchedTo: new Int32Array(size), retriesLeft: new Int32Array(size) },
+    room: {
+      matchedTo: new Int32Array(size),
+      retriesLeft: new Int32Array(size),
+      windowFrom: new Int32Array(size),
+      windowTo: new Int32Array(size),
+    },
   };
 }
 
 const gateKinds = ['digit', 'token'] as const;
 
-function sharedBy(rules: readonly Rule[]): Shared {
-  const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
-  const words = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
-  return {
-    usesOf,
-    needles: new Map(words.map((word) => [word, toNeedle(word)])),
-    gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
-  };
+const singleFlags: Readonly<Record<string, number>> = {
+  '@': textFlags.at,
+  '+': textFlags.plus,
+  '(': textFlags.parenthesis,
+};
+
+function singleOf(word: string, uses: readonly Use[]): Single {
+  return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
 /** Empty where there are no such rules. The gate is wide enough for all of them. */
@@ -158,8 +162,8 @@ function casesOf(word: string): string[] {
 }
 
 /** Windows are counted in bytes; where letters have two or three of them, it would be half as many letters. */
-function windowOf(word: string, { before, after }: Detector['window']): Detector['window'] {
-  return isWide(word) ? { before: 2 * before, after: 2 * after } : { before, after };
+function windowOf(word: string, window: Detector['window']): Detector['window'] {
+  return isWide(word) ? { before: 2 * window.before, after: 2 * window.after } : window;
 }
 
 const isWide = (word: string): boolean => Buffer.byteLength(word) >= 1.5 * word.length;
@@ -184,12 +188,10 @@ export function tunePlan(
   return {
     ...plan,
     allowSha256,
-    usesOf: new Map([...plan.usesOf].map(([word, uses]) => [word, tunedUses(uses)])),
     usesOfWord: plan.usesOfWord.map(tunedUses),
     gated: plan.gated.map((it) => ({ ...it, usesOfWord: it.usesOfWord.map(tunedUses) })),
-    singles: plan.singles.map(({ byte, uses }) => ({ byte, uses: tunedUses(uses) })),
+    singles: plan.singles.map((single) => ({ ...single, uses: tunedUses(single.uses) })),
     digitRules: tunedRules(plan.digitRules),
-    keywordRules: tunedRules(plan.keywordRules),
     nearRules: tunedRules(plan.nearRules),
   };
 }
@@ -201,15 +203,17 @@ const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => lett
 export function toRule(detector: Detector, index: number): Rule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
-  const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags } = detector;
+  const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, opening } = detector;
+  // At an anchor it would be asked once more what is known.
+  const source = place === 'g' && opening ? `${opening}(?:${pattern})` : pattern;
   const mayBeCut =
     anchors.length > 0 && dataClass === 'SECRETS' && confidence !== 'low' && group === 0 && !isGeneric;
   return {
     detector,
     index,
-    regex: new RegExp(pattern, flags + place + indices),
+    regex: new RegExp(source, flags + place + indices),
     mayBeCut,
-    tokenBody: mayBeCut ? tokenBodyOf(pattern, flags) : undefined,
+    tokenBody: mayBeCut ? detector.tokenBody : undefined,
     gate: mayBeGated(detector) && !mayBeCut ? gateOf(withWidestWindow(detector)) : undefined,
   };
 }

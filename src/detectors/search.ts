@@ -1,9 +1,11 @@
 import type { Confidence, DataClass } from '../call.ts';
+import type { Outline } from '../scan/outline.ts';
+import { isDigit } from './bytes.ts';
 import { confidenceOf } from './confidence.ts';
 import { cutTokenEnd, type Missing, missingOf } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { findDigitRuns } from './digit-runs.ts';
-import { eachRegion } from './gate.ts';
+import { regionsOf } from './gate.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
@@ -30,8 +32,6 @@ export interface FindLimits {
   readonly matchesMax: number;
   /** Asked now and then; once it says yes, the search ends. */
   readonly isOver: () => boolean;
-  /** Of `withWords`: its n-th byte becomes 1 where the n-th of those words occurs. */
-  readonly wordsFound?: Uint8Array;
 }
 
 export interface Found {
@@ -69,13 +69,14 @@ const unmistakableLength = 6;
 export class Search {
   readonly #plan: SearchPlan;
   readonly #bytes: Buffer;
+  readonly #outline: Outline;
   readonly #limits: FindLimits;
   readonly #matches: Match[] = [];
   readonly #hints: Match[] = [];
   readonly #cutTokens: CutToken[] = [];
-  #progress: SearchPlan['progress'] | undefined;
-  /** For each rule the window that was not searched yet. */
-  #windows: (Region | undefined)[] | undefined;
+  #isRoomClear = false;
+  /** Rules that have a window which was not searched yet. */
+  readonly #waiting: Rule[] = [];
   /** Where markers of redaction stand, in the order of the text. */
   readonly #markers: Region[] = [];
   /** For each rule the start of its last hint, once there are many. */
@@ -88,26 +89,24 @@ export class Search {
   #attempts = 0;
   #searchedBytes = 0;
 
-  constructor(plan: SearchPlan, bytes: Buffer, limits: FindLimits) {
+  constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits) {
     this.#plan = plan;
     this.#bytes = bytes;
+    this.#outline = outline;
     this.#limits = limits;
   }
 
   run(): Found {
-    const { matcher, usesOfWord, placeOfWord, gated, singles, digitRules, keywordRules, nearRules } =
-      this.#plan;
-    const { wordsFound } = this.#limits;
+    const { matcher, usesOfWord, gated, singles, digitRules, nearRules } = this.#plan;
     const onHit = (word: number, start: number): void => {
-      const place = placeOfWord[word] as number;
-      if (place >= 0 && wordsFound) wordsFound[place] = 1;
       // Noted before the words in it, for the matcher goes from left to right.
       if (word === this.#plan.markerWord) this.#noteMarker(start);
       if (start >= (this.#markers.at(-1)?.to ?? 0)) this.#hit(usesOfWord[word] as readonly Use[], start);
     };
     matcher.scan(this.#bytes, onHit, () => this.#isOver());
     for (const search of gated) this.#scanAround(search);
-    for (const { byte, uses } of singles) {
+    for (const { byte, uses, flag } of singles) {
+      if ((this.#outline.flags & flag) === 0) continue;
       for (
         let at = this.#bytes.indexOf(byte);
         at >= 0 && this.#complete;
@@ -118,11 +117,11 @@ export class Search {
       }
     }
     if (digitRules.length > 0)
-      findDigitRuns(this.#bytes, (start, end, count) => this.#digits(start, end, count));
-    this.#searchWindows(keywordRules);
+      findDigitRuns(this.#bytes, this.#outline, (start, end, count) => this.#digits(start, end, count));
+    if (this.#waiting.length > 0) this.#searchWindows();
     if (nearRules.length > 0 && this.#matches.length + this.#hints.length > 0) {
       for (const rule of nearRules) this.#lookAround(rule);
-      this.#searchWindows(nearRules);
+      this.#searchWindows();
     }
     return {
       matches: this.#matches.length > 1 ? withoutCoveredGenerics(this.#matches) : this.#matches,
@@ -148,13 +147,13 @@ export class Search {
       // A hit may come behind one that stands a little farther on.
       return isIn(this.#markers[next], at) || isIn(this.#markers[next - 1], at);
     };
-    eachRegion(this.#bytes, gate, (from, to) => {
+    for (const { from, to } of regionsOf(this.#outline, this.#bytes.length, gate)) {
       if (!this.#complete) return;
       const onHit = (word: number, at: number): void => {
         if (!isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
       };
       matcher.scan(this.#bytes.subarray(from, to), onHit, () => this.#isOver());
-    });
+    }
   }
 
   #hit(uses: readonly Use[], start: number): void {
@@ -202,11 +201,7 @@ export class Search {
    * still tried, for they may begin what passes; trying all of them would cost the square of its length.
    */
   #isInsideMatch({ index }: Rule, start: number): boolean {
-    if (this.#progress === undefined) {
-      this.#progress = this.#plan.progress;
-      this.#progress.matchedTo.fill(0);
-    }
-    const { matchedTo, retriesLeft } = this.#progress;
+    const { matchedTo, retriesLeft } = this.#room();
     if (start >= (matchedTo[index] as number)) {
       retriesLeft[index] = retriesMax;
       return false;
@@ -215,7 +210,7 @@ export class Search {
   }
 
   #noteMatch({ index }: Rule, end: number, isAccepted: boolean): void {
-    const { matchedTo, retriesLeft } = this.#plan.progress;
+    const { matchedTo, retriesLeft } = this.#room();
     matchedTo[index] = Math.max(end, matchedTo[index] as number);
     retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
@@ -231,31 +226,35 @@ export class Search {
   }
 
   #widen(rule: Rule, start: number, end: number, { before, after }: Use['window']): void {
-    const [from, to] = [start - before, end + after];
-    this.#windows ??= [];
-    const window = this.#windows[rule.index];
-    if (window !== undefined && from <= window.to) {
-      window.from = Math.min(window.from, from);
-      window.to = Math.max(window.to, to);
+    const { windowFrom, windowTo } = this.#room();
+    const { index } = rule;
+    const from = start - before;
+    const to = end + after;
+    const openTo = windowTo[index] as number;
+    if (openTo < 0) this.#waiting.push(rule);
+    else if (from <= openTo) {
+      windowFrom[index] = Math.min(windowFrom[index] as number, from);
+      windowTo[index] = Math.max(openTo, to);
       return;
-    }
-    this.#searchWindow(rule);
-    this.#windows[rule.index] = { from, to };
+    } else this.#searchWindow(rule);
+    windowFrom[index] = from;
+    windowTo[index] = to;
   }
 
-  #searchWindows(rules: readonly Rule[]): void {
-    if (this.#windows === undefined) return;
-    for (const rule of rules) {
+  #searchWindows(): void {
+    const { windowTo } = this.#room();
+    for (const rule of this.#waiting) {
       this.#searchWindow(rule);
-      this.#windows[rule.index] = undefined;
+      windowTo[rule.index] = -1;
     }
+    this.#waiting.length = 0;
   }
 
   #searchWindow(rule: Rule): void {
-    const window = this.#windows?.[rule.index];
-    if (window === undefined) return;
+    const { windowFrom, windowTo } = this.#room();
     const { needsDigit, reachMax } = rule.detector.bounds;
-    const [from, to] = [Math.max(0, window.from), Math.min(this.#bytes.length, window.to)];
+    const from = Math.max(0, windowFrom[rule.index] as number);
+    const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
     if (!needsDigit || this.#hasDigit(from, Math.min(this.#bytes.length, to + reachMax)))
       this.#search(rule, from, to);
   }
@@ -266,7 +265,7 @@ export class Search {
     const isBeside = from >= clear.from && from <= clear.to;
     if (!isBeside) clear.from = from;
     let at = isBeside ? clear.to : from;
-    while (at < to && !isDigitByte(this.#bytes[at])) at++;
+    while (at < to && !isDigit(this.#bytes[at])) at++;
     clear.to = at;
     return at < to;
   }
@@ -347,6 +346,17 @@ export class Search {
     return false;
   }
 
+  /** The plan's room for notes, cleared when it is first needed: most texts need none. */
+  #room(): SearchPlan['room'] {
+    const { room } = this.#plan;
+    if (!this.#isRoomClear) {
+      this.#isRoomClear = true;
+      room.matchedTo.fill(0);
+      room.windowTo.fill(-1);
+    }
+    return room;
+  }
+
   #text(): string {
     this.#latin1 ??= this.#bytes.toString('latin1');
     return this.#latin1;
@@ -362,8 +372,6 @@ export class Search {
     return !this.#complete;
   }
 }
-
-const isDigitByte = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 
 interface Region {
   from: number;

@@ -1,15 +1,9 @@
+import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from './bytes.ts';
+
 /*
  * May a token begin here? `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the `D` of `%3D`, though
  * there the token begins; raw bodies are full of both. An underscore joins words and ends them, as a dash does. Looked up in bytes, so that a hit inside a longer word costs no string.
  */
-
-/** Letters and digits of ASCII. */
-export const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9A-Za-z]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
-const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9A-Fa-f]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
 
 const backslash = 0x5c;
 const percent = 0x25;
@@ -17,9 +11,7 @@ const letterU = 0x75;
 
 /** Whether the byte at `start` does not continue a word, or only seems to because an escape ends before it. */
 export function mayStartToken(bytes: Uint8Array, start: number): boolean {
-  const before = bytes[start - 1] ?? 0;
-  if (isWordByte[before] === 0) return true;
-  return endsEscape(bytes, start);
+  return !isAlphanumeric(bytes[start - 1]) || endsEscape(bytes, start);
 }
 
 /**
@@ -45,15 +37,11 @@ function isNumberWord(bytes: Uint8Array, start: number): boolean {
 
 /** Whether neither a letter nor a digit stands beside the bytes. */
 export function standsAlone(bytes: Uint8Array, start: number, end: number): boolean {
-  return isWordByte[bytes[end] ?? 0] === 0 && mayStartToken(bytes, start);
+  return !isAlphanumeric(bytes[end]) && mayStartToken(bytes, start);
 }
 
 /** Where a small letter meets a capital. */
 const isHump = (bytes: Uint8Array, at: number): boolean => isLower(bytes[at - 1]) && isUpper(bytes[at]);
-
-const isLower = (byte = 0): boolean => byte >= 0x61 && byte <= 0x7a;
-const isUpper = (byte = 0): boolean => byte >= 0x41 && byte <= 0x5a;
-const isLetter = (byte?: number): boolean => isLower(byte) || isUpper(byte);
 
 /** `\n`, `\t` and the like, `%3D`, `\u003d`. */
 function endsEscape(bytes: Uint8Array, end: number): boolean {
@@ -66,6 +54,6 @@ function endsEscape(bytes: Uint8Array, end: number): boolean {
 }
 
 function hexBefore(bytes: Uint8Array, end: number, count: number): boolean {
-  for (let index = end - count; index < end; index++) if (isHexByte[bytes[index] ?? 0] === 0) return false;
+  for (let index = end - count; index < end; index++) if (!isHexDigit(bytes[index])) return false;
   return true;
 }

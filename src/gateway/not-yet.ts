@@ -66,7 +66,21 @@ const ignored: readonly Gap[] = [
     isAsked: ({ notifications }) => notifications.length > 0,
     instead: 'nobody is told',
   },
-  { path: 'tools', isAsked: ({ tools }) => tools.length > 0, instead: 'the catalogue is the built-in one' },
+  {
+    path: 'tools[].hosts',
+    isAsked: ({ tools }) => tools.some((it) => it.addition !== undefined),
+    instead: 'the catalogue is the built-in one',
+  },
+  {
+    path: 'tools[].max_body_bytes',
+    isAsked: ({ tools }) => tools.some((it) => it.maxBodyBytes !== null),
+    instead: 'the limit of the tenant holds',
+  },
+  {
+    path: 'tools[].sensitive',
+    isAsked: ({ tools }) => tools.some((it) => it.sensitive !== null),
+    instead: 'answers are what is found in them',
+  },
   {
     path: 'telemetry.otlp',
     isAsked: ({ telemetry }) => telemetry.otlp !== null,

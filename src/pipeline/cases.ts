@@ -9,7 +9,7 @@ import { defaultWeights } from '../signals/score.ts';
 import { withCandidates } from './candidates.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf } from './case-file.ts';
 import { createEngines } from './engines.ts';
-import { type TenantRules, withEngine } from './policy-book.ts';
+import type { TenantRules } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
 
@@ -69,7 +69,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
       const config = configOf(file);
       const tenant = config.tenants.get(caseTenantId) ?? config.defaultTenant(caseTenantId);
       const policies = await policiesOf(file, tenant, readPolicies);
-      const page = withEngine(compilePolicies(withCandidates([], policies, true)), engines.of(tenant));
+      const page = { rules: compilePolicies(withCandidates([], policies, true)), engine: engines.of(tenant) };
       const simulator = createSimulator({
         catalogue,
         engines: signalEngines,

@@ -69,7 +69,7 @@ function partOf(bytes: Buffer, contentType: string): Part {
     const locate = createLocator(format, bytes, [...hidden]);
     return (offset) => `body:${locate(offset)}`;
   };
-  return { name: 'body', bytes, format, host: nowhere, wordsFound: undefined, locator };
+  return { name: 'body', bytes, format, host: nowhere, locator };
 }
 
 interface Form {
@@ -81,7 +81,11 @@ interface Form {
 function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: ReadBounds): Map<string, Form> {
   const forms = new Map<string, Form>();
   for (const view of views) {
-    const { matches, hints } = engine.find(view.bytes, { matchesMax: Number.POSITIVE_INFINITY, isOver });
+    const { matches, hints } = engine.find(
+      view.bytes,
+      { matchesMax: Number.POSITIVE_INFINITY, isOver },
+      view.outline,
+    );
     for (const { detector, start, end } of [...matches, ...hints]) {
       const source = view.toSource(start, end);
       const key = keyOf(detector.id, source.start, source.end);

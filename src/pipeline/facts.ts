@@ -1,7 +1,7 @@
 import type { BodyValue, Call, ContentClass, DataClass, Operation, OwnAgent } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { Facts, PolicySet } from '../policy/index.ts';
+import type { Facts } from '../policy/index.ts';
 import type { Target } from '../target.ts';
 import { bodyValue, hidesNames } from './body.ts';
 import { isExternal } from './external.ts';
@@ -22,7 +22,6 @@ export class CallFacts implements Facts {
   readonly riskScore: number;
   readonly bodyBytes: number;
   readonly bodyTexts: readonly Buffer[];
-  readonly wordsFound: Uint8Array | undefined;
   readonly isNewDestination: boolean;
   readonly isVolumeBurst = false;
   readonly threatIntelMatch = false;
@@ -30,7 +29,7 @@ export class CallFacts implements Facts {
   readonly #call: Call;
   readonly #tenant: TenantConfig;
 
-  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig, rules: PolicySet) {
+  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig) {
     if (!call.operation || !call.identity)
       throw new Error('facts need a call that was identified and understood');
     this.envName = call.identity.envName;
@@ -46,8 +45,6 @@ export class CallFacts implements Facts {
     this.riskScore = call.riskScore;
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;
-    // Policies that were applied since the body was read look for themselves.
-    this.wordsFound = call.wordsFound?.words === rules.words ? call.wordsFound.found : undefined;
     this.isNewDestination = call.isNewDestination;
     this.#call = call;
     this.#tenant = tenant;

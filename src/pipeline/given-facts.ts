@@ -45,7 +45,6 @@ export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bod
     riskScore: facts.riskScore,
     bodyBytes,
     bodyTexts: facts.bodyTexts,
-    wordsFound: facts.wordsFound,
     bodyValue: () => facts.bodyValue(),
     get bodyHidesNames() {
       return facts.bodyHidesNames;

@@ -65,7 +65,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
       );
     }
     const byPolicy =
-      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant, rules)));
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant)));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
     return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
   }

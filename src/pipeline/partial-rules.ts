@@ -42,7 +42,7 @@ export interface PartialRules {
   /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
   readonly certain: PolicySet;
   /** What the decision depends on that is not known; undefined where it does not. */
-  doubts(factsOf: (rules: PolicySet) => Facts): string | undefined;
+  doubts(facts: Facts): string | undefined;
 }
 
 interface PartialRule {
@@ -71,9 +71,9 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
 
   return {
     certain,
-    doubts(factsOf) {
+    doubts(facts) {
       if (doubtful.length === 0) return undefined;
-      const decided = certain.decide(factsOf(certain)).matched;
+      const decided = certain.decide(facts).matched;
       let [mildest, strictest] = [-1, -1];
       const because = new Set<string>();
       let maySanitize = false;
@@ -89,7 +89,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
           if (it.rule.rule_id === first?.ruleId) break;
           // One rule of an action says as much as all of them.
           if (it.lacking.length === 0 || ranks.includes(rank(it.rule.action))) continue;
-          if (!mayHold(it, input, factsOf)) continue;
+          if (!mayHold(it, input, facts)) continue;
           ranks.push(rank(it.rule.action));
           maySanitize ||= it.rule.action === 'SANITIZE';
           because.add(
@@ -116,9 +116,9 @@ const namesSome = (causes: readonly string[]): string =>
     ...(causes.length > namedMax ? [`and ${causes.length - namedMax} more`] : []),
   ].join('; ');
 
-function mayHold(it: PartialRule, input: CompiledInput, factsOf: (rules: PolicySet) => Facts): boolean {
+function mayHold(it: PartialRule, input: CompiledInput, facts: Facts): boolean {
   it.alone ??= compilePolicies([{ ...input, rules: [withoutKeys(it.rule, it.lacking)] }]);
-  return it.alone.decide(factsOf(it.alone)).action !== undefined;
+  return it.alone.decide(facts).action !== undefined;
 }
 
 function toPartial(rule: Rule, keys: ReadonlySet<string>): PartialRule {

@@ -56,7 +56,7 @@ export function createPolicyBook(
   function pageOf(tenantId: string, records: readonly PolicyRecord[]): Page {
     const known = pages.get(tenantId);
     if (known?.records === records) return known;
-    const page = { records, ...withEngine(compilePolicies(toInputs(tenantId, records)), engineOf(tenantId)) };
+    const page = { records, rules: compilePolicies(toInputs(tenantId, records)), engine: engineOf(tenantId) };
     pages.set(tenantId, page);
     return page;
   }
@@ -79,12 +79,6 @@ export function createPolicyBook(
     isFromFile: (tenantId, name) => filesOf(tenantId).some(({ document }) => document.name === name),
   };
 }
-
-/** The rules beside an engine that looks for their words. Its own tables cost some hundred kilobytes: only for rules that look into bodies. */
-export const withEngine = (rules: PolicySet, engine: DetectorEngine): TenantRules => ({
-  rules,
-  engine: rules.words.length > 0 ? engine.withWords(rules.words) : engine,
-});
 
 /** What reading and judging a call need of it. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;

@@ -124,7 +124,6 @@ function partOf(bytes: Buffer, contentType: string): Part {
     bytes,
     format,
     host: nowhere,
-    wordsFound: undefined,
     locator,
   };
 }

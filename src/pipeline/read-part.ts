@@ -35,8 +35,6 @@ export interface Part {
   readonly host: string;
   /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
-  /** Takes what is found of the words of policies. */
-  readonly wordsFound: Uint8Array | undefined;
   /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
 }
@@ -61,7 +59,7 @@ export function readPart(
   engine: DetectorEngine,
   { maxDecodedBytes, isOver }: ReadBounds,
 ): Reading {
-  const { bytes, format, sent, wordsFound } = part;
+  const { bytes, format, sent } = part;
   const { views, opaque, unreadable } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
@@ -69,12 +67,12 @@ export function readPart(
     isForm: format === 'form',
   });
   let problem = unreadable;
-  const limits = { matchesMax: findingsMax, isOver, ...(wordsFound ? { wordsFound } : {}) };
+  const limits = { matchesMax: findingsMax, isOver };
   const found: Seen[] = [];
   const hints: Seen[] = [];
   const cutTokens: Placed<CutToken>[] = [];
   for (const view of views) {
-    const { matches, hints: seen, cutTokens: cut, complete } = engine.find(view.bytes, limits);
+    const { matches, hints: seen, cutTokens: cut, complete } = engine.find(view.bytes, limits, view.outline);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     const place = <T extends Match | CutToken>(match: T) => ({
       match,

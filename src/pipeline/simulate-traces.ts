@@ -2,7 +2,7 @@ import type { Decision, OwnAgent } from '../call.ts';
 import { dataClasses } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import type { CompiledInput, Facts, PolicySet } from '../policy/index.ts';
+import type { CompiledInput, Facts } from '../policy/index.ts';
 import { parseTarget, type Target } from '../target.ts';
 import { CallFacts } from './facts.ts';
 import { withGiven } from './given-facts.ts';
@@ -64,8 +64,7 @@ export function createTraceJudge(
     const { call } = recorded;
     const rules = rulesFor(recorded);
     const given = (facts: Facts): Facts => withGiven(facts, {}, trace.body_bytes);
-    const factsOf = (set: PolicySet): Facts => given(new CallFacts(call, classesOf(call), tenant, set));
-    const because = rules.doubts(factsOf);
+    const because = rules.doubts(given(new CallFacts(call, classesOf(call), tenant)));
     if (because !== undefined) return { kind: 'undetermined', because };
     const { opinion } = simulator.judge(call, tenant, rules.certain, given);
     if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };

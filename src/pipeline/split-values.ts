@@ -57,7 +57,7 @@ export function findSplit(
     if (joinedBytes > joinedBytesMax || bounds.isOver()) break;
     const { views } = decodeViews(joined.bytes, { ...bounds, depthMax: 2, isForm: format === 'form' });
     for (const view of views) {
-      for (const match of engine.find(view.bytes, { ...bounds, matchesMax }).matches) {
+      for (const match of engine.find(view.bytes, { ...bounds, matchesMax }, view.outline).matches) {
         const span = view.toSource(match.start, match.end);
         const spans = joined.toSource(span.start, span.end);
         if (match.confidence === 'low' || spans.length < 2 || isSeen(search, match, spans)) continue;

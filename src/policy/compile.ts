@@ -54,8 +54,6 @@ export interface CompiledRule {
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
-  /** What its rules look for in bodies, as far as a matcher takes it: see `Facts.wordsFound`. */
-  readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }
 
@@ -66,12 +64,11 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   const rules = policies.flatMap((policy) =>
     policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
   );
-  if (rules.length === 0) return { ruleCount: 0, words: [], decide: () => noDecision };
+  if (rules.length === 0) return { ruleCount: 0, decide: () => noDecision };
   const built = words.build();
   const candidatesFor = createIndex(rules);
   return {
     ruleCount: rules.length,
-    words: built.plain,
     decide(facts) {
       const { all, wordless } = candidatesFor(facts);
       if (all.length === 0) return noDecision;

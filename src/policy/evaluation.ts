@@ -47,7 +47,7 @@ export class Evaluation {
   }
 
   #foundWords(): Uint8Array {
-    this.#found ??= this.#words.find(this.facts.bodyTexts, this.facts.wordsFound);
+    this.#found ??= this.#words.find(this.facts.bodyTexts);
     return this.#found;
   }
 

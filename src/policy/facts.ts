@@ -30,8 +30,6 @@ export interface Facts {
    * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
-  /** Which of the set's `words` stand in those texts, where whoever read them has looked already: 1 at the place of each. */
-  readonly wordsFound?: Uint8Array | undefined;
   /** The structure of the body. A form is an object of strings. */
   bodyValue(): BodyValue;
   /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */

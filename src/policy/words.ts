@@ -1,20 +1,15 @@
 import { createMatcher, type Matcher } from '../detectors/matcher.ts';
 
 /*
- * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them, best of all the one that looks for secrets anyway.
+ * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them.
  * The matcher compares ASCII without case; what it cannot take (one letter, or letters beyond ASCII, whose case only Unicode
  * knows) is looked for in the lower-cased text.
  */
 
 /** The words of a set, ready to be looked for. */
 export interface Words {
-  /** Those that a matcher takes; whoever reads the bodies anyway may look for them in the same pass. */
-  readonly plain: readonly string[];
-  /**
-   * 1 at the index of each word that stands in the texts. `plainFound`: what was found of `plain` already, 1 at the place of
-   * each; undefined: it is looked for here.
-   */
-  find(texts: readonly Buffer[], plainFound: Uint8Array | undefined): Uint8Array;
+  /** 1 at the index of each word that stands in the texts. */
+  find(texts: readonly Buffer[]): Uint8Array;
 }
 
 export class WordList {
@@ -34,19 +29,14 @@ export class WordList {
     const plain = entries.filter(({ word }) => isPlain(word));
     const others = entries.filter(({ word }) => !isPlain(word));
     const plainWords = plain.map(({ word }) => word);
-    const nothing = new Uint8Array(entries.length);
     let matcher: Matcher | undefined;
     return {
-      plain: plainWords,
-      find(texts, plainFound) {
-        if (plainFound && others.length === 0 && !plainFound.includes(1)) return nothing;
+      find(texts) {
         const found = new Uint8Array(entries.length);
         const mark = (place: number): void => {
           found[plain[place]?.index ?? 0] = 1;
         };
-        if (plainFound) {
-          for (let at = plainFound.indexOf(1); at >= 0; at = plainFound.indexOf(1, at + 1)) mark(at);
-        } else if (plain.length > 0) {
+        if (plain.length > 0) {
           matcher ??= createMatcher(plainWords);
           for (const text of texts) matcher.scan(text, mark);
         }

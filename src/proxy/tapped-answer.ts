@@ -32,6 +32,8 @@ export type Judgement = 'pass' | { readonly refusal: unknown };
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
 type Listener = () => void;
 
+const noListeners: readonly Listener[] = [];
+
 export class TappedAnswer implements Answer {
   readonly #answer: Answer;
   readonly #tap: Tap;
@@ -47,7 +49,7 @@ export class TappedAnswer implements Answer {
   #isEnded = false;
   #isCrowded = false;
   #isSeen = false;
-  readonly #onDrain = new Set<Listener>();
+  #onDrain: readonly Listener[] = noListeners;
 
   constructor(answer: Answer, tap: Tap) {
     this.#answer = answer;
@@ -122,12 +124,12 @@ export class TappedAnswer implements Answer {
   }
 
   on(event: 'drain', listener: Listener): void {
-    this.#onDrain.add(listener);
+    this.#onDrain = [...this.#onDrain, listener];
     this.#answer.on(event, listener);
   }
 
   off(event: 'drain', listener: Listener): void {
-    this.#onDrain.delete(listener);
+    this.#onDrain = this.#onDrain.filter((it) => it !== listener);
     this.#answer.off(event, listener);
   }
 
@@ -192,7 +194,9 @@ export class TappedAnswer implements Answer {
   #show(): Promise<Judgement> {
     if (this.#isSeen) return Promise.resolve('pass');
     this.#isSeen = true;
-    const bytes = Buffer.concat(this.#chunks).subarray(0, this.#tap.bytesMax);
+    const [first, ...others] = this.#chunks;
+    const whole = first && others.length === 0 ? first : Buffer.concat(this.#chunks);
+    const bytes = whole.length > this.#tap.bytesMax ? whole.subarray(0, this.#tap.bytesMax) : whole;
     const isWhole = this.#isEnded && bytes.length === this.#bytes;
     const extent = this.#isCrowded ? 'crowded' : isWhole ? 'whole' : 'cut';
     return this.#tap.seen({ status: this.#status, bytes, extent });
@@ -212,7 +216,7 @@ export class TappedAnswer implements Answer {
       if (this.#isEnded) {
         if (this.#trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(this.#trailers);
         answer.end(last);
-      } else if (isFlowing) for (const listener of [...this.#onDrain]) listener();
+      } else if (isFlowing) for (const listener of this.#onDrain) listener();
     } catch (error) {
       if (answer.headersSent) answer.destroy();
       else this.#tap.refuse({ refusal: error });

@@ -1,9 +1,11 @@
+import type { Outline } from '../scan/outline.ts';
 import type { Budget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /** A text in which encoded values are to be found. */
 export interface EncodedText {
   readonly bytes: Buffer;
+  readonly outline: Outline;
   /** Long runs of the base64 alphabet (which holds those of hex and base32), from left to right. */
   readonly runs: readonly Span[];
 }

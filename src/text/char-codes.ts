@@ -1,3 +1,4 @@
+import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -8,6 +9,8 @@ const separators = byteSet(' ,:;\t\r\n');
 const alphabet = byteSet('0123456789abcdefABCDEFx ,:;\t\r\n');
 const runLengthMin = 35;
 const codesMin = 12;
+/** Each code of a letter or a sign has a digit, in decimal and in hexadecimal. */
+const margin = { before: runLengthMin, after: runLengthMin };
 
 interface Code {
   readonly end: number;
@@ -18,14 +21,17 @@ interface Code {
 /** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    let start = findRun(bytes, 0, alphabet, runLengthMin);
-    while (start >= 0) {
-      budget.work(runLengthMin);
-      const end = runEnd(bytes, start, alphabet);
-      yield* findSequences(bytes, start, end, 'decimal', budget);
-      yield* findSequences(bytes, start, end, 'hex', budget);
-      start = findRun(bytes, end, alphabet, runLengthMin);
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    let end = 0;
+    for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {
+      let start = findRun(bytes, Math.max(from, end), alphabet, runLengthMin, to);
+      while (start >= 0) {
+        budget.work(runLengthMin);
+        end = runEnd(bytes, start, alphabet);
+        yield* findSequences(bytes, start, end, 'decimal', budget);
+        yield* findSequences(bytes, start, end, 'hex', budget);
+        start = findRun(bytes, Math.max(from, end), alphabet, runLengthMin, to);
+      }
     }
   },
 };

@@ -1,3 +1,4 @@
+import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
@@ -13,23 +14,28 @@ const reach = 3;
 const percentSign = 0x25;
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
+/** The shortest such token fits in before and behind the place that tells of it. */
+const margin = { before: 32, after: 32 };
+
 /**
  * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
  * `["g","h","p"]`; also behind every four or eight. Told by three periods; one character of all must be a letter.
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
-    let rhythm = findRhythm(bytes, 0);
-    while (rhythm) {
-      const groups = read(bytes, rhythm, end);
-      budget.work(stride + groups.end - groups.start);
-      const token = join(bytes, groups, rhythm);
-      if (token) yield { ...groups, bytes: token };
-      // Whether it is a token or not: what was gone through is not gone through again.
-      end = Math.max(end, groups.end);
-      rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride));
+    for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
+      let rhythm = findRhythm(bytes, Math.max(from, end), to);
+      while (rhythm) {
+        const groups = read(bytes, rhythm, end);
+        budget.work(stride + groups.end - groups.start);
+        const token = join(bytes, groups, rhythm);
+        if (token) yield { ...groups, bytes: token };
+        // Whether it is a token or not: what was gone through is not gone through again.
+        end = Math.max(end, groups.end);
+        rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
+      }
     }
   },
 };
@@ -41,10 +47,9 @@ interface Rhythm {
   readonly period: number;
 }
 
-/** The first sign that comes again after a period and after two. All texts are gone through here: most looks end at the second byte. */
-function findRhythm(bytes: Buffer, from: number): Rhythm | undefined {
-  const { length } = bytes;
-  for (let start = from; start < length; start += stride) {
+/** The first sign that comes again after a period and after two. Most looks end at the second byte. */
+function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
+  for (let start = from; start < to; start += stride) {
     let at = start;
     while (at < start + reach && isWord[bytes[at] ?? 0] === 1) at += 1;
     // Escapes of URLs have a decoder of their own, which knows that the sign leads.

@@ -1,3 +1,4 @@
+import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
 import type { Budget } from './budget.ts';
 import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import type { Span } from './span-map.ts';
@@ -5,21 +6,30 @@ import type { Span } from './span-map.ts';
 /** Shorter runs are words; 20 characters of base64 are 15 bytes. */
 export const runLengthMin = 20;
 
+/** A stretch is told by the last byte of a run of that length. */
+const margin = { before: runLengthMin - 1, after: 0 };
+
 const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const equalsSign = 0x3d;
 
 /**
- * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1. It looks at
+ * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1; so many bytes of it must
+ * stand before `to`. It looks at
  * the end of where a run would have to be and skips back, so it reads about a fifth of a prose text; no byte is read twice.
  */
-export function findRun(bytes: Buffer, from: number, alphabet: Uint8Array, lengthMin: number): number {
+export function findRun(
+  bytes: Buffer,
+  from: number,
+  alphabet: Uint8Array,
+  lengthMin: number,
+  to = bytes.length,
+): number {
   let start = from;
   let known = from;
   let last = start + lengthMin - 1;
-  const { length } = bytes;
-  while (last < length) {
+  while (last < to) {
     let at = last;
     while (at >= known && alphabet[bytes[at] ?? 0] === 1) at -= 1;
     if (at < known) return start;
@@ -41,14 +51,17 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
 /**
  * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together.
  */
-export function findEncodedRuns(bytes: Buffer, budget: Budget): Span[] {
+export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget): Span[] {
   const runs: Span[] = [];
-  let start = findRun(bytes, 0, encodedAlphabet, runLengthMin);
-  while (start >= 0) {
-    const end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
-    budget.work(end - start);
-    runs.push({ start, end });
-    start = findRun(bytes, end, encodedAlphabet, runLengthMin);
+  let end = 0;
+  for (const { from, to } of stretchesOf(outline, blockFlags.encoded, bytes.length, margin)) {
+    let start = findRun(bytes, Math.max(from, end), encodedAlphabet, runLengthMin, to);
+    while (start >= 0) {
+      end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
+      budget.work(end - start);
+      runs.push({ start, end });
+      start = findRun(bytes, end, encodedAlphabet, runLengthMin, to);
+    }
   }
   return runs;
 }

@@ -1,3 +1,4 @@
+import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 
@@ -6,26 +7,30 @@ const charactersMin = 12;
 /** Every such word spans more bytes than this. */
 const stride = 20;
 
+/** The shortest such token fits in before and behind the place that tells of it. */
+const margin = { before: 32, after: 32 };
+
 /** A word with a space between all its characters (`g h p _ …`), put together again. */
 export const spaced: BlockDecoder = {
   name: 'spaced',
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
-    let probe = findProbe(bytes, stride);
-    while (probe >= 0) {
-      const block = read(bytes, probe, end, budget);
-      if (block) yield block;
-      budget.work(stride);
-      end = block?.end ?? end;
-      probe = findProbe(bytes, Math.max(probe, end) + stride);
+    for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
+      let probe = findProbe(bytes, Math.max(from, end), to);
+      while (probe >= 0) {
+        const block = read(bytes, probe, end, budget);
+        if (block) yield block;
+        budget.work(stride);
+        end = block?.end ?? end;
+        probe = findProbe(bytes, Math.max(probe, end) + stride, to);
+      }
     }
   },
 };
 
 /** A space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is left after two looks. */
-function findProbe(bytes: Buffer, from: number): number {
-  const { length } = bytes;
-  for (let at = from; at < length; at += stride) {
+function findProbe(bytes: Buffer, from: number, to: number): number {
+  for (let at = from; at < to; at += stride) {
     if (bytes[at] === space && (bytes[at + 2] === space || bytes[at - 2] === space)) return at;
     if (bytes[at - 1] === space && (bytes[at + 1] === space || bytes[at - 3] === space)) return at - 1;
   }

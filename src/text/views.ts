@@ -1,4 +1,4 @@
-import { isAscii } from 'node:buffer';
+import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
@@ -19,6 +19,7 @@ import { decoderTable, unescapeText } from './unescape.ts';
 /** A text to be searched: the source itself, or a decoded form of an earlier view or of the values in it. */
 export interface View {
   readonly bytes: Buffer;
+  readonly outline: Outline;
   /** From the outermost to the innermost. Empty for the source. */
   readonly encodings: readonly string[];
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
@@ -40,6 +41,10 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+/** Without any of these there is nothing to unescape. */
+const escapeSigns =
+  textFlags.backslash | textFlags.percent | textFlags.ampersand | textFlags.nul | textFlags.nonAscii;
+const formSigns = escapeSigns | textFlags.plus;
 /** Of which the places are told. */
 const opaqueMax = 16;
 /** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
@@ -58,6 +63,7 @@ export function decodeViews(
   const opaque = encrypted ? [encrypted] : [];
   const root: Layer = {
     bytes: source,
+    outline: outlineOf(source),
     encodings: [],
     depth: 0,
     spans: undefined,
@@ -88,47 +94,37 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
   // What no escape touches was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
   const cells = readTables(layer.bytes, isKnown, separator, budget);
-  return (
-    cells && {
-      bytes: cells.bytes(),
-      encodings: layer.encodings,
-      isTable: true,
-      toSource(start, end) {
-        const span = cells.toSource(start, end);
-        return layer.toSource(span.start, span.end);
-      },
-    }
-  );
+  if (!cells) return undefined;
+  const bytes = cells.bytes();
+  return {
+    bytes,
+    outline: outlineOf(bytes),
+    encodings: layer.encodings,
+    isTable: true,
+    toSource(start, end) {
+      const span = cells.toSource(start, end);
+      return layer.toSource(span.start, span.end);
+    },
+  };
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
-  if (!mayHoldEscapes(layer.bytes, table === formEscapes)) return undefined;
+  if ((layer.outline.flags & (table === formEscapes ? formSigns : escapeSigns)) === 0) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   return childOf(layer, unescaped.bytes, unescaped.names, unescaped.spans, unescaped.spans);
 }
 
-/** `\`, `%`, `&`, zero bytes and whatever is not ASCII: each of these looks at many bytes at once. */
-function mayHoldEscapes(bytes: Buffer, isForm: boolean): boolean {
-  return (
-    bytes.includes(0x5c) ||
-    bytes.includes(0x25) ||
-    bytes.includes(0x26) ||
-    bytes.includes(0x00) ||
-    !isAscii(bytes) ||
-    (isForm && bytes.includes(0x2b))
-  );
-}
-
 function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): Layer | undefined {
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
-  const runs = findEncodedRuns(layer.bytes, budget).filter(isNew);
-  const text = { bytes: layer.bytes, runs };
+  const { bytes, outline } = layer;
+  const runs = findEncodedRuns(bytes, outline, budget).filter(isNew);
+  const text = { bytes, outline, runs };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
-    budget.work(layer.bytes.length);
+    budget.work(bytes.length);
     if (decoder.needsRuns && runs.length === 0) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.
@@ -183,6 +179,7 @@ function childOf(
 ): Layer {
   return {
     bytes,
+    outline: outlineOf(bytes),
     encodings: [...parent.encodings, ...names],
     depth: parent.depth + 1,
     spans,

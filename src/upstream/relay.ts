@@ -271,12 +271,15 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     this.#needsDrain = true;
     this.#connection?.pause();
     if (this.#onDrain) return;
-    this.#onDrain = () => {
+    // Apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
+    // whole exchange would stay with it until the next full collection.
+    const onDrain = (): void => {
       this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;
       this.#connection?.resume();
     };
-    this.#response.on('drain', this.#onDrain);
+    this.#onDrain = onDrain;
+    this.#response.on('drain', onDrain);
   }
 
   #end(isAborted: boolean): void {

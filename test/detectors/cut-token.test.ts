@@ -1,7 +1,8 @@
 import t from 'tap';
-import { cutTokenEnd, looksRandom, missingOf, tokenBodyOf } from '../../src/detectors/cut-token.ts';
+import { cutTokenEnd, looksRandom, missingOf } from '../../src/detectors/cut-token.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
+import { analysePattern } from '../../src/detectors/pattern-facts.ts';
 
 const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: number } | undefined }[] = [
   { pattern: 'gh[pousr]_[0-9A-Za-z]{36}(?![0-9A-Za-z])', want: { prefixes: [4], min: 36, max: 36 } },
@@ -17,14 +18,14 @@ const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: n
 
 for (const { pattern, want } of bodies) {
   t.test(`${want ? 'reads' : 'does not read'} the body off ${pattern}`, async (t) => {
-    const body = tokenBodyOf(pattern, '');
+    const body = analysePattern(pattern).tokenBody;
     t.same(body && { prefixes: [...body.prefixLengths], min: body.min, max: body.max }, want);
   });
 }
 
 t.test('a body has the alphabet of its pattern, without case where the pattern has none', async (t) => {
   const has = (flags: string, character: string) =>
-    tokenBodyOf('ab-[a-f]{20}', flags)?.alphabet[character.charCodeAt(0)];
+    analysePattern('ab-[a-f]{20}', flags).tokenBody?.alphabet[character.charCodeAt(0)];
   t.same([has('', 'a'), has('', 'A'), has('i', 'A'), has('i', 'g')], [1, 0, 1, 0]);
 });
 
@@ -49,7 +50,7 @@ for (const { text, want } of ends) {
 }
 
 t.test('tells how much a token lacks, and of what is no piece of one nothing', async (t) => {
-  const body = tokenBodyOf('ab-[0-9A-Za-z]{20,24}', '');
+  const body = analysePattern('ab-[0-9A-Za-z]{20,24}').tokenBody;
   const missing = (text: string, anchorLength = 3) =>
     body && missingOf(body, Buffer.from(text), [0, text.length], anchorLength);
   t.same(missing('ab-x1y2z3'), { min: 14, max: 18 });

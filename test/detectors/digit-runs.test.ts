@@ -1,9 +1,10 @@
 import t from 'tap';
 import { findDigitRuns } from '../../src/detectors/digit-runs.ts';
+import { outlineOf } from '../../src/scan/outline.ts';
 
 function runsOf(bytes: Uint8Array): string[] {
   const runs: string[] = [];
-  findDigitRuns(bytes, (start, end, count) => runs.push(`${start}-${end}:${count}`));
+  findDigitRuns(bytes, outlineOf(bytes), (start, end, count) => runs.push(`${start}-${end}:${count}`));
   return runs;
 }
 

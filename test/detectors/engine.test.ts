@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { detectorSchema, toDetector } from '../../src/detectors/detector.ts';
+import { detectorSchema } from '../../src/detectors/detector.ts';
 import { createEngine, type Found } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
@@ -22,16 +22,14 @@ function kindsIn(text: string): string[] {
 
 /** A detector with what the test does not care about filled in. */
 const detector = (fields: Record<string, unknown>) =>
-  toDetector(
-    detectorSchema.parse({
-      id: 'test',
-      title: 'Test',
-      class: 'SECRETS',
-      confidence: 'high',
-      examples: { match: ['a'], pass: ['b'] },
-      ...fields,
-    }),
-  );
+  detectorSchema.parse({
+    id: 'test',
+    title: 'Test',
+    class: 'SECRETS',
+    confidence: 'high',
+    examples: { match: ['a'], pass: ['b'] },
+    ...fields,
+  });
 
 const anchored = detector({ anchors: ['tok_'], pattern: 'tok_([a-z]{4,8})', group: 1 });
 

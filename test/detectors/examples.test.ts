@@ -3,6 +3,7 @@ import type { Detector } from '../../src/detectors/detector.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
+import { examplesOf } from '../support/examples.ts';
 
 const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
 const limits = { matchesMax: 100, isOver: () => false };
@@ -25,10 +26,10 @@ for (const detector of detectors) {
   t.test(`${detector.id} finds its examples and passes the others`, (t) => {
     const isLow = detector.confidence === 'low' && detector.needs.length === 0;
     // Numbered, not quoted: an example that fails must not print what looks like a live token.
-    detector.examples.match.forEach((example, index) => {
+    examplesOf(detector).match.forEach((example, index) => {
       t.ok(isLow || finds(detector, example), `match ${index + 1}`);
     });
-    detector.examples.pass.forEach((example, index) => {
+    examplesOf(detector).pass.forEach((example, index) => {
       t.notOk(finds(detector, example), `pass ${index + 1}`);
     });
     t.end();

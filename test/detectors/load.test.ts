@@ -127,6 +127,16 @@ t.test('reports all mistakes of all files at once', (t) => {
   t.end();
 });
 
+t.test('says what is wrong with the fields of a detector and with its pattern at once', (t) => {
+  const dir = t.testdir({
+    'a.yaml': valid('one')
+      .replace(/^pattern.*$/m, 'pattern: tok_[a-z]+\ndigits: 9')
+      .replace(/^source.*$/m, ''),
+  });
+  t.throws(() => loadDetectors(dir), { message: /one: anchors: [\s\S]*one: source: [\s\S]*one: pattern: / });
+  t.end();
+});
+
 t.test('does not follow aliases, which could multiply', (t) => {
   const dir = t.testdir();
   writeFileSync(`${dir}/a.yaml`, `${valid('one')}x: &a [1]\ny: *a\n`);

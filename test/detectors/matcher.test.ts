@@ -155,6 +155,55 @@ t.test('reports hits in an order that is off by less than the longest word', (t)
   t.end();
 });
 
+t.test('matchers of any size take turns without seeing the words of another', async (t) => {
+  const many = Array.from({ length: 4000 }, (_, index) => `word number ${index}`);
+  const matchers = [['alpha'], ['beta', 'alpha'], many, ['gamma']].map((words) => ({
+    words,
+    matcher: createMatcher(words),
+  }));
+  const text = Buffer.from(`alpha beta ${many[3999]} gamma`.repeat(3));
+  for (const { words, matcher } of [...matchers, ...matchers.toReversed()]) {
+    const hits: string[] = [];
+    matcher.scan(text, (word, start) => hits.push(`${word}:${start}`));
+    t.strictSame(hits.sort(), naiveHits(words, text).sort());
+  }
+});
+
+t.test('a scan within another one is refused, and harms none after it', async (t) => {
+  const [outer, inner] = [createMatcher(['alpha']), createMatcher(['beta'])];
+  const text = Buffer.from('alpha beta');
+  t.throws(
+    () => outer.scan(text, () => inner.scan(text, () => t.fail('not reached'))),
+    'a scan began within another one',
+  );
+  let hits = 0;
+  inner.scan(text, () => hits++);
+  t.equal(hits, 1);
+});
+
+t.test('a thrown error ends a scan and nothing else', async (t) => {
+  const matcher = createMatcher(['alpha']);
+  const text = Buffer.from('alpha '.repeat(5));
+  const stop = new Error('enough');
+  t.throws(() =>
+    matcher.scan(text, () => {
+      throw stop;
+    }),
+  );
+  let hits = 0;
+  matcher.scan(text, () => hits++);
+  t.equal(hits, 5);
+});
+
+t.test('texts longer than a piece of the kernel are seen whole', async (t) => {
+  const words = ['seam', 'x seam y'];
+  for (let at = 16_360; at < 16_400; at++) {
+    const text = Buffer.alloc(40_000, '.');
+    text.write('x seam y', at);
+    t.strictSame(hitsOf(words, text).sort(), naiveHits(words, text).sort());
+  }
+});
+
 t.test('refuses a word of less than two bytes', (t) => {
   t.throws(() => createMatcher(['ab', 'x']), RangeError);
   t.throws(() => createMatcher(['']), RangeError);

@@ -1,9 +1,10 @@
 import t from 'tap';
 import type { Detector } from '../../src/detectors/detector.ts';
 import { createEngine, type Found } from '../../src/detectors/engine.ts';
-import { assertLinear } from '../../src/detectors/linear-pattern.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
+import { analysePattern } from '../../src/detectors/pattern-facts.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
+import { examplesOf } from '../support/examples.ts';
 
 const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
 const limits = { matchesMax: 1_000_000, isOver: () => false };
@@ -20,7 +21,7 @@ const accepted = [
 ];
 for (const { pattern, ...bounds } of accepted) {
   t.test(`takes ${pattern}`, (t) => {
-    t.match(assertLinear(pattern), bounds);
+    t.match(analysePattern(pattern).bounds, bounds);
     t.end();
   });
 }
@@ -44,6 +45,8 @@ const refused = [
   '(a',
   'a)',
   '[a',
+  '[\\d-x]',
+  '[a-\\w]',
   '\\u0041',
   '*a',
   '(?i:a)',
@@ -51,7 +54,7 @@ const refused = [
 ];
 for (const pattern of refused) {
   t.test(`refuses ${pattern}`, (t) => {
-    t.throws(() => assertLinear(pattern), { name: 'PatternError' });
+    t.throws(() => analysePattern(pattern), { name: 'PatternError' });
     t.end();
   });
 }
@@ -60,7 +63,7 @@ t.test('reads character classes as the engine of JavaScript does', (t) => {
   // A group is accepted only where its separator is disjoint, so acceptance tells what is in a class.
   const disjoint = (a: string, b: string, flags = ''): boolean => {
     try {
-      return assertLinear(`(?:${a}{1,2}${b}){1,2}`, flags) !== undefined;
+      return analysePattern(`(?:${a}{1,2}${b}){1,2}`, flags) !== undefined;
     } catch {
       return false;
     }
@@ -74,6 +77,7 @@ t.test('reads character classes as the engine of JavaScript does', (t) => {
   t.ok(disjoint('[\\x41-\\x43]', 'D'));
   t.notOk(disjoint('[\\x41-\\x43]', '\\x42'));
   t.ok(disjoint('.', '\\n'));
+  t.notOk(disjoint('.', '\\n', 's'));
   t.notOk(disjoint('[a\\-z]', '-'));
   t.ok(disjoint('[a\\-z]', 'b'));
   t.end();
@@ -82,7 +86,7 @@ t.test('reads character classes as the engine of JavaScript does', (t) => {
 /** Texts that make a detector work for nothing: what opens it, over and over, alone and with almost a match behind. */
 function attacksOn(detector: Detector): string[] {
   const openings = [...detector.anchors, ...detector.keywords, ...detector.words].slice(0, 2);
-  const example = expandSample(detector.examples.match[0] as string);
+  const example = expandSample(examplesOf(detector).match[0] as string);
   const nearMisses = [
     example.slice(0, -1),
     example.slice(0, example.length >> 1),

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { detectorSchema, toDetector } from '../../src/detectors/detector.ts';
+import { detectorSchema } from '../../src/detectors/detector.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
-import { assertLinear } from '../../src/detectors/linear-pattern.ts';
+import { analysePattern } from '../../src/detectors/pattern-facts.ts';
 import { standsAsWord } from '../../src/detectors/token-start.ts';
 
 const words = [
@@ -35,19 +35,17 @@ for (const { text, is } of words) {
 }
 
 const engine = createEngine([
-  toDetector(
-    detectorSchema.parse({
-      id: 'number',
-      title: 'A number',
-      class: 'PII',
-      confidence: 'medium',
-      keywords: ['sin'],
-      whole_words: true,
-      window: { before: 16, after: 16 },
-      pattern: '\\d{3}-?\\d{3}|[A-Z]\\d{5}',
-      examples: { match: ['sin 123456'], pass: ['123456'] },
-    }),
-  ),
+  detectorSchema.parse({
+    id: 'number',
+    title: 'A number',
+    class: 'PII',
+    confidence: 'medium',
+    keywords: ['sin'],
+    whole_words: true,
+    window: { before: 16, after: 16 },
+    pattern: '\\d{3}-?\\d{3}|[A-Z]\\d{5}',
+    examples: { match: ['sin 123456'], pass: ['123456'] },
+  }),
 ]);
 
 const texts = [
@@ -90,7 +88,7 @@ const patterns = [
 ];
 for (const { pattern, needsDigit } of patterns) {
   t.test(`${needsDigit ? 'no' : 'a'} match of ${pattern} is without a digit`, (t) => {
-    t.equal(assertLinear(pattern).needsDigit, needsDigit);
+    t.equal(analysePattern(pattern).bounds.needsDigit, needsDigit);
     t.end();
   });
 }

@@ -19,6 +19,7 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     'response_scan: { mode: observe }',
     'response_scan: { mode: enforce }',
     tenant('response_scan: { mode: enforce }'),
+    'tools: [{ name: slack, response_scan: { mode: enforce, max_bytes: 64KB } }]',
     route(`agent: ${agent}, auth: none, response_scan: { mode: enforce }`),
   ]) {
     t.strictSame(refusedKeys(parse(text)), [], text);
@@ -50,7 +51,12 @@ t.test('what only lacks its effect is a warning', (t) => {
   const cases: readonly [path: string, text: string][] = [
     ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
     ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
-    ['tools', 'tools: [{ name: in_house }]'],
+    [
+      'tools[].hosts',
+      'tools: [{ name: in_house, hosts: [a.example.com], response_scan: { mode: enforce } }]',
+    ],
+    ['tools[].max_body_bytes', 'tools: [{ name: slack, max_body_bytes: 1KB }]'],
+    ['tools[].sensitive', 'tools: [{ name: slack, sensitive: false }]'],
     ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],
     ['tenants[].allowlist', tenant('allowlist: [a.example.com]')],
   ];

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { METHODS } from 'node:http';
 import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { conditionKeys, matchKeys, ruleKeys, withTables } from '../../docs/generate.ts';
+import { bands } from '../../src/call.ts';
 import { openCases } from '../../src/pipeline/cases.ts';
 import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
@@ -22,10 +24,35 @@ const sections = text
   }));
 const recipes = sections.filter(({ title }) => /^\d+\. /.test(title));
 
+const sectionOf = (title: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+
+const wordsIn = (text: string, form: RegExp): ReadonlySet<string> =>
+  new Set([...text.matchAll(form)].map(([, word = '']) => word));
+
+/** Words in capitals that say something else: decisions, methods, forms of Unicode, a signal, what admission calls an agent that is answered NOT_FOUND. */
+const notReasons = new Set([
+  ...['ALLOW', 'DENY', 'SANITIZE', 'REQUIRE_APPROVAL', 'OPEN_INCIDENT'],
+  ...bands,
+  ...METHODS,
+  ...['NFC', 'NFKC', 'UTC', 'SENSITIVE_DATA', 'UNKNOWN_AGENT'],
+]);
+
 t.test('the tables are those of the schema; else run `node docs/generate.ts`', async (t) => {
   t.equal(withTables(text), text);
   t.throws(() => withTables(text.replace('generated: match', 'generated: mtach')), /no table mtach/);
   t.throws(() => withTables(''), /no marker for policy/);
+});
+
+t.test('every code that a call can get is in a table', async (t) => {
+  const told = wordsIn(sectionOf('Reasons'), /`([A-Z]+(?:_[A-Z]+)*)`/g);
+  for (const folder of ['pipeline', 'policy', 'proxy', 'signals']) {
+    const dir = resolve(import.meta.dirname, '../../src', folder);
+    for (const file of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
+      const source = file.endsWith('.ts') ? readFileSync(resolve(dir, file), 'utf8') : '';
+      const codes = [...wordsIn(source, /'([A-Z]{2,}(?:_[A-Z]+)*)'/g)].filter((it) => !notReasons.has(it));
+      for (const code of codes) t.ok(told.has(code), `${code} of ${folder}/${file}`);
+    }
+  }
 });
 
 t.test('the bounds are those of the code', async (t) => {

@@ -13,7 +13,7 @@ const engine = createEngine(loadDetectors('config/detectors'));
 function read(text: string, format: FieldFormat): Finding[] {
   const part = {
     ...({ name: format === 'head' ? 'head' : 'body', format, host: 'api.test.example' } as const),
-    ...{ bytes: Buffer.from(text), wordsFound: undefined, locator: () => (at: number) => `${at}` },
+    ...{ bytes: Buffer.from(text), locator: () => (at: number) => `${at}` },
   };
   const { findings } = readPart(part, engine, { maxDecodedBytes: 8 * 1024 * 1024, isOver: () => false });
   return findings.filter((it) => it.confidence !== 'low' && it.class === 'SECRETS');

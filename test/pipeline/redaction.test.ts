@@ -10,6 +10,7 @@ import { createTenants } from '../../src/pipeline/tenants.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
 import { decodeViews } from '../../src/text/views.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { examplesOf } from '../support/examples.ts';
 import { dress, type Encoder, encoders } from '../text/dress.ts';
 import { type Carrier, carriers } from './carriers.ts';
 
@@ -83,7 +84,7 @@ interface Sample {
 }
 
 const samples: readonly Sample[] = detectors
-  .flatMap(({ id, examples }) => examples.match.map((example, nth) => ({ id, example, nth })))
+  .flatMap(({ id }) => examplesOf({ id }).match.map((example, nth) => ({ id, example, nth })))
   .map(({ id, example, nth }, index) => ({ name: `${id} ${nth + 1}`, text: expandSample(example), index }));
 
 /** Takes one of a list for each sample, another one for the next. */

@@ -6,6 +6,7 @@ import { expandSample } from '../../src/detectors/samples.ts';
 import { readPart } from '../../src/pipeline/read-part.ts';
 import type { FieldFormat } from '../../src/text/fields.ts';
 import { redactBody } from '../../src/text/redact.ts';
+import { examplesOf } from '../support/examples.ts';
 import { awsKeyId, gitlabToken } from '../support/secrets.ts';
 
 const detectors = loadDetectors('config/detectors');
@@ -15,7 +16,7 @@ const engine = createEngine(detectors);
 function read(text: string, format: FieldFormat): Finding[] {
   const part = {
     ...({ name: format === 'head' ? 'head' : 'body', format, host: 'api.test.example' } as const),
-    ...{ bytes: Buffer.from(text), wordsFound: undefined, locator: () => (at: number) => `${at}` },
+    ...{ bytes: Buffer.from(text), locator: () => (at: number) => `${at}` },
   };
   const { findings } = readPart(part, engine, { maxDecodedBytes: 8 * 1024 * 1024, isOver: () => false });
   return findings.filter(({ confidence }) => confidence !== 'low');
@@ -138,8 +139,8 @@ const ampersand = 0x26;
 /** The first example of each detector whose secrets tell themselves by a prefix, without what stands around it. */
 const tokens = detectors
   .filter((it) => engine.tokenOf(it.id) !== undefined)
-  .flatMap(({ id, examples }) => {
-    const text = expandSample(examples.match[0] ?? '');
+  .flatMap(({ id }) => {
+    const text = expandSample(examplesOf({ id }).match[0] ?? '');
     const found = read(text, 'text').find((it) => it.kind === id);
     return found ? [{ id, text: Buffer.from(text).toString('utf8', found.start, found.end) }] : [];
   })

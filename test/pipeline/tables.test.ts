@@ -8,11 +8,7 @@ const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };
 
 const read = (bytes: Buffer, format: BodyFormat): Reading =>
-  readPart(
-    { name: 'body', bytes, format, host: 'x.example', wordsFound: undefined, locator: () => () => 'body' },
-    engine,
-    bounds,
-  );
+  readPart({ name: 'body', bytes, format, host: 'x.example', locator: () => () => 'body' }, engine, bounds);
 
 const password = `vK7${'#qLw9'.repeat(2)}xTz`;
 const rows = [

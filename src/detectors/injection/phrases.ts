@@ -1,3 +1,4 @@
+import { isAlphanumeric } from '../bytes.ts';
 import { createMatcher } from '../matcher.ts';
 
 /*
@@ -59,8 +60,9 @@ const characterBytesMax = 4;
 /** Builds a finder of phrases, which hits name by their place. A word that ends in `*` stands for all that begin so. */
 export function createPhraseFinder(phrases: readonly string[]): PhraseFinder {
   const candidatesOf = new Map<string, Candidate[]>();
+  const sideOf = sidesOnce();
   phrases.forEach((text, phrase) => {
-    const { cores, before, after } = takeApart(text);
+    const { cores, before, after } = takeApart(text, sideOf);
     for (const core of cores) {
       const candidates = candidatesOf.get(core) ?? [];
       candidates.push({ phrase, coreLength: Buffer.byteLength(core), before, after });
@@ -89,7 +91,7 @@ export function createPhraseFinder(phrases: readonly string[]): PhraseFinder {
 }
 
 /** Chooses the longest word as the core, of several the last: articles and pronouns stand first. */
-function takeApart(text: string): { cores: Iterable<string>; before: Side; after: Side } {
+function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; before: Side; after: Side } {
   const isOpen = text.endsWith('*');
   const words = (isOpen ? text.slice(0, -1) : text).split(' ');
   // An apostrophe is written in two ways; a word without one is found in both.
@@ -101,17 +103,27 @@ function takeApart(text: string): { cores: Iterable<string>; before: Side; after
   const closes = hasEnds && !isOpen && isWordSign.test(text.charAt(text.length - 1));
   return {
     cores: spellings(core),
-    before: toSide(words.slice(0, at).reverse(), (word) => word.at(-1), opens),
-    after: toSide(words.slice(at + 1), (word) => word[0], closes),
+    before: sideOf(words.slice(0, at).reverse(), -1, opens),
+    after: sideOf(words.slice(at + 1), 0, closes),
   };
 }
 
-function toSide(
-  words: readonly string[],
-  nearestOf: (word: string) => string | undefined,
-  endsWord: boolean,
-): Side {
-  const nearest = nearestOf(words[0] ?? '') ?? '';
+/** `nearestAt` is the place of the letter of a word that is next to the core: its last, or its first. */
+type SideOf = (words: readonly string[], nearestAt: -1 | 0, endsWord: boolean) => Side;
+
+/** Thousands of phrases have the same few hundred sides, so each is made once. */
+function sidesOnce(): SideOf {
+  const made = new Map<string, Side>();
+  return (words, nearestAt, endsWord) => {
+    const key = `${nearestAt} ${endsWord} ${words.join(' ')}`;
+    const side = made.get(key) ?? toSide(words, nearestAt, endsWord);
+    made.set(key, side);
+    return side;
+  };
+}
+
+const toSide: SideOf = (words, nearestAt, endsWord) => {
+  const nearest = words[0]?.at(nearestAt) ?? '';
   const characters = words.join('').length + (words.length + 1) * gapMax + 1;
   return {
     words: words.map((word) => compositions(word.toLowerCase())),
@@ -119,7 +131,7 @@ function toSide(
     reach: words.length === 0 ? 0 : characters * (isAscii(words.join('')) ? 2 : characterBytesMax),
     endsWord,
   };
-}
+};
 
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
@@ -132,9 +144,8 @@ export function spellings(text: string): Set<string> {
 }
 
 /** A letter with a mark may be written as one character or as two. */
-const compositions = (text: string): string[] => [
-  ...new Set([text, text.normalize('NFC'), text.normalize('NFD')]),
-];
+const compositions = (text: string): string[] =>
+  isAscii(text) ? [text] : [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
 
 function hitOf(bytes: Buffer, candidate: Candidate, coreStart: number): PhraseHit | undefined {
   const { phrase, coreLength, before, after } = candidate;
@@ -150,9 +161,9 @@ function hitOf(bytes: Buffer, candidate: Candidate, coreStart: number): PhraseHi
 /** Part of a name in code, as `ignore_previous`, or of an option, as `--ignore`. */
 function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
   const [before, last] = [bytes[start - 1], bytes[end]];
-  if (before === underscore && isAsciiWord(bytes[start - 2] ?? 0)) return true;
+  if (before === underscore && isAlphanumeric(bytes[start - 2])) return true;
   if (before === hyphen && bytes[start - 2] === hyphen && bytes[start - 3] !== exclamationMark) return true;
-  return last === underscore && isAsciiWord(bytes[end - 1] ?? 0) && isAsciiWord(bytes[end + 1] ?? 0);
+  return last === underscore && isAlphanumeric(bytes[end - 1]) && isAlphanumeric(bytes[end + 1]);
 }
 
 const underscore = 0x5f;
@@ -163,26 +174,26 @@ const exclamationMark = 0x21;
 function lengthBefore(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
   const byte = bytes[at - 1] ?? 0;
   if (words.length > 0) {
-    if (isAsciiWord(byte) || isOther(byte, bytes[at - 2] ?? 0, nearest)) return -1;
+    if (isAlphanumeric(byte) || isOther(byte, bytes[at - 2] ?? 0, nearest)) return -1;
     const text = bytes.toString('utf8', Math.max(0, at - reach), at);
     const start = startOf(text, words, endsWord);
     return start < 0 ? -1 : Buffer.byteLength(text.slice(start));
   }
   if (!endsWord) return 0;
-  if (byte < 0x80) return isAsciiWord(byte) ? -1 : 0;
+  if (byte < 0x80) return isAlphanumeric(byte) ? -1 : 0;
   return endsInWordSign.test(bytes.toString('utf8', Math.max(0, at - characterBytesMax), at)) ? -1 : 0;
 }
 
 function lengthAfter(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
   const byte = bytes[at] ?? 0;
   if (words.length > 0) {
-    if (isAsciiWord(byte) || isOther(byte, bytes[at + 1] ?? 0, nearest)) return -1;
+    if (isAlphanumeric(byte) || isOther(byte, bytes[at + 1] ?? 0, nearest)) return -1;
     const text = bytes.toString('utf8', at, at + reach);
     const end = endOf(text, words, endsWord);
     return end < 0 ? -1 : Buffer.byteLength(text.slice(0, end));
   }
   if (!endsWord) return 0;
-  if (byte < 0x80) return isAsciiWord(byte) ? -1 : 0;
+  if (byte < 0x80) return isAlphanumeric(byte) ? -1 : 0;
   return startsWithWordSign.test(bytes.toString('utf8', at, at + characterBytesMax)) ? -1 : 0;
 }
 
@@ -226,10 +237,7 @@ const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';
 
 /** Nearly always one space stands between two words: then the first look at the next one tells. */
 const isOther = (gapByte: number, next: number, nearest: number): boolean =>
-  gapByte === 0x20 && nearest !== 0 && isAsciiWord(next) && (next | 0x20) !== nearest;
-
-const isAsciiWord = (byte: number): boolean =>
-  (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x30 && byte <= 0x39);
+  gapByte === 0x20 && nearest !== 0 && isAlphanumeric(next) && (next | 0x20) !== nearest;
 
 /** Farther than the matcher's hits are ever out of order, and than a phrase begins before its core. */
 const disorderBytes = 600;

@@ -62,15 +62,8 @@ export function createInjectionReader({ concepts, common, rules }: Phrasebook): 
   for (const [concept, words] of concepts)
     for (const word of words)
       conceptsOf.set(word.toLowerCase(), [...(conceptsOf.get(word.toLowerCase()) ?? []), concept]);
-  const doubtful = new Set(rules.map((rule) => rule.doubt));
-  const meanings = [...conceptsOf.values()].map(
-    (names): Meaning => ({
-      places: names.flatMap((concept) => placesOf(concept, rules)),
-      isTalk: names.includes(attackTalk),
-      doubts: names.filter((concept) => doubtful.has(concept)),
-      hides: names.some((concept) => concept.startsWith(hidesWords)),
-    }),
-  );
+  const meaningOf = meaningsBy(rules);
+  const meanings = [...conceptsOf.values()].map(meaningOf);
   const words = [...conceptsOf.keys()];
   const finder = createPhraseFinder(words);
   const commonWords = new Set([...common].map((word) => word.toLowerCase()));
@@ -98,6 +91,23 @@ export function createInjectionReader({ concepts, common, rules }: Phrasebook): 
       addUnseen(bytes.length);
       return { score: passages.score, evidence: passages.reported, complete };
     },
+  };
+}
+
+/** What phrases of some concepts mean. Thousands of phrases have a hundred meanings, so each is made once. */
+function meaningsBy(rules: Phrasebook['rules']): (concepts: readonly string[]) => Meaning {
+  const doubtful = new Set(rules.map((rule) => rule.doubt));
+  const made = new Map<string, Meaning>();
+  return (concepts) => {
+    const key = concepts.join();
+    const meaning = made.get(key) ?? {
+      places: concepts.flatMap((concept) => placesOf(concept, rules)),
+      isTalk: concepts.includes(attackTalk),
+      doubts: concepts.filter((concept) => doubtful.has(concept)),
+      hides: concepts.some((concept) => concept.startsWith(hidesWords)),
+    };
+    made.set(key, meaning);
+    return meaning;
   };
 }
 

@@ -1,3 +1,4 @@
+import { isLetter } from '../bytes.ts';
 import { createMatcher } from '../matcher.ts';
 import { type Region, spellings } from './phrases.ts';
 
@@ -40,8 +41,6 @@ const openEnd = -1;
 
 /** A letter on both sides: "answer as" is no part of "answer assistants". */
 const goesOn = (bytes: Buffer, end: number): boolean => isLetter(bytes[end - 1]) && isLetter(bytes[end]);
-
-const isLetter = (byte = 0): boolean => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
 /** The phrase with spaces, with a line end in place of each of them, and all that with both kinds of apostrophe. */
 function brokenOnce(phrase: string): string[] {

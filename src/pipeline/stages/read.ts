@@ -56,7 +56,6 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
       name: 'head',
       bytes: call.head,
       format: 'head',
-      wordsFound: undefined,
       locator,
     } as const;
     note(call, readPart(part, engine, bounds));
@@ -67,16 +66,14 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
     lastHead.reader = engine;
   }
 
-  function readBody(call: Call, { engine, rules }: TenantRules, bounds: ReadBounds): void {
+  function readBody(call: Call, engine: DetectorEngine, bounds: ReadBounds): void {
     const { maxDecodedBytes, isOver } = bounds;
     const bytes = plainBody(call, maxDecodedBytes);
     if (bytes.length > expandedBytesMax && bytes.length > call.body.length * expansionMax) {
       call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
       return;
     }
-    const wordsFound = new Uint8Array(rules.words.length);
-    call.wordsFound = { words: rules.words, found: wordsFound };
-    call.bodyTexts = note(call, readPart(bodyPart(call, bytes, wordsFound), engine, bounds));
+    call.bodyTexts = note(call, readPart(bodyPart(call, bytes), engine, bounds));
     // A coding has room beside the content: names, comments, frames to be skipped. They go out as they are.
     if (bytes !== call.body && engine.find(call.body, { matchesMax: 1, isOver }).matches.length > 0) {
       call.unreadable ??= 'something is hidden in the content coding of the body';
@@ -91,17 +88,20 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
     if (agentName) call.agentName = keptText(page.engine, agentName, bounds.isOver) ?? redacted;
     if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, bounds.isOver) ?? redacted;
     readHead(call, page.engine, bounds);
-    if (call.body.length > 0) readBody(call, page, bounds);
-    if (call.findings.length > 0)
-      call.readAgain = (body) => {
-        const { findings, unreadable } = readPart(
-          bodyPart(call, body, undefined),
-          page.engine,
-          boundsFrom(tenant),
-        );
-        return unreadable === undefined ? findings : undefined;
-      };
+    if (call.body.length > 0) readBody(call, page.engine, bounds);
+    if (call.findings.length > 0) call.readAgain = readerOf(call, page.engine, tenant);
   }
+
+  /**
+   * Made apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
+   * whole call would stay with it until the next full collection.
+   */
+  const readerOf =
+    (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
+    (body) => {
+      const { findings, unreadable } = readPart(bodyPart(call, body), engine, boundsFrom(tenant));
+      return unreadable === undefined ? findings : undefined;
+    };
 
   /** From now on. */
   function boundsFrom({ maxDecodedBytes, scanTimeoutMs }: TenantConfig): ReadBounds {
@@ -124,11 +124,11 @@ const sentOf = ({ target, receivedAtMs, openTails }: Call) => ({
   sent: { atMs: receivedAtMs, openTails },
 });
 
-function bodyPart(call: Call, bytes: Buffer, wordsFound: Uint8Array | undefined): Part {
+function bodyPart(call: Call, bytes: Buffer): Part {
   const format = bodyFormat(call.contentType, bytes);
   const locator: Part['locator'] = (hidden) => {
     const locate = createLocator(format, bytes, [...hidden]);
     return (offset) => `body:${locate(offset)}`;
   };
-  return { ...sentOf(call), name: 'body', bytes, format, wordsFound, locator };
+  return { ...sentOf(call), name: 'body', bytes, format, locator };
 }

@@ -11,6 +11,10 @@ export interface WeighOptions {
 
 /** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
 export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
+  /** Nearly all calls are clean. */
+  const scoreOf = (signals: readonly Signal[]): number =>
+    signals.length === 0 ? 0 : weightedScore(signals, weights);
+
   return {
     name: 'weigh',
     run(call: Call) {
@@ -20,11 +24,11 @@ export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
         if (signal) signals.push(signal);
       }
       call.signals = signals;
-      call.riskScore = round(Math.max(weightedScore(signals, weights), floorOf(call)));
+      call.riskScore = round(Math.max(scoreOf(signals), floorOf(call)));
       call.riskBand = bandOf(call.riskScore, bounds);
       // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
       const residual = signals.filter((it) => it.engine !== 'classifier');
-      call.residualBand = bandOf(weightedScore(residual, weights), bounds);
+      call.residualBand = bandOf(scoreOf(residual), bounds);
     },
   };
 }

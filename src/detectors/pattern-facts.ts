@@ -1,0 +1,111 @@
+import { bytesMatching, isWithin } from './byte-set.ts';
+import { bodyOf, type TokenBody } from './cut-token.ts';
+import { assertLinear } from './linear-pattern.ts';
+import { openingOf } from './opening.ts';
+import { childrenOf, type Node, parsePattern } from './pattern-syntax.ts';
+
+/*
+ * What the engine must know of a pattern. A pattern is parsed once, when its detector is made; then only the facts are kept, for its tree
+ * is larger than all the rest of a detector.
+ */
+
+export interface PatternFacts {
+  readonly bounds: PatternBounds;
+  readonly leads: Leads;
+  /** What its tokens consist of behind their prefix; undefined where they have no such form. */
+  readonly tokenBody: TokenBody | undefined;
+  /** The source of a lookahead that says no quickly: see `openingOf`. */
+  readonly opening: string;
+}
+
+export interface PatternBounds {
+  /** Bytes that a match can have at most, with what it looks ahead to. */
+  readonly reachMax: number;
+  /** Bytes before its start that a match may look at. */
+  readonly behindMax: number;
+  /** No match is without a decimal digit, in it or in what it looks ahead to. */
+  readonly needsDigit: boolean;
+}
+
+/** What no match can be without, and how many bytes it may begin before that, or before its end; undefined where it can be without. */
+export interface Leads {
+  readonly digit: number | undefined;
+  /** A run of at least `runLengthMin` of `tokenBytes`. */
+  readonly token: number | undefined;
+}
+
+export const runLengthMin = 14;
+export const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
+
+/** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
+export function analysePattern(pattern: string, flags = ''): PatternFacts {
+  const root = parsePattern(pattern, flags);
+  assertLinear(root);
+  const leads = { digit: leadTo(root, isDigit), token: leadTo(root, isRun) };
+  return {
+    bounds: { reachMax: reachOf(root), behindMax: behindOf(root), needsDigit: leads.digit !== undefined },
+    leads,
+    tokenBody: bodyOf(root),
+    opening: openingOf(root),
+  };
+}
+
+/** Bytes that a match of the node can have at most, with what it looks ahead to. */
+function reachOf(node: Node): number {
+  switch (node.kind) {
+    case 'set':
+      return 1;
+    case 'edge':
+      return 0;
+    case 'look':
+      return node.behind ? 0 : reachOf(node.body);
+    case 'repeat':
+      return node.max * reachOf(node.item);
+    case 'choice':
+      return Math.max(...node.options.map(reachOf));
+    case 'sequence':
+      return node.items.reduce((sum, item) => sum + reachOf(item), 0);
+  }
+}
+
+/** An edge (`\b`, `^`) looks one byte back. */
+function behindOf(node: Node): number {
+  if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
+  return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
+}
+
+/** Bytes from the start of a match to behind the first part of this kind at most; undefined where a match may have none. */
+function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined {
+  if (isKind(node)) return node.kind === 'repeat' ? 0 : 1;
+  switch (node.kind) {
+    case 'set':
+    case 'edge':
+      return undefined;
+    case 'look':
+      return node.behind || node.negative ? undefined : leadTo(node.body, isKind);
+    case 'repeat':
+      return node.min > 0 ? leadTo(node.item, isKind) : undefined;
+    case 'choice': {
+      const leads = node.options.map((option) => leadTo(option, isKind));
+      return leads.every((lead) => lead !== undefined) ? Math.max(...leads) : undefined;
+    }
+    case 'sequence': {
+      let passed = 0;
+      for (const item of node.items) {
+        const lead = leadTo(item, isKind);
+        if (lead !== undefined) return passed + lead;
+        passed += reachOf(item);
+      }
+      return undefined;
+    }
+  }
+}
+
+const digits = bytesMatching(/\d/);
+const isDigit = (node: Node): boolean => node.kind === 'set' && isWithin(node.has, digits);
+
+const isRun = (node: Node): boolean =>
+  node.kind === 'repeat' &&
+  node.min >= runLengthMin &&
+  node.item.kind === 'set' &&
+  isWithin(node.item.has, tokenBytes);

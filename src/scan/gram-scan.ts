@@ -1,0 +1,104 @@
+import { endianness } from 'node:os';
+import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
+
+/** What is looked for, as `src/scan/kernel/match.ts` reads it. */
+export interface GramTables {
+  /** For each slot the kinds of byte that may follow the three hashed ones. */
+  readonly followers: Int32Array;
+  /** For each slot where its entries begin, and behind the last where they end. */
+  readonly firstOf: Int32Array;
+  /** Four numbers each: a gram, which bits of it count, its word, and the word's first byte beside the gram's place in it. */
+  readonly entries: Int32Array;
+  readonly multiplier: number;
+  readonly shift: number;
+}
+
+/** Called with a word that has the gram which stands in the text, and where in the text that word would begin. */
+export type OnCandidate = (word: number, start: number) => void;
+
+/** Candidates of one call; where there may be more it goes on in another one. */
+const hitsPerCall = 1024;
+const hitBytes = 8;
+const numbersPerEntry = 4;
+/** The kernel's memory never is. */
+const isBigEndian = endianness() === 'BE';
+/** A gram reaches over the end of a piece. */
+const stepBytes = pieceBytesMax - 8;
+
+/**
+ * A memory of the kernel reserves gigabytes of addresses, so only large tables have one of their own. Small ones, of which there are as many
+ * as tenants, take turns in one that all share; to put them there takes some microseconds.
+ */
+const sharedBytesMax = 262_144;
+let shared: Kernel | undefined;
+/** Whose tables are in the shared memory, and whether a scan is under way with them. */
+let tenant: GramScan | undefined;
+let isBusy = false;
+
+/** Looks for grams in texts, one text at a time. */
+export class GramScan {
+  readonly #tables: GramTables;
+  readonly #hitsAt: number;
+  /** Undefined for small tables. */
+  readonly #own: Kernel | undefined;
+
+  constructor(tables: GramTables) {
+    const { followers, firstOf, entries } = tables;
+    this.#tables = tables;
+    this.#hitsAt = tablesAt + followers.byteLength + firstOf.byteLength + entries.byteLength;
+    // In one call all entries may be hits beyond the last.
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + entries.length / numbersPerEntry);
+    if (size <= sharedBytesMax) return;
+    this.#own = new Kernel(size);
+    this.#fill(this.#own);
+  }
+
+  /** Calls `take` for all candidates from left to right. Once `isStopped` says yes, which it is asked after each call that has some, it ends. */
+  scan(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
+    if (this.#own) this.#scanWith(this.#own, bytes, take, isStopped);
+    else this.#scanShared(bytes, take, isStopped);
+  }
+
+  #scanShared(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
+    if (isBusy) throw new Error('a scan began within another one');
+    shared ??= new Kernel(sharedBytesMax);
+    if (tenant !== this) this.#fill(shared);
+    tenant = this;
+    isBusy = true;
+    try {
+      this.#scanWith(shared, bytes, take, isStopped);
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  #scanWith(kernel: Kernel, bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
+    const { exports, view } = kernel;
+    const { length } = bytes;
+    for (let from = 0; from < length; from += stepBytes) {
+      const end = Math.min(length, from + pieceBytesMax);
+      kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
+      const to = Math.min(length - from, stepBytes);
+      for (let at = 0; at < to; at = exports.position()) {
+        const count = exports.match(at, to);
+        const hitsEnd = this.#hitsAt + hitBytes * count;
+        for (let hit = this.#hitsAt; hit < hitsEnd; hit += hitBytes)
+          take(view.getInt32(hit, true), from + view.getInt32(hit + 4, true));
+        if (count > 0 && isStopped()) return;
+      }
+    }
+  }
+
+  #fill({ exports, view }: Kernel): void {
+    const { followers, firstOf, entries, multiplier, shift } = this.#tables;
+    let at = tablesAt;
+    const places = [followers, firstOf, entries].map((numbers) => {
+      const place = at;
+      new Int32Array(view.buffer, place, numbers.length).set(numbers);
+      if (isBigEndian) Buffer.from(view.buffer, place, numbers.byteLength).swap32();
+      at += numbers.byteLength;
+      return place;
+    }) as [number, number, number];
+    exports.useTables(...places, this.#hitsAt, hitsPerCall, multiplier, shift);
+  }
+}

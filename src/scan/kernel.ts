@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+
+/*
+ * The innermost loops, compiled from `src/scan/kernel` to WebAssembly: sixteen bytes are classified at once, and no index is checked
+ * against bounds that the kernel's memory has anyway. `npm run build:kernel` compiles them; a test holds the two against each other.
+ */
+
+/** Bytes of a text that are looked at in one call. */
+export const pieceBytesMax = 16_384;
+const textAt = 64;
+const blocksAt = textAt + pieceBytesMax + 64;
+/** Where a user's tables may begin. */
+export const tablesAt = blocksAt + pieceBytesMax / 64;
+const pageBytes = 65_536;
+
+interface Exports {
+  readonly memory: WebAssembly.Memory;
+  outline(length: number): number;
+  useTables(
+    ...places: [
+      followers: number,
+      firstOf: number,
+      entries: number,
+      hits: number,
+      hitsMax: number,
+      multiplier: number,
+      shift: number,
+    ]
+  ): void;
+  match(from: number, to: number): number;
+  position(): number;
+}
+
+const compiled = new WebAssembly.Module(readFileSync(new URL('kernel.wasm', import.meta.url)));
+
+/** A kernel with a memory of its own. It holds one piece of text at a time. */
+export class Kernel {
+  readonly exports: Exports;
+  /** Of all its memory, whose numbers are little-endian. */
+  readonly view: DataView;
+  /** Of each 64 bytes of the piece, as `outline` has written them. */
+  readonly blocks: Uint8Array;
+  readonly #bytes: Uint8Array;
+
+  /** With room for so many bytes of tables. */
+  constructor(tableBytes = 0) {
+    this.exports = new WebAssembly.Instance(compiled).exports as Exports;
+    const { memory } = this.exports;
+    const pages = Math.ceil((tablesAt + tableBytes) / pageBytes) - memory.buffer.byteLength / pageBytes;
+    if (pages > 0) memory.grow(pages);
+    this.view = new DataView(memory.buffer);
+    this.#bytes = new Uint8Array(memory.buffer);
+    this.blocks = this.#bytes.subarray(blocksAt, tablesAt);
+  }
+
+  /** Takes up to `pieceBytesMax` bytes of a text; behind them stand 64 bytes that no word has and that are of no class. */
+  take(piece: Uint8Array): void {
+    this.#bytes.set(piece, textAt);
+    const end = textAt + piece.length;
+    this.#bytes.fill(1, end, end + 64);
+  }
+}

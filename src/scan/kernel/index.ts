@@ -1,0 +1,2 @@
+export { match, position, useTables } from './match';
+export { outline } from './outline';

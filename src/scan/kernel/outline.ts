@@ -1,0 +1,219 @@
+import { blocksAt, textAt } from './memory';
+
+/*
+ * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
+ * mask shifted by n against itself tells where two bytes of the class stand n apart, and so a run of twenty takes five steps, not twenty.
+ */
+
+// Flags of a block; src/scan/outline.ts has the same.
+const hasDigit: u32 = 1;
+const hasNumber: u32 = 2;
+const hasToken: u32 = 4;
+const hasEncoded: u32 = 8;
+const hasRhythm: u32 = 16;
+
+// Flags of the whole text: those, and these from the ninth bit on.
+const signBits: u32 = 8;
+const hasNonAscii: u32 = 1 << 15;
+
+/*
+ * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
+ */
+const word: i8 = 7;
+const encoded: i8 = 0x1f;
+const token: i8 = 0x7f;
+
+/** Of these classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, `.~`, `:=`, and ` -.`. */
+function classesOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(0, 0, -88, 65, 2, 20, 2, 36, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(-123, 7, 7, 7, 7, 7, 7, 7, 7, 7, 70, 10, 2, -54, -94, 26), low),
+  );
+}
+
+/** A bit each for a backslash, `%`, `&`, a zero byte, `+`, `@` and `(`. */
+function signsOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(8, 0, 86, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(40, 0, 0, 0, 0, 2, 4, 0, 64, 0, 0, 16, 1, 0, 0, 0), low),
+  );
+}
+
+function highHalf(bytes: v128): v128 {
+  return v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f));
+}
+
+function lowHalf(bytes: v128): v128 {
+  return v128.and(bytes, i8x16.splat(0x0f));
+}
+
+function isNoneOf(classes: v128, some: i8): v128 {
+  return i8x16.eq(v128.and(classes, i8x16.splat(some)), i8x16.splat(0));
+}
+
+/** One bit for each of 64 bytes. */
+function mask(a: v128, b: v128, c: v128, d: v128): u64 {
+  const low = <u32>i8x16.bitmask(a) | ((<u32>i8x16.bitmask(b)) << 16);
+  const high = <u32>i8x16.bitmask(c) | ((<u32>i8x16.bitmask(d)) << 16);
+  return <u64>low | ((<u64>high) << 32);
+}
+
+/** The mask moved `count` bytes on; `before` is that of the block before. */
+function moved(mask: u64, before: u64, count: u64): u64 {
+  return (mask << count) | (before >> (64 - count));
+}
+
+/**
+ * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
+ * least 63 bytes that are of no class.
+ */
+export function outline(length: i32): u32 {
+  let all: u32 = 0;
+  let seen = i8x16.splat(0);
+  let signSeen = i8x16.splat(0);
+  let digitsBefore: u64 = 0;
+  let numbers1Before: u64 = 0;
+  let numbers2Before: u64 = 0;
+  let numbers4Before: u64 = 0;
+  let tokens1Before: u64 = 0;
+  let tokens2Before: u64 = 0;
+  let tokens4Before: u64 = 0;
+  let tokens8Before: u64 = 0;
+  let encoded1Before: u64 = 0;
+  let encoded2Before: u64 = 0;
+  let encoded4Before: u64 = 0;
+  let encoded8Before: u64 = 0;
+  let signsBefore: u64 = 0;
+  let by2Before: u64 = 0;
+  let by2twiceBefore: u64 = 0;
+  let by3Before: u64 = 0;
+  let by3twiceBefore: u64 = 0;
+  let by4Before: u64 = 0;
+  let by5Before: u64 = 0;
+  let by9Before: u64 = 0;
+  let hadDigit = false;
+  let isWaiting = false;
+  for (let at = 0, block = blocksAt; at < length; at += 64, block += 1) {
+    const a = v128.load(textAt + at);
+    const b = v128.load(textAt + at, 16);
+    const c = v128.load(textAt + at, 32);
+    const d = v128.load(textAt + at, 48);
+    seen = v128.or(seen, v128.or(v128.or(a, b), v128.or(c, d)));
+    const highA = highHalf(a);
+    const highB = highHalf(b);
+    const highC = highHalf(c);
+    const highD = highHalf(d);
+    const lowA = lowHalf(a);
+    const lowB = lowHalf(b);
+    const lowC = lowHalf(c);
+    const lowD = lowHalf(d);
+    signSeen = v128.or(
+      v128.or(signSeen, v128.or(signsOf(highA, lowA), signsOf(highB, lowB))),
+      v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
+    );
+    const classesA = classesOf(highA, lowA);
+    const classesB = classesOf(highB, lowB);
+    const classesC = classesOf(highC, lowC);
+    const classesD = classesOf(highD, lowD);
+    let signs = mask(
+      isNoneOf(classesA, word),
+      isNoneOf(classesB, word),
+      isNoneOf(classesC, word),
+      isNoneOf(classesD, word),
+    );
+    // What stands behind the text is a sign too, but none of it.
+    if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
+    const encodeds = ~mask(
+      isNoneOf(classesA, encoded),
+      isNoneOf(classesB, encoded),
+      isNoneOf(classesC, encoded),
+      isNoneOf(classesD, encoded),
+    );
+    const tokens = ~mask(
+      isNoneOf(classesA, token),
+      isNoneOf(classesB, token),
+      isNoneOf(classesC, token),
+      isNoneOf(classesD, token),
+    );
+    const digits = mask(
+      i16x8.shl(classesA, 7),
+      i16x8.shl(classesB, 7),
+      i16x8.shl(classesC, 7),
+      i16x8.shl(classesD, 7),
+    );
+    let flags: u32 = digits !== 0 ? hasDigit : 0;
+
+    // Eight bytes of digits and of separators behind a digit.
+    if ((digits | digitsBefore) !== 0) {
+      const separators = mask(classesA, classesB, classesC, classesD);
+      const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
+      const numbers2 = numbers1 & moved(numbers1, numbers1Before, 1);
+      const numbers4 = numbers2 & moved(numbers2, numbers2Before, 2);
+      if ((numbers4 & moved(numbers4, numbers4Before, 4)) !== 0) flags |= hasNumber;
+      numbers1Before = numbers1;
+      numbers2Before = numbers2;
+      numbers4Before = numbers4;
+    } else {
+      numbers1Before = 0;
+      numbers2Before = 0;
+      numbers4Before = 0;
+    }
+    digitsBefore = digits;
+
+    const tokens2 = tokens & moved(tokens, tokens1Before, 1);
+    const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
+    const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
+    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) flags |= hasToken;
+    tokens1Before = tokens;
+    tokens2Before = tokens2;
+    tokens4Before = tokens4;
+    tokens8Before = tokens8;
+
+    const encoded2 = encodeds & moved(encodeds, encoded1Before, 1);
+    const encoded4 = encoded2 & moved(encoded2, encoded2Before, 2);
+    const encoded8 = encoded4 & moved(encoded4, encoded4Before, 4);
+    const encoded12 = encoded8 & moved(encoded8, encoded8Before, 4);
+    if ((encoded12 & moved(encoded8, encoded8Before, 12)) !== 0) flags |= hasEncoded;
+    encoded1Before = encodeds;
+    encoded2Before = encoded2;
+    encoded4Before = encoded4;
+    encoded8Before = encoded8;
+
+    // As many signs as the shortest token has that is written so.
+    const by2 = signs & moved(signs, signsBefore, 2);
+    const by2twice = by2 & moved(by2, by2Before, 4);
+    const by3 = signs & moved(signs, signsBefore, 3);
+    const by3twice = by3 & moved(by3, by3Before, 6);
+    const by4 = signs & moved(signs, signsBefore, 4);
+    const by5 = signs & moved(signs, signsBefore, 5);
+    const by9 = signs & moved(signs, signsBefore, 9);
+    const short =
+      (by2twice & moved(by2twice, by2twiceBefore, 8)) |
+      (by3twice & moved(by3twice, by3twiceBefore, 9)) |
+      (by4 & moved(by4, by4Before, 4) & moved(by4, by4Before, 12));
+    // Without a digit, groups of four or eight are words; it may stand in the last of them.
+    const long = (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
+    if (isWaiting && digits !== 0) store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
+    isWaiting = long !== 0 && digits === 0;
+    const hasDigitNear = digits !== 0 || hadDigit;
+    if (short !== 0 || (long !== 0 && hasDigitNear)) flags |= hasRhythm;
+    hadDigit = digits !== 0;
+    signsBefore = signs;
+    by2Before = by2;
+    by2twiceBefore = by2twice;
+    by3Before = by3;
+    by3twiceBefore = by3twice;
+    by4Before = by4;
+    by5Before = by5;
+    by9Before = by9;
+
+    store<u8>(block, <u8>flags);
+    all |= flags;
+  }
+  const two = i64x2.extract_lane(signSeen, 0) | i64x2.extract_lane(signSeen, 1);
+  const four = <u32>two | <u32>(<u64>two >> 32);
+  const eight = four | (four >> 16);
+  all |= ((eight | (eight >> 8)) & 0x7f) << signBits;
+  if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
+  return all;
+}

@@ -1,0 +1,106 @@
+import { Kernel, pieceBytesMax } from './kernel.ts';
+
+/*
+ * What a text consists of, told by one quick look at all of it: whether there are digits, long tokens, escapes, and in which blocks of 64
+ * bytes. Nearly all of a text has nothing of what a reader looks for, and is not gone through again for each of them.
+ */
+
+export const blockBytes = 64;
+
+/** What a block has; what a longer thing ends in has it too. The same numbers as in `src/scan/kernel/outline.ts`. */
+export const blockFlags = {
+  digit: 1,
+  /** Eight bytes in a row that are digits, or a ` `, `-` or `.` behind one. */
+  number: 2,
+  /** Fourteen of letters, digits and `+/-_=.~:`. */
+  token: 4,
+  /** Twenty of letters, digits and `+/-_`. */
+  encoded: 8,
+  /**
+   * Bytes that are neither letters nor digits: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart.
+   */
+  rhythm: 16,
+} as const;
+
+/** What a text has somewhere. */
+export const textFlags = {
+  ...blockFlags,
+  backslash: 1 << 8,
+  percent: 1 << 9,
+  ampersand: 1 << 10,
+  nul: 1 << 11,
+  plus: 1 << 12,
+  at: 1 << 13,
+  parenthesis: 1 << 14,
+  nonAscii: 1 << 15,
+} as const;
+
+/** Of every text, even of an empty one. */
+export const anyFlag = 1 << 30;
+
+export interface Outline {
+  /** Of `textFlags`. */
+  readonly flags: number;
+  /** Of `blockFlags`, for each block of the text. */
+  readonly blocks: Uint8Array;
+}
+
+const kernel = new Kernel();
+/** A block is judged with those before and behind it, so each piece begins with the last two of the piece before. */
+const stepBytes = pieceBytesMax - 2 * blockBytes;
+
+/** Reads the text once. */
+export function outlineOf(bytes: Uint8Array): Outline {
+  const { length } = bytes;
+  const blocks = new Uint8Array(Math.ceil(length / blockBytes));
+  let flags = anyFlag;
+  for (let from = 0; from < length; from += stepBytes) {
+    const end = Math.min(length, from + pieceBytesMax);
+    kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
+    flags |= kernel.exports.outline(end - from);
+    const first = from / blockBytes;
+    const count = Math.ceil((end - from) / blockBytes);
+    for (let index = 0; index < count; index++)
+      blocks[first + index] = (blocks[first + index] as number) | (kernel.blocks[index] as number);
+    if (end === length) break;
+  }
+  return { flags, blocks };
+}
+
+/** Bytes of a text: the first, and the one behind them. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How far a stretch reaches over its blocks, in bytes. */
+export interface Margin {
+  readonly before: number;
+  readonly after: number;
+}
+
+const none: readonly Stretch[] = Object.freeze([]);
+
+/** The stretches of a text of `length` bytes whose blocks have the flag, from left to right; they do not overlap. */
+export function stretchesOf(
+  { flags, blocks }: Outline,
+  flag: number,
+  length: number,
+  { before, after }: Margin,
+): readonly Stretch[] {
+  if ((flags & flag) === 0) return none;
+  const stretches: Stretch[] = [];
+  let from = 0;
+  let to = -1;
+  for (let index = 0; index < blocks.length; index++) {
+    if (((blocks[index] as number) & flag) === 0) continue;
+    const start = index * blockBytes - before;
+    if (start > to) {
+      if (to > from) stretches.push({ from, to });
+      from = Math.max(0, start);
+    }
+    to = Math.min(length, (index + 1) * blockBytes + after);
+  }
+  stretches.push({ from, to });
+  return stretches;
+}

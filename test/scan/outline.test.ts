@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { pieceBytesMax } from '../../src/scan/kernel.ts';
+import { blockBytes, blockFlags, outlineOf, stretchesOf, textFlags } from '../../src/scan/outline.ts';
+
+type Flag = keyof typeof blockFlags;
+
+/** A small generator of numbers below `n`, the same at every run. */
+function seeded(seed: number): (n: number) => number {
+  let state = seed;
+  return (n) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % n;
+  };
+}
+
+/** Where the last byte of what a flag stands for is, byte by byte as the flag's docstring says it. */
+const endsOf: Readonly<Record<Flag, (text: string) => number[]>> = {
+  digit: (text) => [...text.matchAll(/\d/g)].map(({ index }) => index),
+  number: (text) => runEnds(text.replace(/(?<=\d)[ .-]/g, '0'), /\d/, 8),
+  token: (text) => runEnds(text, /[\w+/=.~:-]/, 14),
+  encoded: (text) => runEnds(text, /[\w+/-]/, 20),
+  rhythm(text) {
+    const withDigit = new Set([...text.matchAll(/\d/g)].map(({ index }) => Math.floor(index / blockBytes)));
+    const isNearDigit = (at: number): boolean =>
+      [-1, 0, 1].some((offset) => withDigit.has(Math.floor(at / blockBytes) + offset));
+    const isSign = (at: number): boolean => /[^0-9A-Za-z]/.test(text[at] ?? 'x');
+    return [...Buffer.from(text, 'latin1').keys()].filter((at) => {
+      const comeEvery = (step: number, times: number): boolean =>
+        Array.from({ length: times }, (_, n) => at - n * step).every(isSign);
+      const isShort = comeEvery(2, 8) || comeEvery(3, 7) || comeEvery(4, 5);
+      return isShort || (isNearDigit(at) && (comeEvery(5, 4) || comeEvery(9, 4)));
+    });
+  },
+};
+
+function runEnds(text: string, isIn: RegExp, length: number): number[] {
+  let run = 0;
+  return [...text].flatMap((character, at) => {
+    run = isIn.test(character) ? run + 1 : 0;
+    return run >= length ? [at] : [];
+  });
+}
+
+/** The blocks that have a flag, told twice. */
+function blocksWith(text: string, flag: Flag): { seen: number[]; wanted: number[] } {
+  const { blocks } = outlineOf(Buffer.from(text, 'latin1'));
+  const wanted = new Set(endsOf[flag](text).map((at) => Math.floor(at / blockBytes)));
+  return {
+    seen: [...blocks.keys()].filter((index) => ((blocks[index] as number) & blockFlags[flag]) !== 0),
+    wanted: [...wanted],
+  };
+}
+
+const alphabets = [
+  'ab1',
+  'a-',
+  'xy z',
+  'a0 .-',
+  'ab+/_-=~:. ',
+  '\u00e9a\u0000\u0080 _',
+  'abcdefgh_0123456789 ',
+];
+
+for (const flag of Object.keys(blockFlags) as Flag[]) {
+  t.test(`tells the blocks of ${flag} as a byte-wise search does`, async (t) => {
+    const random = seeded(7);
+    for (let round = 0; round < 400; round++) {
+      const alphabet = alphabets[round % alphabets.length] as string;
+      const text = Array.from({ length: random(300) }, () => alphabet[random(alphabet.length)]).join('');
+      const { seen, wanted } = blocksWith(text, flag);
+      if (seen.join() !== wanted.join()) return t.fail('a difference', { text, seen, wanted });
+    }
+    t.pass('no difference');
+  });
+
+  t.test(`tells the blocks of ${flag} across the seam of two pieces`, async (t) => {
+    const things: Record<Flag, string> = {
+      digit: '7',
+      number: '4111 1111',
+      token: 'abcdefgh=ijkl~',
+      encoded: 'abcdefghijklmnopqrst',
+      rhythm: 'abcd-bcde-cdef-defg-efg7',
+    };
+    for (let back = -130; back < 130; back++) {
+      const text = `${' a bc def'.repeat(3000).slice(0, 2 * pieceBytesMax - blockBytes - back)}\n${things[flag]}\nthe end`;
+      const { seen, wanted } = blocksWith(text, flag);
+      if (seen.join() !== wanted.join()) return t.fail('a difference', { back, seen, wanted });
+    }
+    t.pass('no difference');
+  });
+}
+
+t.test('tells which signs stand anywhere in a text', async (t) => {
+  const signs = {
+    backslash: '\\',
+    percent: '%',
+    ampersand: '&',
+    nul: '\0',
+    plus: '+',
+    at: '@',
+    parenthesis: '(',
+    nonAscii: '\x80',
+  } as const;
+  for (const [name, sign] of Object.entries(signs) as [keyof typeof signs, string][]) {
+    for (const at of [0, 15, 16, 63, 64, pieceBytesMax - 1, pieceBytesMax, 40_000]) {
+      const bytes = Buffer.alloc(50_000, 'x');
+      t.equal(outlineOf(bytes).flags & textFlags[name], 0);
+      bytes.write(sign, at, 'latin1');
+      t.not(outlineOf(bytes).flags & textFlags[name], 0, `${name} at ${at}`);
+    }
+  }
+  for (let byte = 0; byte < 256; byte++) {
+    const known = Object.entries(signs).filter(
+      ([name, sign]) => sign.charCodeAt(0) === byte || (name === 'nonAscii' && byte >= 0x80),
+    );
+    const { flags } = outlineOf(Buffer.alloc(64, byte));
+    const seen = Object.keys(signs).filter((name) => (flags & textFlags[name as keyof typeof signs]) !== 0);
+    t.same(
+      seen,
+      known.map(([name]) => name).sort((a, b) => seen.indexOf(a) - seen.indexOf(b)),
+      `byte ${byte}`,
+    );
+  }
+});
+
+t.test('what stands before and behind a text in its memory does not count', async (t) => {
+  const holder = Buffer.from(`${'7@'.repeat(40)}abc${'(1234567890'.repeat(9)}`);
+  const { flags, blocks } = outlineOf(holder.subarray(80, 83));
+  t.same([...blocks], [0]);
+  for (const flag of Object.values(textFlags)) t.equal(flags & flag, 0);
+  outlineOf(Buffer.alloc(3 * pieceBytesMax, '1'));
+  t.same([...outlineOf(Buffer.from('abc')).blocks], [0], 'nor does the text before');
+  t.same([...outlineOf(Buffer.alloc(0)).blocks], []);
+});
+
+t.test('stretches are wide enough, do not overlap, and stay within the text', async (t) => {
+  const text = `${'x'.repeat(200)}7${'x'.repeat(300)}8${'x'.repeat(30)}9`;
+  const outline = outlineOf(Buffer.from(text));
+  const stretches = stretchesOf(outline, blockFlags.digit, text.length, { before: 100, after: 70 });
+  t.same(stretches, [
+    { from: 92, to: 326 },
+    { from: 348, to: text.length },
+  ]);
+});
+
+t.test('the kernel is what its source compiles to', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-kernel-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const root = resolve(import.meta.dirname, '../..');
+  const compiled = join(directory, 'kernel.wasm');
+  execFileSync(process.execPath, [
+    resolve(root, 'node_modules/assemblyscript/bin/asc.js'),
+    resolve(root, 'src/scan/kernel/index.ts'),
+    ...['--config', resolve(root, 'src/scan/kernel/asconfig.json'), '--outFile', compiled],
+  ]);
+  t.ok(
+    readFileSync(compiled).equals(readFileSync(resolve(root, 'src/scan/kernel.wasm'))),
+    'otherwise: npm run build:kernel',
+  );
+});
