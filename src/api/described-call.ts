@@ -53,9 +53,8 @@ export function flatHeaders(described: unknown): string[] {
     for (const one of Array.isArray(value) ? value : [value]) {
       const text = ['string', 'number', 'boolean'].includes(typeof one) ? String(one) : undefined;
       if (text === undefined || /[\r\n\0]/.test(text)) {
-        throw invalid([
-          { path: `headers.${name}`, message: 'must be text without line ends, or a list of such' },
-        ]);
+        // Not which field: a name may hold a secret.
+        throw invalid([{ path: 'headers', message: 'must be texts without line ends, or lists of such' }]);
       }
       flat.push(name, Buffer.from(text, 'utf8').toString('latin1'));
     }

@@ -1,4 +1,4 @@
-import { bytesMatching, tableOf } from './byte-set.ts';
+import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
 
 /*
@@ -6,7 +6,7 @@ import type { Node } from './pattern-syntax.ts';
  * field, or with the next call. Read off the detectors' patterns, so that no detector has to say it.
  */
 
-/** The part of a token behind its prefix, where that is one run of characters: `gh[pousr]_[0-9A-Za-z]{36}`. */
+/** The part of a token behind its prefix, where that is random characters to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
 export interface TokenBody {
   /** Lengths that the prefix may have. */
   readonly prefixLengths: ReadonlySet<number>;
@@ -16,25 +16,56 @@ export interface TokenBody {
   readonly max: number;
 }
 
-/** Shorter bodies say too little. */
+/** Shorter bodies say too little, and those of many lengths are issued longer than their pattern has to be. */
 const bodyLengthMin = 16;
+const openLengthMin = 10;
+/** Of what is random; fewer characters of a set are a version or a region, and belong to the prefix. */
+const runLengthMin = 8;
+/** Of the prefix before a body of several segments and any length: with `eyJ` all JSON begins that is encoded. */
+const prefixLengthMin = 4;
 
 /** The body of a pattern's token, of several forms the first that has one; undefined where it is made in another way. */
 export function bodyOf(node: Node): TokenBody | undefined {
   const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
-  const [only] = items;
-  if (items.length === 1 && only?.kind === 'choice')
-    return only.options.map(bodyOf).find((body) => body !== undefined);
   // What may follow the body or not is no part of it.
-  const last = items.findLastIndex((item) => item.kind !== 'repeat' || item.min > 0);
-  const body = items[last];
-  if (body?.kind !== 'repeat' || body.item.kind !== 'set' || body.min < bodyLengthMin) return undefined;
-  const prefixLengths = lengthsOf({ kind: 'sequence', items: items.slice(0, last) });
-  return prefixLengths && { prefixLengths, alphabet: tableOf(body.item.has), min: body.min, max: body.max };
+  const end = items.findLastIndex((item) => item.kind !== 'repeat' || item.min > 0) + 1;
+  const last = items[end - 1];
+  if (last?.kind === 'choice') {
+    const before = items.slice(0, end - 1);
+    const forms = last.options.map((option) => bodyOf({ kind: 'sequence', items: [...before, option] }));
+    return forms.find((body) => body !== undefined);
+  }
+  const start = items.findIndex((item) => item.kind === 'repeat' && isRun(item));
+  if (start < 0) return undefined;
+  const body = extentOf({ kind: 'sequence', items: items.slice(start, end) });
+  const prefixLengths = lengthsOf({ kind: 'sequence', items: items.slice(0, start) });
+  if (!prefixLengths || !body) return undefined;
+  const isOpen = body.min < body.max;
+  if (body.min < (isOpen ? openLengthMin : bodyLengthMin)) return undefined;
+  if (isOpen && end - start > 1 && Math.min(...prefixLengths) < prefixLengthMin) return undefined;
+  return { prefixLengths, alphabet: tableOf(body.has), min: body.min, max: body.max };
 }
 
 const flatten = (node: Node): readonly Node[] =>
   node.kind === 'sequence' ? node.items.flatMap(flatten) : [node];
+
+const isRun = ({ item, min }: Node & { kind: 'repeat' }): boolean =>
+  item.kind === 'set' && min >= runLengthMin;
+
+/** How long matches of runs and single characters are, and of what; undefined where there is more to the node. */
+function extentOf(node: Node): { has: ByteSet; min: number; max: number } | undefined {
+  if (node.kind === 'set') return { has: node.has, min: 1, max: 1 };
+  if (node.kind === 'repeat')
+    return node.item.kind === 'set' ? { has: node.item.has, min: node.min, max: node.max } : undefined;
+  if (node.kind !== 'sequence') return undefined;
+  let whole = { has: noBytes, min: 0, max: 0 };
+  for (const item of node.items) {
+    const one = extentOf(item);
+    if (!one) return undefined;
+    whole = { has: union(whole.has, one.has), min: whole.min + one.min, max: whole.max + one.max };
+  }
+  return whole;
+}
 
 /** The lengths that matches of the node can have; undefined where they are not few. */
 function lengthsOf(node: Node): ReadonlySet<number> | undefined {
@@ -100,6 +131,9 @@ export interface Missing {
   readonly max: number;
 }
 
+/** Account numbers are the first segments of some tokens. */
+const number = /\d{8}/;
+
 /** How many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this form so far. */
 export function missingOf(
   { prefixLengths, alphabet, min, max }: TokenBody,
@@ -107,11 +141,12 @@ export function missingOf(
   [start, end]: readonly [number, number],
   anchorLength: number,
 ): Missing | undefined {
-  const from = start + anchorLength;
+  // An anchor may be a part of the prefix; then what is between them is a version or a kind.
+  const prefixLength = Math.min(...[...prefixLengths].filter((it) => it >= anchorLength));
+  const from = start + prefixLength;
   const length = end - from;
-  if (!prefixLengths.has(anchorLength) || length < pieceLengthMin || length >= min) return undefined;
+  if (length < pieceLengthMin || length >= min) return undefined;
   for (let at = from; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return undefined;
-  return looksRandom(bytes.toString('latin1', from, end))
-    ? { min: min - length, max: max - length }
-    : undefined;
+  const piece = bytes.toString('latin1', from, end);
+  return looksRandom(piece) || number.test(piece) ? { min: min - length, max: max - length } : undefined;
 }

@@ -27,10 +27,19 @@ function cellUnder(head: string): string {
   return String.raw`(?<=\n)(?:${ways.join('|')})[ "]{0,2}`;
 }
 
+/** What a token may stand for that opens nothing: a place in a list, a lock, an attempt, the address of a device; no two begin alike. */
+const states = (
+  'page next prev(?:ious)? start(?:ing)? continuation pagination cursor offset skip scroll search sync delta change snapshot resume stream watch ' +
+  'lock lease fencing consistency concurrency request retry operation transaction idempotency correlation [^a-z]trace [^a-z]task wait_?for ' +
+  'cancel(?:lation)? expiration contract public[_-]?key [cx]srf verification push device fcm apns? [^a-z]state [^a-z]version [^a-z]view'
+).split(' ');
+/** The same, where keys in environment variables are called so in two words (`BUILD_TOKEN`). */
+const statesInOneWord = ['[^a-z]client', '[^a-z]build', 'design', 'antiforgery'];
+
 const parts: Readonly<Record<string, string>> = {
   /** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
   password: asBytes(
-    'pass(?:wor[dt]|wd|phrase|code|ordet)?|pwd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
+    'pass(?:wor[dt]|wd|w0rd|phrase|code|ordet| word| phrase)?|pwd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
       'hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호',
   ),
   /** "… for the router", behind the noun. */
@@ -43,11 +52,13 @@ const parts: Readonly<Record<string, string>> = {
     '(?: (?:is |is:|was |lautet |lautet:|ist |ist:|est |est:|es |es:|è |è:|é |é:|är |är:|er |jest |now |set to |changed to |reset to )|' +
       " ?[:=](?: it(?:'|’)s)?|：|是|为|為|は)",
   ),
-  /** Before `token`: no right is behind it, only a place in a list, a lock, or an attempt. */
+  /**
+   * Where no `token` begins that stands for a state: no right is behind it. One of a session or a client does where it is a bare UUID, for
+   * searches are billed and calls repeated by such.
+   */
   'token-of-state':
-    '(?<!page_?|next_?|lock_?|request_?|expiration_?|retry_?|operation_?|transaction_?|watch_?|stream_?|fencing_?|lease_?|consistency_?|' +
-    'change_?|snapshot_?|search_?|scroll_?|start(?:ing)?_?|prev(?:ious)?_?|[cx]srf[_-]?|sync_?|cursor|continuation|cancel(?:lation)?|' +
-    'pagination_?|design|push_|device_|resume_?|verification_|antiforgery)',
+    `(?!(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
+    String.raw`(?!(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
   /** The head of the column is a cell of its own: `password`, `admin_password`, `API key`. */
   'under-password': cellUnder(
     'password|passwd|passwort|passphrase|pwd|kennwort|wachtwoord|senha|mot de passe',

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { toCanonicalJson } from '../state/canonical-json.ts';
 import type { ApprovalRecord, Hold, KeyRecord, Store } from '../state/store.ts';
-import { redactedPreview, redactedUrl } from './redacted.ts';
+import { redactedMethod, redactedPreview, redactedUrl } from './redacted.ts';
 import { toRequest } from './request.ts';
 
 /** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
@@ -131,7 +131,7 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
     keyId: identity.keyId,
     toolName: operation.toolName,
     operation: operation.name,
-    method: call.method,
+    method: redactedMethod(call),
     url: redactedUrl(call),
     bodyPreview: redactedPreview(call),
     reasonCodes: verdict.reasonCodes,

@@ -48,14 +48,14 @@ export function detect(
   const forms = formsOf(views, engine, bounds);
   const masked = Buffer.from(bytes);
   for (const { start, end } of findings) masked.fill('*', start, end);
-  const lines = lineStarts(bytes);
+  const placeOf = placesIn(bytes);
   const shown = findings.toSorted((a, b) => a.start - b.start || b.end - a.end);
   return {
     findings: shown.map(({ class: dataClass, kind, confidence, location, start, end }) => {
       const { encodings = [], sha256 = [] } = forms.get(keyOf(kind, start, end)) ?? {};
       const preview = previewOf(masked, kind, start, end);
       return {
-        ...{ kind, class: dataClass, confidence, location, ...placeOf(bytes, lines, start) },
+        ...{ kind, class: dataClass, confidence, location, ...placeOf(start) },
         ...{ encodings, sha256: [...sha256], preview },
       };
     }),
@@ -100,16 +100,26 @@ function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: Rea
 
 const keyOf = (kind: string, start: number, end: number): string => `${kind}:${start}:${end}`;
 
-function lineStarts(bytes: Buffer): number[] {
-  const starts = [0];
-  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) starts.push(at + 1);
-  return starts;
+const lineFeed = 0x0a;
+
+/** Tells lines and columns of offsets that are asked for in ascending order: the bytes are gone through once. */
+function placesIn(bytes: Buffer): (at: number) => { line: number; column: number } {
+  let next = 0;
+  let line = 1;
+  let column = 1;
+  return (at) => {
+    for (; next < at; next += 1) {
+      if (bytes[next] === lineFeed) {
+        line += 1;
+        column = 1;
+      } else if (!isContinuation(bytes[next] as number)) column += 1;
+    }
+    return { line, column };
+  };
 }
 
-function placeOf(bytes: Buffer, lines: readonly number[], at: number): { line: number; column: number } {
-  const line = lines.findLastIndex((start) => start <= at);
-  return { line: line + 1, column: [...bytes.toString('utf8', lines[line], at)].length + 1 };
-}
+/** Of a character of UTF-8 that has begun before. */
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 function previewOf(masked: Buffer, kind: string, start: number, end: number): string {
   const before =

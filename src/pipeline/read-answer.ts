@@ -4,6 +4,7 @@ import type { DetectorEngine } from '../detectors/engine.ts';
 import { type Evidence, type InjectionReader, scoreMin } from '../detectors/injection/reader.ts';
 import { GatewayError } from '../errors.ts';
 import { kept } from '../kept.ts';
+import { textIn } from '../text/binary.ts';
 import { inflateBody } from '../text/inflate.ts';
 import { createLocator } from '../text/locate.ts';
 import { bodyFormat } from '../text/redact.ts';
@@ -87,7 +88,8 @@ export function createAnswerReader({
     if (clean.has(inflated.body)) return { ...nothingFound, plain: inflated.body };
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
-    const part = partOf(inflated.body, content.contentType);
+    const text = textIn(inflated.body);
+    const part = partOf(text, content.contentType);
     const { findings, views, unreadable } = readPart(part, engine, { maxDecodedBytes, isOver });
     const injection = readInjection(injections, views, part, isOver);
     const found = findings.filter(counts);

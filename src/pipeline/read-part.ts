@@ -1,6 +1,7 @@
 import type { Finding, Tail } from '../call.ts';
 import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
+import { isVendorHost } from '../detectors/vendor-hosts.ts';
 import type { FieldFormat } from '../text/fields.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { decodeViews, type View } from '../text/views.ts';
@@ -92,7 +93,7 @@ export function readPart(
     found.push(...findRepeats(found, views, { max: findingsMax, isOver }));
     if (found.length > 0 && isOver()) problem ??= tooLong;
   }
-  const rests = sent && sent.openTails.length > 0 ? findRests(sent, views, engine) : noRests;
+  const rests = sent && sent.openTails.length > 0 ? findRests({ ...sent, format }, views, engine) : noRests;
   found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
   if (found.length > findingsMax) problem ??= tooMany;
   return {
@@ -139,12 +140,9 @@ function toPlaces(part: Part, found: readonly Seen[], opaque: readonly OpaqueCon
 }
 
 /**
- * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts (`api.x.com`, or `*.x.com`
- * for any depth below x.com). At the same host in another place it may be on its way to somebody who only rents there.
+ * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts. At the same host in another
+ * place it may be on its way to somebody who only rents there.
  */
 function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
-  return (
-    homePlaces.includes(location.toLowerCase()) &&
-    vendorHosts.some((home) => (home.startsWith('*.') ? host.endsWith(home.slice(1)) : host === home))
-  );
+  return homePlaces.includes(location.toLowerCase()) && isVendorHost(host, vendorHosts);
 }

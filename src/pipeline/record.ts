@@ -1,12 +1,13 @@
 import type { Call, Identity } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { shownDestination } from '../signals/shown-destination.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
-import { redactedUrl } from './redacted.ts';
+import { redactedMethod, redactedUrl } from './redacted.ts';
 
 /** That one trace names. */
 export const recordedFindingsMax = 50;
@@ -47,7 +48,7 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
       atMs: call.receivedAtMs,
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
-      destination: call.destination,
+      destination: shownDestination(call),
       ...(call.charges.length > 0 ? { charges: call.charges } : {}),
       line: traceLine(call, refusal),
     };
@@ -75,13 +76,14 @@ const json = JSON.stringify;
  */
 export function traceLine(call: Call, refusal: GatewayError | undefined): string {
   const { operation, verdict, runtimeType, findings, signals } = call;
+  const method = redactedMethod(call);
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
   line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
   if (runtimeType !== undefined) line += `,"runtime_type":${json(runtimeType)}`;
-  line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(call.method)}`;
+  line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(method)}`;
   line += `,"url":${json(redactedUrl(call))},"body_bytes":${call.body.length}`;
   if (operation) {
-    line += `,"tool_name":${json(operation.toolName)},"operation":${json(operation.name)}`;
+    line += `,"tool_name":${json(operation.toolName)},"operation":${json(method === call.method ? operation.name : method)}`;
     line += `,"category":${json(operation.category)},"verb":"${operation.verb}"`;
   }
   line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;

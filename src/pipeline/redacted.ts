@@ -1,5 +1,7 @@
+import { METHODS } from 'node:http';
 import type { Call } from '../call.ts';
 import { toAuthority } from '../target.ts';
+import { marker } from '../text/cuts.ts';
 import { redact } from '../text/redact.ts';
 import { separator } from './head-text.ts';
 
@@ -17,6 +19,15 @@ export function redactedUrl(call: Call): string {
   const url = redactedText(call, 0, href);
   if (fragment === '') return url.slice(0, urlLengthMax);
   return `${url}#${redactedText(call, href.length + separator.length, fragment)}`.slice(0, urlLengthMax);
+}
+
+const usualMethods = new Set(METHODS);
+
+/** The call's method; an unusual one only where it was read and nothing was found in it. */
+export function redactedMethod({ method, head, findings }: Call): string {
+  if (usualMethods.has(method)) return method;
+  const found = findings.find((it) => it.part === 'head' && it.location === 'method');
+  return head.length > 0 && !found ? method : marker(found?.kind ?? 'unread');
 }
 
 /** A text of the head, from its place there. */

@@ -2,25 +2,33 @@ import type { Tail } from '../call.ts';
 import { randomBits } from '../detectors/checks/randomness.ts';
 import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import { isPlaceholder } from '../detectors/placeholder.ts';
+import type { FieldFormat } from '../text/fields.ts';
 import type { View } from '../text/views.ts';
 import type { Placed } from './split-values.ts';
 
 /*
  * A secret that is sent in pieces, one with each call. The call that lets its beginning out leaves a tail: which secret it may become, and
- * how many characters that lacks. A later call of the agent to the same host with a value of just that alphabet and length brings the
- * rest. Nothing of the text is remembered, so the value may be something else after all: the finding has medium confidence.
+ * how many characters that lacks. A later call of the agent to the same host brings the rest: a random word of that alphabet and length.
+ * Nothing of the text is remembered, so the word may be something else after all: the finding has medium confidence.
  */
 
-/** Of a piece between the first and the last one: shorter values are words. */
+/** Of a piece between the first and the last one: shorter words are words. */
 const middleLengthMin = 8;
 const middlesMax = 4;
 const randomBitsMin = 5;
-/** Values of a text that are looked at. */
-const valuesMax = 4_096;
-const separators = String.raw`"'\\&<>,;:/?#=\r\n\t\x1e`;
-const value = new RegExp(`(?<![^${separators}])[^${separators}]{4,512}(?![^${separators}])`, 'g');
-/** Digests and UUIDs without dashes. What is random and may have other letters has some. */
-const hexadecimal = /^(?:[\da-f]+|[\dA-F]+)$/;
+/** Of the rest of a secret that may have many lengths: shorter words are ids of all kinds, but where just so much is missing. */
+const openRestLengthMin = 12;
+const exactRestLengthMin = 6;
+/** Words of a text that are looked at. */
+const wordsMax = 16_384;
+const run = /[0-9A-Za-z_+/=%~-]{4,}/g;
+const word = /[^/=%]{4,512}/g;
+/** Paths, and encoded data, of which many a part would do: long, or in the lines of RFC 2045 or RFC 7468, behind an escaped line end too. */
+const data = /[+/%]|^.{513}|^n?(?:.{64}|.{76})$/;
+const dataLineMin = 60;
+const lineEndMax = 3;
+/** Digests and UUIDs. What is random and may have other letters has some. */
+const hexadecimal = /^(?:[\da-f-]+|[\dA-F-]+)$/;
 const letterG = 0x67;
 
 /** What a call leaves behind: the tokens cut at the ends of its values, but for those whose rest was found in the same call. */
@@ -42,26 +50,32 @@ export interface Rests {
   readonly tails: Tail[];
 }
 
+export interface Begun {
+  readonly openTails: readonly Tail[];
+  readonly atMs: number;
+  readonly format: FieldFormat;
+}
+
 /** What the texts have of the rest of secrets that earlier calls have begun. */
 export function findRests(
-  { openTails, atMs }: { readonly openTails: readonly Tail[]; readonly atMs: number },
+  { openTails, atMs, format }: Begun,
   views: readonly View[],
   engine: DetectorEngine,
 ): Rests {
   const found: Placed<Match>[] = [];
   const tails: Tail[] = [];
   for (const view of views) {
-    let values = 0;
-    for (const { 0: text, index: start } of view.bytes.toString('latin1').matchAll(value)) {
-      if (++values > valuesMax) break;
-      if (!mayBeRest(text)) continue;
+    const words = [...wordsOf(view.bytes.toString('latin1'))].filter(({ text }) => mayBeRest(text));
+    // A body that brings nothing else is made to bring it; in others such words are ids, and so they are in URLs and header fields.
+    const isAlone =
+      format !== 'head' && words.filter(({ text }) => text.length >= openRestLengthMin).length === 1;
+    for (const { text, start, isData } of words) {
       const end = start + text.length;
       for (const { kind, min, max } of openTails) {
         const body = engine.tokenOf(kind);
         if (!body || !isMadeOf(body.alphabet, text) || (min < max && !isMixed(text))) continue;
         const lacking = { min: min - text.length, max: max - text.length };
-        // Of secrets of many lengths the shortest and the longest are issued; all between them would be completed by nearly any value.
-        if (lacking.min === 0 || lacking.max === 0) {
+        if (min === max ? lacking.min === 0 : isRest(lacking, text, isAlone && !isData)) {
           const match: Match = { detector: body.detector, start, end, confidence: 'medium' };
           found.push({ match, ...view.toSource(start, end) });
         } else if (lacking.min > 0 && text.length >= middleLengthMin && tails.length < middlesMax) {
@@ -73,8 +87,32 @@ export function findRests(
   return { found, tails };
 }
 
-/** Names and published examples stand in most calls; a piece that was cut out of something random is neither. */
-const mayBeRest = (text: string): boolean => randomBits(text) >= randomBitsMin && !isPlaceholder(text, 0);
+/** The words of a text, without the marks around them. */
+function* wordsOf(text: string): Generator<{ text: string; start: number; isData: boolean }> {
+  let words = 0;
+  let lineEnd = Number.NEGATIVE_INFINITY;
+  for (const { 0: whole, index } of text.matchAll(run)) {
+    // The last line of data is shorter than the others.
+    const isData = data.test(whole) || index - lineEnd < lineEndMax;
+    if (isData && whole.length >= dataLineMin) lineEnd = index + whole.length;
+    for (const { 0: part, index: at } of whole.matchAll(word)) {
+      if (++words > wordsMax) return;
+      yield { text: part, start: index + at, isData };
+    }
+  }
+}
+
+/** Of secrets of many lengths the shortest and the longest are issued most; where a word stands alone, whatever is long enough will do. */
+function isRest({ min, max }: { min: number; max: number }, { length }: string, isAlone: boolean): boolean {
+  if (min === 0 || max === 0) return length >= exactRestLengthMin;
+  return isAlone && min < 0 && max > 0 && length >= openRestLengthMin;
+}
+
+/** Names and published examples stand in most calls, as do abbreviations; a piece that was cut out of something random is none. */
+const mayBeRest = (text: string): boolean =>
+  randomBits(text) >= randomBitsMin &&
+  (text.length >= middleLengthMin || /\d/.test(text)) &&
+  !isPlaceholder(text, 0);
 
 /** Letters of both kinds and digits change places often, other than in names of many words. */
 function isMixed(text: string): boolean {

@@ -1,10 +1,11 @@
-import { type CutToken, type DetectorEngine, looksRandom, type Match } from '../detectors/engine.ts';
+import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import type { Bounds } from '../text/budget.ts';
-import { type Field, type FieldFormat, fieldsOf } from '../text/fields.ts';
+import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../text/fields.ts';
 import { JoinedPieces } from '../text/joined-pieces.ts';
 import { mayHoldSeries, seriesOf } from '../text/series.ts';
 import type { Span } from '../text/span-map.ts';
 import { decodeViews } from '../text/views.ts';
+import { findBegun } from './begun-secrets.ts';
 
 /*
  * A value cut in pieces that lie in several fields of one call. Two things give it away: fields with numbered names, and the beginning of
@@ -27,19 +28,19 @@ export interface SplitSearch {
   readonly cutTokens: readonly Placed<CutToken>[];
 }
 
-/** That are put together in one part of a call, and the bytes of all of them. */
-const chainsMax = 64;
-const joinedBytesMax = 65_536;
-/** Of a secret whose pieces have unrelated names. */
-const neighboursMax = 8;
-const matchesMax = 32;
-
-/** Fields that may hold the pieces of one value, in their order. */
-interface Chain {
-  readonly pieces: readonly Field[];
-  /** Whose beginning the first piece has; undefined where names alone say that they belong together. */
-  readonly detector: Match['detector'] | undefined;
+/** A match in joined pieces, and what it has of each of them. */
+export interface Across {
+  readonly match: Match;
+  readonly spans: readonly Span[];
 }
+
+/** What lies across the seams of pieces, and is seen in none of them. */
+export type Look = (pieces: readonly Span[]) => readonly Across[];
+
+/** That are put together in one part of a call, and the bytes of all of them. */
+const seriesMax = 64;
+const seriesBytesMax = 65_536;
+const matchesMax = 32;
 
 /** What was split over fields: of each match a place for every piece. */
 export function findSplit(
@@ -49,41 +50,47 @@ export function findSplit(
 ): Placed<Match>[] {
   const { bytes, format, cutTokens } = search;
   if (cutTokens.length === 0 && !mayHoldSeries(bytes, format)) return [];
-  const placed: Placed<Match>[] = [];
-  let joinedBytes = 0;
-  for (const { pieces, detector } of chainsOf(search).slice(0, chainsMax)) {
-    const joined = new JoinedPieces(bytes, pieces);
-    joinedBytes += joined.bytes.length;
-    if (joinedBytes > joinedBytesMax || bounds.isOver()) break;
-    const { views } = decodeViews(joined.bytes, { ...bounds, depthMax: 2, isForm: format === 'form' });
-    for (const view of views) {
-      for (const match of engine.find(view.bytes, { ...bounds, matchesMax }, view.outline).matches) {
-        const span = view.toSource(match.start, match.end);
-        const spans = joined.toSource(span.start, span.end);
-        if (match.confidence === 'low' || spans.length < 2 || isSeen(search, match, spans)) continue;
-        const isWhole = detector === undefined || (match.detector === detector && isSliced(bytes, spans));
-        if (isWhole) placed.push(...spans.map((it) => ({ match, ...it })));
-      }
-    }
-  }
-  return placed;
+  const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
+  const fieldLists = fieldsOf(bytes, format);
+  const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
+  const isInValue = (it: Span): boolean =>
+    fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
+  const inNames = cutTokens.filter((it) => !isInValue(it));
+  const fields = inNames.length > 0 ? piecesOf(bytes, format) : [];
+  const begun = [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
+  return [...begun, ...findInSeries(fieldLists.flatMap(seriesOf), look)].flatMap(({ match, spans }) =>
+    spans.map((span) => ({ match, ...span })),
+  );
 }
 
-function chainsOf({ bytes, format, cutTokens }: SplitSearch): Chain[] {
-  const chains: Chain[] = [];
-  for (const fields of fieldsOf(bytes, format)) {
-    chains.push(...seriesOf(fields).map((pieces) => ({ pieces, detector: undefined })));
-    for (const { match, start, end } of cutTokens) {
-      const at = fields.findIndex((it) => it.start <= start && it.end === end);
-      const first = fields[at];
-      if (!first) continue;
-      const behind = fields.slice(at + 1);
-      const alike = behind.filter(({ name }) => name === first.name);
-      for (const others of [alike, behind])
-        chains.push({ pieces: [first, ...others.slice(0, neighboursMax - 1)], detector: match.detector });
-    }
+/** What is split over fields whose names alone say that they belong together. */
+function findInSeries(series: readonly (readonly Field[])[], look: Look): Across[] {
+  const found: Across[] = [];
+  let bytes = 0;
+  for (const pieces of series.slice(0, seriesMax)) {
+    for (const { start, end } of pieces) bytes += end - start;
+    if (bytes > seriesBytesMax) break;
+    found.push(...look(pieces));
   }
-  return chains;
+  return found;
+}
+
+function findAcross(
+  search: SplitSearch,
+  pieces: readonly Span[],
+  engine: DetectorEngine,
+  bounds: Omit<Bounds, 'depthMax'>,
+): Across[] {
+  const joined = new JoinedPieces(search.bytes, pieces);
+  const { views } = decodeViews(joined.bytes, { ...bounds, depthMax: 2, isForm: search.format === 'form' });
+  return views.flatMap((view) =>
+    engine.find(view.bytes, { ...bounds, matchesMax }, view.outline).matches.flatMap((match) => {
+      const { start, end } = view.toSource(match.start, match.end);
+      const spans = joined.toSource(start, end);
+      const isNew = match.confidence !== 'low' && spans.length > 1 && !isSeen(search, match, spans);
+      return isNew ? [{ match, spans }] : [];
+    }),
+  );
 }
 
 /**
@@ -94,9 +101,4 @@ function isSeen({ found }: SplitSearch, { detector }: Match, spans: readonly Spa
   const isFound = (span: Span): boolean =>
     found.some((it) => it.match.confidence !== 'low' && it.start < span.end && span.start < it.end);
   return spans.some((span, index) => (index > 0 || detector.class !== 'SECRETS') && isFound(span));
-}
-
-/** Pieces of something random: names and words that happen to stand behind the beginning of a token are none. */
-function isSliced(bytes: Buffer, spans: readonly Span[]): boolean {
-  return spans.slice(1).every(({ start, end }) => looksRandom(bytes.toString('latin1', start, end)));
 }

@@ -8,6 +8,9 @@ import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
+import { isBinary } from '../text/binary.ts';
+import { compressionOf } from '../text/compression.ts';
+import { opaqueKindOf } from '../text/opaque.ts';
 import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise } from '../upstream/scrubbable.ts';
 import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
@@ -16,12 +19,23 @@ import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer 
 const keptBytesMax = 64 * 1024 * 1024;
 let keptBytes = 0;
 
-/** Formats without text, where the bytes agree: what a server calls a picture may be a text. */
+/** Formats without text, by the name that servers give them. What is read is decided by the bytes. */
 const opaqueTypes =
-  /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|wasm|pdf|java-archive|x-git-[a-z-]+|vnd\.)/i;
-const sampleBytes = 512;
-/** What has no part in text: control characters other than white space and escape. */
-const isControl = (byte: number): boolean => byte < 0x09 || (byte > 0x0d && byte < 0x1b);
+  /^(?:image\/(?!svg)|audio\/|video\/|font\/|binary\/octet-stream|application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|pdf|java-archive|vnd\.))/i;
+/** In formats of text, by their suffix (RFC 6839). */
+const textSuffix = /\+(?:json|xml)\b/i;
+/** Of the first chunk: as a shorter one, whatever it is, an answer is read. */
+const sampleBytesMin = 64;
+const sampleBytesMax = 512;
+
+/**
+ * Whether content begins as a file of a known format does, by its first bytes and by what follows them: behind the first bytes of a
+ * picture may stand a text.
+ */
+function beginsOpaque(chunk: Buffer): boolean {
+  const isKnown = opaqueKindOf(chunk) !== undefined || compressionOf(chunk) !== undefined;
+  return isKnown && chunk.length >= sampleBytesMin && isBinary(chunk.subarray(0, sampleBytesMax));
+}
 
 /** Answers in which a message may come long after the one before it. */
 const isStream = (fields: readonly string[]): boolean =>
@@ -98,11 +112,13 @@ class AnswerScan implements Tap {
     return this.#enforces && !isStream(fields) ? 'hold' : 'read';
   }
 
+  /** Passes unread: no text is called so, and none begins so. */
   #isOpaque(chunk: Buffer): boolean {
     return (
       this.#contentEncoding === '' &&
       opaqueTypes.test(this.#contentType) &&
-      chunk.subarray(0, sampleBytes).some(isControl)
+      !textSuffix.test(this.#contentType) &&
+      beginsOpaque(chunk)
     );
   }
 

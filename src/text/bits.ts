@@ -1,7 +1,7 @@
 import { byteSet } from './bytes.ts';
 import { sequenceLength } from './code-points.ts';
 
-/** A way to write bytes as characters of 4 to 7 bits each. */
+/** A way to write bytes as characters of 1 to 7 bits each. */
 export interface BitCode {
   readonly bitsPerCharacter: number;
   /** The value of each character; 255 where the byte is none and is skipped. */

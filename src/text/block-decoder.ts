@@ -1,5 +1,6 @@
 import type { Outline } from '../scan/outline.ts';
 import type { Budget } from './budget.ts';
+import type { OpaqueKind } from './opaque.ts';
 import type { Span } from './span-map.ts';
 
 /** A text in which encoded values are to be found. */
@@ -15,6 +16,10 @@ export interface Block extends Span {
   readonly bytes: Buffer;
   /** The bytes stand there as they are; only what can be unpacked of them is new. */
   readonly isLiteral?: boolean;
+  /** What it is if nothing can be unpacked of it. */
+  readonly opaque?: OpaqueKind;
+  /** Of what it consists, byte by byte and in this order; then only what is found in it is to be cut. */
+  readonly parts?: readonly Span[];
 }
 
 /** An encoding that writes a value as a whole in another way. */

@@ -5,12 +5,17 @@ import type { Budget } from './budget.ts';
 import { byteSet, isDigit, readHex } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
-const separators = byteSet(' ,:;\t\r\n');
-const alphabet = byteSet('0123456789abcdefABCDEFx ,:;\t\r\n');
-const runLengthMin = 35;
+const separators = byteSet(' ,:;.-\t\r\n');
+/** These stand between decimal ones only: hexadecimal digits with them are read as hexadecimal. */
+const isDecimalOnly = byteSet('.-');
+const alphabet = byteSet('0123456789abcdefABCDEFx ,:;.-\t\r\n');
+/** So much is longer than a UUID. */
+const runLengthMin = 37;
 const codesMin = 12;
 /** Each code of a letter or a sign has a digit, in decimal and in hexadecimal. */
 const margin = { before: runLengthMin, after: runLengthMin };
+
+type Radix = 'decimal' | 'hex';
 
 interface Code {
   readonly end: number;
@@ -18,7 +23,7 @@ interface Code {
   readonly hex: number;
 }
 
-/** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`. */
+/** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`, `115.107`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
@@ -41,7 +46,7 @@ function* findSequences(
   bytes: Buffer,
   from: number,
   to: number,
-  radix: 'decimal' | 'hex',
+  radix: Radix,
   budget: Budget,
 ): Iterable<Block> {
   const codes: number[] = [];
@@ -50,11 +55,13 @@ function* findSequences(
   let at = from;
   while (at < to) {
     budget.work(1);
-    if (separators[bytes[at] ?? 0] === 1) {
+    const byte = bytes[at] as number;
+    const endsHex = radix === 'hex' && isDecimalOnly[byte] === 1;
+    if (separators[byte] === 1 && !endsHex) {
       at += 1;
       continue;
     }
-    const code = readCode(bytes, at, to);
+    const code = endsHex ? { end: at + 1, decimal: -1, hex: -1 } : readCode(bytes, at, to);
     budget.work(code.end - at);
     const value = code[radix];
     if (isTextByte[value] === 1) {

@@ -1,4 +1,12 @@
-import { constants, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib';
+import { isUtf8 } from 'node:buffer';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  type ZlibOptions,
+} from 'node:zlib';
 import { type BitCode, decodeBits, firstByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 
@@ -46,6 +54,22 @@ export function inflateBlock(bytes: Buffer, compression: Compression, budget: Bu
   );
 }
 
+/** A shorter text comes out of arbitrary bytes now and then. */
+const guessedTextMin = 12;
+
+/**
+ * The text that bytes without a sign of it are the compressed form of: Brotli (RFC 7932) and deflate without a frame (RFC 1951) have
+ * none. Undefined for bytes which are neither, and where what comes out is no text.
+ */
+export function inflateUnmarked(bytes: Buffer, budget: Budget): Buffer | undefined {
+  const options = { maxOutputLength: Math.max(1, budget.remainingBytes) };
+  for (const inflate of [brotliDecompressSync, inflateRawSync]) {
+    const inflated = attempt(() => inflate(bytes, options), budget);
+    if (inflated && inflated.length >= guessedTextMin && isUtf8(inflated)) return inflated;
+  }
+  return undefined;
+}
+
 /** A stream cut short still gives what it has: the receiver may be as forgiving. */
 function lenient(budget: Budget): ZlibOptions {
   return { maxOutputLength: Math.max(1, budget.remainingBytes), finishFlush: constants.Z_SYNC_FLUSH };
@@ -66,7 +90,7 @@ function attempt(inflate: () => Buffer, budget: Budget): Buffer | undefined {
 }
 
 /** RFC 1952, 2.3: ten bytes, then what the flags announce. */
-function gzipHeaderLength(bytes: Buffer): number {
+export function gzipHeaderLength(bytes: Buffer): number {
   const flags = bytes[3] ?? 0;
   let length = 10;
   if (flags & 0x04) length += 2 + (bytes[length] ?? 0) + 256 * (bytes[length + 1] ?? 0);

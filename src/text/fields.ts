@@ -53,6 +53,7 @@ const syntaxes = {
   /** Of forms, queries and cookies. */
   pairs: pairsBy(/(?<=^|[?&;#\s])([^=&?#;:/\s]{1,64})=([^&#;\s]{1,4096})/dg),
   elements: pairsBy(/<([A-Za-z_][\w.:-]{0,63})(?:\s[^<>]{0,256})?>([^<]{1,4096})<\//dg),
+  attributes: pairsBy(/(?<=\s)([A-Za-z_][\w.:-]{0,63})\s{0,8}=\s{0,8}["']([^"'<>]{1,4096})["']/dg),
   /** RFC 7578, 4.2: parts whose content is one line, and the names of files. */
   parts: pairsBy(
     /name="([^"\r\n]{1,64})"[^\r\n]{0,256}\r\n(?:[^\r\n]{1,256}\r\n){0,4}\r\n([^\r\n]{1,4096})\r\n--/dg,
@@ -67,7 +68,7 @@ const syntaxes = {
 const syntaxesOf: Readonly<Record<FieldFormat, readonly Syntax[]>> = {
   json: [syntaxes.members, syntaxes.nestedMembers],
   form: [syntaxes.pairs],
-  xml: [syntaxes.elements],
+  xml: [syntaxes.elements, syntaxes.attributes],
   multipart: [syntaxes.parts, syntaxes.fileNames],
   text: [syntaxes.lines, syntaxes.cells, syntaxes.members],
   head: [syntaxes.pairs, syntaxes.lines],
@@ -77,4 +78,13 @@ const syntaxesOf: Readonly<Record<FieldFormat, readonly Syntax[]>> = {
 export function fieldsOf(bytes: Buffer, format: FieldFormat): readonly (readonly Field[])[] {
   const text = bytes.toString('latin1');
   return syntaxesOf[format].map((syntax) => syntax(text));
+}
+
+const strings = pairsBy(/(?<!\\)()"((?:[^"\\]|\\[\s\S]){1,4096})"/dg);
+const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
+
+/** Names and values alike, in the order of the text and without names: a name may be a piece as well. Of some formats none. */
+export function piecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
+  if (format === 'json') return strings(bytes.toString('latin1'));
+  return format === 'form' || format === 'head' ? words(bytes.toString('latin1')) : [];
 }

@@ -1,19 +1,55 @@
+import { isUtf8 } from 'node:buffer';
+import { textFlags } from '../scan/outline.ts';
+import { isBinary } from './binary.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
-import { compressionOf } from './compression.ts';
+import type { Budget } from './budget.ts';
+import { compressionOf, inflateUnmarked } from './compression.ts';
+import { grpcMessages } from './grpc-messages.ts';
 import { multipartParts } from './multipart-parts.ts';
 import { opaqueKindOf } from './opaque.ts';
+import { textPieces } from './readable.ts';
+import type { Span } from './span-map.ts';
 
-/** Files that are not text though nobody said so: the whole, and the parts of a multipart body. */
+/** Of pieces of text in a file, which are read where they stand. */
+const pieceLengthMin = 6;
+/** Shares of text: packed text shows some by accident, and a file with more than a little is read by it. */
+const packedShareMax = 1 / 2;
+const binaryShareMax = 1 / 4;
+const packedBytesMin = 12;
+/** Shorter ones say nothing. */
+const binaryBytesMin = 32;
+
+/** Files that are not text though nobody said so: the whole, the parts of a multipart body, and the messages of a gRPC body. */
 export const files: BlockDecoder = {
   name: 'file',
-  *find({ bytes }: EncodedText): Iterable<Block> {
-    if (isFile(bytes)) yield { start: 0, end: bytes.length, bytes, isLiteral: true };
-    for (const { content } of multipartParts(bytes)) {
-      const file = bytes.subarray(content.start, content.end);
-      if (isFile(file)) yield { ...content, bytes: file, isLiteral: true };
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0;
+    const parts = partsOf(bytes);
+    for (const part of parts.length > 0 ? parts : [{ start: 0, end: bytes.length }]) {
+      const file = bytes.subarray(part.start, part.end);
+      if (isFile(file)) yield { ...part, bytes: file, isLiteral: true };
+      else if (mayBeBinary) yield* unmarked(part, file, budget);
     }
   },
 };
 
+function partsOf(bytes: Buffer): readonly Span[] {
+  const messages = grpcMessages(bytes);
+  return messages.length > 0 ? messages : multipartParts(bytes).map(({ content }) => content);
+}
+
 const isFile = (bytes: Buffer): boolean =>
   compressionOf(bytes) !== undefined || opaqueKindOf(bytes) !== undefined;
+
+/** A file that nothing tells the format of: its text, if it is a packed one. */
+function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
+  if (bytes.length < packedBytesMin || isUtf8(bytes)) return;
+  // Of UTF-16 and UTF-32 the text is what stands between the zeros.
+  const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
+  budget.work(bytes.length);
+  const share = textPieces(others, pieceLengthMin, budget).length / (others.length + 1);
+  const text = share < packedShareMax ? inflateUnmarked(bytes, budget) : undefined;
+  if (text) yield { ...part, bytes: text };
+  else if (share < binaryShareMax && others.length >= binaryBytesMin && isBinary(others))
+    yield { ...part, bytes, isLiteral: true, opaque: 'binary' };
+}

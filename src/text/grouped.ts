@@ -12,14 +12,27 @@ const wordlessPeriod = 4;
 /** Bytes in which a sign is looked for. */
 const reach = 3;
 const percentSign = 0x25;
+/** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
+const widePeriodMin = 6;
+const widePeriodMax = 48;
+/** What is longer is a list of things of one length. */
+const wideBytesMax = 6144;
+/** With so many characters three pieces of a value do not begin alike by accident. */
+const prefixLength = 3;
+/** None that divides fields: pieces in fields are put together elsewhere, each in its place. */
+const isWideSign = byteSet(' -./:\n');
+const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
 /** The shortest such token fits in before and behind the place that tells of it. */
 const margin = { before: 32, after: 32 };
+/** A digit stands near each sign: what looks random has one in each block. */
+const wideMargin = { before: widePeriodMax, after: widePeriodMax };
 
 /**
  * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
- * `["g","h","p"]`; also behind every four or eight. Told by three periods; one character of all must be a letter.
+ * `["g","h","p"]`; also behind every three or more, up to 47, where there are digits in it. Told by three periods, and by two of the longer
+ * ones; one character of all must be a letter.
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
@@ -37,8 +50,55 @@ export const grouped: BlockDecoder = {
         rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
       }
     }
+    end = 0;
+    for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, wideMargin)) {
+      budget.work(to - from);
+      let rhythm = findWideRhythm(bytes, Math.max(from, end), to);
+      while (rhythm) {
+        const groups = read(bytes, rhythm, end);
+        budget.work(groups.end - groups.start);
+        const isList = groups.end - groups.start > wideBytesMax || beginAlike(bytes, groups, rhythm.period);
+        const token = isList ? undefined : join(bytes, groups, rhythm);
+        if (token && isOfToken(token)) yield { ...groups, bytes: token };
+        end = Math.max(end, groups.end, rhythm.at + rhythm.width);
+        rhythm = findWideRhythm(bytes, end, to);
+      }
+    }
   },
 };
+
+/** Things of a list often have a prefix; the pieces of one value have none in common. */
+function beginAlike(bytes: Buffer, { start }: Span, period: number): boolean {
+  for (let at = start; at < start + prefixLength; at += 1)
+    if (bytes[at] !== bytes[at + period] || bytes[at] !== bytes[at + 2 * period]) return false;
+  return true;
+}
+
+/** Numbers as `0x73` are codes. */
+const isOfToken = (token: Buffer): boolean =>
+  (token[0] !== 0x30 || token[1] !== 0x78) && token.every((byte) => isWideGroup[byte] === 1);
+
+/** The place of each sign before, and how far it stood from the one before it. */
+const lastAt = new Int32Array(256);
+const lastPeriod = new Int32Array(256);
+
+/** The first sign that stands three times at one distance. */
+function findWideRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
+  lastAt.fill(-1 - widePeriodMax);
+  lastPeriod.fill(0);
+  for (let at = from; at < to; at += 1) {
+    const sign = bytes[at] as number;
+    if (isWideSign[sign] === 0) continue;
+    const period = at - (lastAt[sign] as number);
+    lastAt[sign] = at;
+    if (period === lastPeriod[sign] && period >= widePeriodMin && period <= widePeriodMax) {
+      const rhythm = rhythmOf(bytes, at - 2 * period, period);
+      if (isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) return rhythm;
+    }
+    lastPeriod[sign] = period;
+  }
+  return undefined;
+}
 
 /** A sign of `width` bytes at `at`, and again after each `period`. */
 interface Rhythm {

@@ -38,10 +38,7 @@ export function inflateBody(
   contentEncoding: string,
   maxBytes: number,
 ): { body: Buffer } | { unreadable: string } {
-  const codings = contentEncoding
-    .split(',')
-    .map((coding) => coding.trim().toLowerCase())
-    .filter((coding) => coding !== '' && coding !== 'identity');
+  const codings = codingsOf(contentEncoding);
   if (codings.length > codingsMax)
     return { unreadable: `The body has more than ${codingsMax} content codings.` };
 
@@ -55,6 +52,13 @@ export function inflateBody(
   }
   return { body };
 }
+
+/** The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. */
+export const codingsOf = (contentEncoding: string): string[] =>
+  contentEncoding
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
 
 function inflateOnce(
   bytes: Buffer,

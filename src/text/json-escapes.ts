@@ -1,26 +1,31 @@
-import { readHex } from './bytes.ts';
+import { byteSet, readHex } from './bytes.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 
 const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+const tab = 0x09;
+const letterE = 0x65;
+const escapeCharacter = 0x1b;
 
-const simple = new Map(
-  Object.entries({
-    n: '\n',
-    r: '\r',
-    t: '\t',
-    b: '\b',
-    f: '\f',
-    '"': '"',
-    "'": "'",
-    '/': '/',
-    '\\': '\\',
-  }).map(([letter, character]) => [letter.charCodeAt(0), character.charCodeAt(0)]),
+/** `\b` is a backspace here; `\e` counts only as the beginning of a colour. */
+const controls = new Map(
+  Object.entries({ n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }).map(([letter, character]) => [
+    letter.charCodeAt(0),
+    character.charCodeAt(0),
+  ]),
 );
+const isPunctuation = byteSet('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~');
+/** Of a line that continues another one. */
+const indentationMax = 256;
 
 /**
- * The escapes of JSON strings (RFC 8259, 7), and of what agents paste beside them: `\x41`, `\u{41}`, `\U00000041`, `\101`.
+ * The escapes of JSON strings (RFC 8259, 7), and of what agents paste beside them: `\x41`, `\u{41}`, `\U00000041`, `\101`, any punctuation
+ * (CommonMark 0.31, 2.4), and a line end with the indentation behind it, for nothing (shells, YAML 1.2, 7.3.1, TOML).
  * A surrogate without its other half stays as it is.
  */
 export const jsonEscapes: EscapeDecoder = {
@@ -28,11 +33,11 @@ export const jsonEscapes: EscapeDecoder = {
   leads: [backslash],
   read(bytes: Buffer, at: number, out: Output): number {
     const letter = bytes[at + 1] ?? 0;
-    const character = simple.get(letter);
-    if (character !== undefined) {
-      out.push(character);
-      return 2;
-    }
+    if (isPunctuation[letter] === 1) return pushByte(letter, out);
+    const control = controls.get(letter);
+    if (control !== undefined) return pushByte(control, out);
+    if (letter === newline || letter === carriageReturn) return continuationLength(bytes, at);
+    if (letter === letterE) return bytes[at + 2] === openBracket ? pushByte(escapeCharacter, out) : 0;
     if (letter === 0x75)
       return bytes[at + 2] === openBrace ? readBraced(bytes, at, out) : readUnicode(bytes, at, out);
     if (letter === 0x78) return pushIfValid(readHex(bytes, at + 2, 2), 4, out);
@@ -41,6 +46,21 @@ export const jsonEscapes: EscapeDecoder = {
     return readOctal(bytes, at, out);
   },
 };
+
+function pushByte(byte: number, out: Output): number {
+  out.push(byte);
+  return 2;
+}
+
+/** Of a backslash with the line end and the indentation behind it; 0 where the line goes on. */
+function continuationLength(bytes: Buffer, at: number): number {
+  let end = at + (bytes[at + 1] === carriageReturn ? 2 : 1);
+  if (bytes[end] !== newline) return 0;
+  end += 1;
+  const limit = end + indentationMax;
+  while (end < limit && (bytes[end] === space || bytes[end] === tab)) end += 1;
+  return end - at;
+}
 
 function pushIfValid(codePoint: number, length: number, out: Output): number {
   if (codePoint < 0 || codePoint > 0x10_ffff || (codePoint & 0x1f_f800) === 0xd800) return 0;

@@ -1,7 +1,15 @@
 import type { Span } from './span-map.ts';
 
-/** What no text can be read from: pictures, sounds, packed and encrypted files. */
-export type OpaqueKind = 'archive' | 'audio' | 'document' | 'encrypted' | 'font' | 'image' | 'video';
+/** What no text can be read from: pictures, sounds, packed and encrypted files; `binary` is what nothing tells the format of. */
+export type OpaqueKind =
+  | 'archive'
+  | 'audio'
+  | 'binary'
+  | 'document'
+  | 'encrypted'
+  | 'font'
+  | 'image'
+  | 'video';
 
 /** Content that was passed over, with its place. */
 export interface OpaqueContent extends Span {

@@ -7,7 +7,7 @@ import { findRun, runEnd } from './runs.ts';
 import { unzip } from './zip.ts';
 
 /** A shorter piece of text among binary bytes is noise. */
-const textMin = 8;
+export const textMin = 8;
 const compressionsMax = 3;
 const newline = 0x0a;
 /** Stands behind each file of an archive. */
@@ -57,13 +57,16 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
   const utf16 = utf16Decoder(bytes);
   if (utf16) return Buffer.from(utf16.decode(bytes));
   // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
-  return isUtf8(bytes) ? bytes : textPieces(bytes, budget);
+  return isUtf8(bytes) ? bytes : textPieces(bytes, textMin, budget);
 }
+
+/** Whether bytes begin with the byte order mark of UTF-16. */
+export const hasUtf16Mark = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 
 /** By its mark, or by every other byte of a sample being zero (which Latin text has). */
 function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return utf16le;
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return utf16be;
+  if (hasUtf16Mark(bytes)) return bytes[0] === 0xff ? utf16le : utf16be;
   const zeros = [0, 0];
   const length = Math.min(utf16Sample, bytes.length);
   for (let at = 0; at < length; at += 1) {
@@ -74,18 +77,19 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   return odd > even ? utf16le : utf16be;
 }
 
-function textPieces(bytes: Buffer, budget: Budget): Buffer {
+/** The runs of at least `lengthMin` bytes of ASCII text among others, one a line. */
+export function textPieces(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
   // Something that is no text stands between two pieces, so a line end for each of them is room enough.
   const pieces = Buffer.allocUnsafe(bytes.length + 1);
   let length = 0;
-  let start = findRun(bytes, 0, isTextByte, textMin);
+  let start = findRun(bytes, 0, isTextByte, lengthMin);
   while (start >= 0) {
     const end = runEnd(bytes, start, isTextByte);
     budget.work(end - start);
     length += bytes.copy(pieces, length, start, end);
     pieces[length] = newline;
     length += 1;
-    start = findRun(bytes, end, isTextByte, textMin);
+    start = findRun(bytes, end, isTextByte, lengthMin);
   }
   return pieces.subarray(0, length);
 }

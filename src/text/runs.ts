@@ -13,6 +13,8 @@ const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const equalsSign = 0x3d;
+const space = 0x20;
+const tab = 0x09;
 
 /**
  * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1; so many bytes of it must
@@ -67,20 +69,26 @@ export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget)
 }
 
 /**
- * The end of the last of the lines that continue a run which ends at `end`. A word that begins the line behind it counts too:
- * cutting a word too much is better than leaving the end of a value unread.
+ * The end of the last of the lines that continue a run which ends at `end`, indented or not. A word that begins the line behind it
+ * counts too: cutting a word too much is better than leaving the end of a value unread.
  */
 function joinedLinesEnd(bytes: Buffer, end: number): number {
   let joined = end;
   for (;;) {
-    let next = joined;
-    if (bytes[next] === carriageReturn) next += 1;
-    if (bytes[next] !== newline) return joined;
-    next += 1;
+    const next = lineBreakEnd(bytes, joined);
     const lineEnd = runEnd(bytes, next, encodedAlphabet);
-    if (lineEnd === next) return joined;
+    if (next === joined || lineEnd === next) return joined;
     joined = lineEnd;
   }
+}
+
+/** Behind the line end at `at` and the indentation of the next line; `at` itself where no line ends. */
+export function lineBreakEnd(bytes: Buffer, at: number): number {
+  let end = bytes[at] === carriageReturn ? at + 1 : at;
+  if (bytes[end] !== newline) return at;
+  end += 1;
+  while (bytes[end] === space || bytes[end] === tab) end += 1;
+  return end;
 }
 
 function padded(bytes: Buffer, end: number): number {

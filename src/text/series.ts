@@ -71,7 +71,7 @@ const worded: readonly [Buffer, Buffer] = [Buffer.from('first_'), Buffer.from('s
 const signs: Readonly<Record<FieldFormat, readonly (readonly [first: Buffer, ...others: Buffer[]])[]>> = {
   json: [...numbered('":', '\\":'), worded],
   form: numbered('='),
-  xml: numbered('>'),
+  xml: numbered('>', '='),
   multipart: numbered('"'),
   text: numbered('":', '=', ':'),
   head: numbered('=', ':'),

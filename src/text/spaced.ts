@@ -1,6 +1,7 @@
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
+import { isAlphanumeric } from './bytes.ts';
 
 const space = 0x20;
 const charactersMin = 12;
@@ -51,9 +52,10 @@ function read(bytes: Buffer, probe: number, from: number, budget: Budget): Block
   while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
   let end = probe;
   while (bytes[end + 2] === space && isSingle(bytes, end + 1)) end += 2;
-  if (start > from && isSingle(bytes, start - 1)) start -= 1;
-  else start += 1;
-  if (isSingle(bytes, end + 1)) end += 2;
+  // The outermost characters stand alone too, or they are of the words beside.
+  const hasFirst = start > from && isSingle(bytes, start - 1) && !isAlphanumeric(bytes[start - 2]);
+  start += hasFirst ? -1 : 1;
+  if (isSingle(bytes, end + 1) && !isAlphanumeric(bytes[end + 2])) end += 2;
   budget.work(end - start);
   if (end - start < 2 * charactersMin - 1) return undefined;
   const characters = Buffer.allocUnsafe(Math.ceil((end - start) / 2));

@@ -1,6 +1,9 @@
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { beginsAlike, brokenToken, type Gap, isName, joined } from './broken-token.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
+import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from './bytes.ts';
+import { lineBreakEnd } from './runs.ts';
+import type { Span } from './span-map.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -13,49 +16,67 @@ const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.`);
 /** Numbers are written in groups, and addresses have an `@`. */
 const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
+const space = 0x20;
+
+/** A sender may leave the space at which it breaks a line. */
+const brokenLine: Gap = {
+  partLengthMin: 3,
+  endOf: (bytes, at) => {
+    let end = at;
+    while (bytes[end] === space) end += 1;
+    const next = lineBreakEnd(bytes, end);
+    return next === end ? at : next;
+  },
+};
 
 /**
- * A text cut into lines of one length, put together again. Told by two whole lines of one length without a space in them; where the first
- * line has that length too, by one in a string, and by two with spaces elsewhere.
+ * A text cut into lines, indented or not, put together again. Told by two whole lines of one length without a space in them; where the first
+ * line has that length too, by one in a string, and by two with spaces elsewhere; and where a token goes on in the next line.
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    let lineStart = bytes.indexOf(newline) + 1;
-    while (lineStart > 0) {
-      const pair = linePair(bytes, lineStart);
-      if (pair) yield pair;
-      const newlineAt = bytes.indexOf(newline, lineStart);
-      if (newlineAt < 0) return;
-      budget.work(newlineAt + 1 - lineStart);
-      const breakLength = bytes[newlineAt - 1] === carriageReturn ? 2 : 1;
-      const length = newlineAt + 1 - breakLength - lineStart;
-      let next = newlineAt + 1;
-      if (length >= lengthMin && length <= lengthMax && isMadeOf(isSpacedToken, bytes, lineStart, length)) {
-        const first = firstLine(bytes, lineStart - breakLength, length);
-        const alphabet = first === undefined ? isToken : isSpacedToken;
-        let lines = isMadeOf(alphabet, bytes, lineStart, length) ? 1 : 0;
-        while (
-          lines > 0 &&
-          endsLine(bytes, next + length, breakLength) &&
-          isMadeOf(alphabet, bytes, next, length)
-        ) {
-          next += length + breakLength;
-          lines += 1;
-          budget.work(length);
-        }
-        const linesMin = first === 'of a string' ? 1 : 2;
-        if (lines >= linesMin) yield join(bytes, lineStart - breakLength, next, { length, alphabet });
+    let newlineAt = bytes.indexOf(newline);
+    while (newlineAt >= 0) {
+      const lineStart = lineBreakEnd(bytes, newlineAt);
+      let next = bytes.indexOf(newline, lineStart);
+      budget.work((next < 0 ? bytes.length : next) - newlineAt);
+      const parts =
+        isSpacedToken[bytes[lineStart] ?? 0] === 1 ? partsAt(bytes, newlineAt, next, budget) : undefined;
+      if (parts) {
+        yield joined(bytes, parts);
+        next = bytes.indexOf(newline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
       }
-      lineStart = next;
+      newlineAt = next;
     }
   },
 };
 
+/** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
+function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget): Span[] | undefined {
+  const first = breakAt(bytes, newlineAt);
+  return (
+    linePair(bytes, first) ??
+    (next < 0 ? undefined : equalLines(bytes, first, breakAt(bytes, next), budget)) ??
+    brokenToken(bytes, withoutSpaces(bytes, first.start), brokenLine)
+  );
+}
+
+function withoutSpaces(bytes: Buffer, end: number): number {
+  let at = end;
+  while (bytes[at - 1] === space) at -= 1;
+  return at;
+}
+
+/** The end of a line with the indentation of the next. */
+const breakAt = (bytes: Buffer, newlineAt: number): Span => ({
+  start: bytes[newlineAt - 1] === carriageReturn ? newlineAt - 1 : newlineAt,
+  end: lineBreakEnd(bytes, newlineAt),
+});
+
 /** A string of two lines, of which the first is not the shorter one. */
-function linePair(bytes: Buffer, lineStart: number): Block | undefined {
-  if (isToken[bytes[lineStart] ?? 0] === 0) return undefined;
-  const end = lineStart - (bytes[lineStart - 2] === carriageReturn ? 2 : 1);
+function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] | undefined {
+  if (isToken[bytes[lineStart] ?? 0] === 0 || isToken[bytes[end - 1] ?? 0] === 0) return undefined;
   let start = end;
   while (end - start <= lengthMax && isToken[bytes[start - 1] ?? 0] === 1) start -= 1;
   const length = end - start;
@@ -63,11 +84,42 @@ function linePair(bytes: Buffer, lineStart: number): Block | undefined {
   let last = lineStart;
   while (last - lineStart <= length && isToken[bytes[last] ?? 0] === 1) last += 1;
   if (bytes[last] !== quote || last === lineStart) return undefined;
-  return { start, end: last, bytes: withoutBreaks(bytes.subarray(start, last)) };
+  return [
+    { start, end },
+    { start: lineStart, end: last },
+  ];
 }
 
-function endsLine(bytes: Buffer, at: number, breakLength: number): boolean {
-  return bytes[at + breakLength - 1] === newline && (breakLength === 1 || bytes[at] === carriageReturn);
+/** The whole lines from the one between the two breaks on, with the end of the line before and the beginning of the one behind. */
+function equalLines(bytes: Buffer, first: Span, second: Span, budget: Budget): Span[] | undefined {
+  const length = second.start - first.end;
+  if (length < lengthMin || length > lengthMax) return undefined;
+  if (!isMadeOf(isSpacedToken, bytes, first.end, length)) return undefined;
+  const before = firstLine(bytes, first.start, length);
+  const alphabet = before === undefined ? isToken : isSpacedToken;
+  if (!isMadeOf(alphabet, bytes, first.end, length) || beginsAlike(bytes, first.end, second.end))
+    return undefined;
+  const parts = [{ start: first.end, end: second.start }];
+  let next = second.end;
+  while (isMadeOf(alphabet, bytes, next, length)) {
+    const end = next + length;
+    const after = lineBreakEnd(bytes, end);
+    if (after === end) break;
+    parts.push({ start: next, end });
+    next = after;
+    budget.work(length);
+  }
+  if (parts.length < (before === 'of a string' ? 1 : 2)) return undefined;
+  let from = first.start;
+  while (from > 0 && first.start - from < length && alphabet[bytes[from - 1] ?? 0] === 1) from -= 1;
+  // The sign of a list, or of a text in lines (`>-`).
+  if (first.start - from === 1 && !isAlphanumeric(bytes[from])) from = first.start;
+  let to = next;
+  while (to - next < length && alphabet[bytes[to] ?? 0] === 1) to += 1;
+  if (isName(bytes, to)) to = next;
+  return [{ start: from, end: first.start }, ...parts, { start: next, end: to }].filter(
+    ({ start, end }) => end > start,
+  );
 }
 
 /** Whether the line that ends at `end` has that length as well, and whether a string begins with it. */
@@ -83,30 +135,4 @@ function isMadeOf(alphabet: Uint8Array, bytes: Buffer, start: number, length: nu
     if (alphabet[bytes[at] ?? 0] === 0) return false;
   }
   return true;
-}
-
-/** The whole lines from the line break at `start` to `end`, with the end of the line before and the beginning of the one behind. */
-function join(
-  bytes: Buffer,
-  start: number,
-  end: number,
-  { length, alphabet }: { length: number; alphabet: Uint8Array },
-): Block {
-  let from = start;
-  while (from > 0 && start - from < length && alphabet[bytes[from - 1] ?? 0] === 1) from -= 1;
-  let to = end;
-  while (to < bytes.length && to - end < length && alphabet[bytes[to] ?? 0] === 1) to += 1;
-  return { start: from, end: to, bytes: withoutBreaks(bytes.subarray(from, to)) };
-}
-
-/** A loop, because `filter` calls a function for each byte. */
-function withoutBreaks(lines: Buffer): Buffer {
-  const joined = Buffer.allocUnsafe(lines.length);
-  let length = 0;
-  for (let at = 0; at < lines.length; at += 1) {
-    const byte = lines[at] ?? 0;
-    joined[length] = byte;
-    if (byte !== newline && byte !== carriageReturn) length += 1;
-  }
-  return joined.subarray(0, length);
 }

@@ -1,4 +1,6 @@
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
+import { mayHoldAnsi } from './ansi.ts';
+import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
@@ -109,7 +111,8 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
-  if ((layer.outline.flags & (table === formEscapes ? formSigns : escapeSigns)) === 0) return undefined;
+  const signs = table === formEscapes ? formSigns : escapeSigns;
+  if ((layer.outline.flags & signs) === 0 && !mayHoldAnsi(layer.bytes)) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
@@ -130,8 +133,8 @@ function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): La
       // A file with escapes taken off is none any more.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
       const readable = toReadable(block.bytes, budget);
-      if (readable.opaque && opaque.length < opaqueMax)
-        opaque.push({ kind: readable.opaque, ...layer.toSource(block.start, block.end) });
+      const kind = readable.opaque ?? block.opaque;
+      if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
       if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
       joined ??= new JoinedValues();
@@ -148,15 +151,26 @@ class JoinedValues {
   #bytes = Buffer.allocUnsafe(256);
   #length = 0;
 
-  add(source: Span, bytes: Buffer, names: readonly string[]): void {
+  add(source: Block, bytes: Buffer, names: readonly string[]): void {
     for (const name of names) this.names.add(name);
-    this.spans.addWhole(this.#length, source.start, source.end);
+    // What was decoded further stands for the value as a whole.
+    if (source.parts && bytes === source.bytes) this.#addParts(source.parts);
+    else this.spans.addWhole(this.#length, source.start, source.end);
     this.#append(bytes);
+    if (source.parts) this.spans.addWhole(this.#length, source.end, source.end);
     this.#append(separator);
   }
 
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  #addParts(parts: readonly Span[]): void {
+    let at = this.#length;
+    for (const { start, end } of parts) {
+      this.spans.addLiteral(at, start);
+      at += end - start;
+    }
   }
 
   /** Copied at once: to put a million parts together at the end takes longer than the clock is left alone for. */

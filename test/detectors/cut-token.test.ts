@@ -10,7 +10,15 @@ const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: n
   { pattern: 'ab(?:c|de)f[0-9]{2}[A-Z]{16}', want: { prefixes: [6, 7], min: 16, max: 16 } },
   { pattern: 'ab[0-9]{1,2}[A-Z]{16}', want: undefined },
   { pattern: 'ab[0-9A-Z]{15}', want: undefined },
-  { pattern: 'ab[0-9A-Z]{16}-[a-z]{16}x', want: undefined },
+  { pattern: 'ab[0-9A-Z]{10,40}', want: { prefixes: [2], min: 10, max: 40 } },
+  { pattern: 'ab[0-9A-Z]{9,40}', want: undefined },
+  { pattern: 'ab[0-9A-Z]{16}-[a-z]{16}x', want: { prefixes: [2], min: 34, max: 34 } },
+  { pattern: 'key-[0-9A-Z]{93}AA', want: { prefixes: [4], min: 95, max: 95 } },
+  { pattern: String.raw`ab\d\d-[0-9a-z]{20,30}`, want: { prefixes: [5], min: 20, max: 30 } },
+  { pattern: String.raw`xyb-\d{8,14}-\d{8,14}-[a-z]{24}`, want: { prefixes: [4], min: 42, max: 54 } },
+  { pattern: 'xy(?:a-[0-9]{8,9}-[a-z]{20}|b-[a-z]{30})', want: { prefixes: [4], min: 29, max: 30 } },
+  { pattern: String.raw`abc[\w-]{10,90}\.[\w-]{10,90}`, want: undefined },
+  { pattern: String.raw`abc\w{20}(?:\.\w{4}){2}`, want: undefined },
   { pattern: String.raw`ab-[0-9a-z]{20,300}(?:\.[0-9a-z]{2})?`, want: { prefixes: [3], min: 20, max: 300 } },
   { pattern: '(?:ab_[0-9]{36}|abc_[0-9]{76})(?![0-9])', want: { prefixes: [3], min: 36, max: 36 } },
   { pattern: 'abc', want: undefined },
@@ -58,7 +66,10 @@ t.test('tells how much a token lacks, and of what is no piece of one nothing', a
   t.equal(missing('ab-abcdefgh'), undefined, 'a word');
   t.equal(missing('ab-x1y2_z3'), undefined, 'not of its alphabet');
   t.equal(missing(`ab-${'x1'.repeat(10)}`), undefined, 'nothing is missing');
-  t.equal(missing('ab-x1y2z3', 2), undefined, 'an anchor that is only a part of the prefix');
+  t.same(missing('ab-x1y2z3', 2), { min: 14, max: 18 }, 'an anchor that is a part of the prefix');
+  t.equal(missing('ab-x1y2z3', 4), undefined, 'an anchor that is more than the prefix');
+  t.same(missing('ab-20261121'), { min: 12, max: 16 }, 'a number');
+  t.equal(missing('ab-2026112'), undefined, 'a short one');
 });
 
 t.test('words and numbers do not look random', async (t) => {

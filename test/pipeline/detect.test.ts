@@ -22,6 +22,18 @@ t.test('says where a finding stands', async (t) => {
   t.match(json.findings, [{ location: 'body:$.a[0].b', line: 1 }]);
 });
 
+t.test('counts the columns of a long line, character by character', async (t) => {
+  const cells = Array.from({ length: 900 }, (_, index) => `${'ü'.repeat(500)} db${index}.acme.internal`);
+  const { findings } = detected(`first\n${cells.join(' ')}`);
+  t.equal(findings.length, 900);
+  let column = 1;
+  for (const [index, finding] of findings.entries()) {
+    column += 501;
+    t.match(finding, { line: 2, column });
+    column += `db${index}.acme.internal `.length;
+  }
+});
+
 t.test('says how it was decoded, and what would allow it', async (t) => {
   const wrapped = base64(`the host is ${host} for now`);
   const { findings } = detected(`see ${wrapped}`);

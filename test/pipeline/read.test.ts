@@ -167,3 +167,27 @@ t.test(
     t.match({ findings, unreadable }, { findings: [], unreadable: undefined });
   },
 );
+
+/** RFC 1952, 2.3.1: with the name of the file. */
+const gzipWithName = (name: string, content: string): Buffer => {
+  const plain = gzipSync(content);
+  const head = Buffer.from(plain.subarray(0, 10));
+  head[3] = 0x08;
+  return Buffer.concat([head, Buffer.from(`${name}\0`), plain.subarray(10)]);
+};
+
+t.test('a compressed body may bring the name of its file, and nothing else', async (t) => {
+  const secret = secrets(1);
+  const names: readonly (readonly [name: string, unreadable: RegExp | undefined])[] = [
+    ['report-2026.json', undefined],
+    [secret, /hidden in the content coding/],
+    [Buffer.from(secret).toString('base64'), /hidden in the content coding/],
+    ['n'.repeat(64), /more than 64 bytes beside the content/],
+  ];
+  for (const [name, unreadable] of names) {
+    const body = gzipWithName(name, '{"a":1}');
+    const call = await readCall({ contentType: 'application/json', contentEncoding: 'gzip', body });
+    if (unreadable) t.match(call.unreadable, unreadable, `${name.length} bytes`);
+    else t.equal(call.unreadable, undefined, name);
+  }
+});

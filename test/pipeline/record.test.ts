@@ -147,3 +147,28 @@ t.test(
     t.match(noted[2], { charges, decision: 'DENY' });
   },
 );
+
+t.test('a method in which something was found, or that nobody has read, is in no trace', async (t) => {
+  const method = 'X'.repeat(20);
+  const call = callOf({ method });
+  call.operation = {
+    toolName: 'custom_proxy',
+    name: `http_${method.toLowerCase()}`,
+    category: 'http',
+    verb: 'WRITE',
+    resource: {},
+    principals: [],
+  };
+  t.match(JSON.parse(traceLine(call, undefined)), {
+    method: '[REDACTED:unread]',
+    operation: '[REDACTED:unread]',
+  });
+  call.head = Buffer.from(headText(call), 'latin1');
+  t.match(JSON.parse(traceLine(call, undefined)), { method }, 'clean');
+  const start = call.head.indexOf(method);
+  const end = start + method.length;
+  call.findings = [findingOf({ part: 'head', location: 'method', kind: 'some-token', start, end })];
+  const line = traceLine(call, undefined);
+  t.match(JSON.parse(line), { method: '[REDACTED:some-token]', operation: '[REDACTED:some-token]' });
+  t.notMatch(line.toLowerCase(), method.toLowerCase());
+});

@@ -4,6 +4,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
+import { redactedUrl } from '../../src/pipeline/redacted.ts';
 import { counts, sanitizedBody } from '../../src/pipeline/sanitize.ts';
 import { read } from '../../src/pipeline/stages/read.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
@@ -180,4 +181,13 @@ t.test('what cannot be cut clean is not sent', async (t) => {
   t.equal(sanitizedBody(call, []), undefined, 'nor what sits in the head');
   call.findings = [findingOf({ class: 'PII' })];
   t.equal(sanitizedBody(call, []), call.body, 'of other classes nothing is cut');
+});
+
+t.test('of a head with more findings than are counted a trace has the origin alone', async (t) => {
+  const many = Array.from({ length: 1100 }, (_, index) => `m=ann.${index}@foundry-lane.org`).join('&');
+  const call = callOf({ url: `https://a.example/path?${many}` });
+  call.identity = identityOf();
+  void stage.run(call);
+  t.match(call.unreadable, /too many/);
+  t.equal(redactedUrl(call), 'https://a.example/');
 });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -13,6 +13,13 @@ const gitlab = [`glpat-${'aB3dE5'}`, 'gH7jK9mN1pQ2rS'] as const;
 
 const github = [`ghp_${'x7Qm2LpR9sVt4'}`, 'Kd8Wz3Yb6Nc1Hf5Jg0TaQ2e'] as const;
 
+const anthropic = [
+  `sk-ant-${'api03-cT7pLw2ZQx9vN4mRk8Yd3HsJ6fBg1UaEo5'}`,
+  'Wz0Ki_Vt7Xq2Lb9Nc4Pm8Rj3Dh6Fg1Sy5Ue-Oa0TkMw2Qv7Zx9Jn4Bp8Cr3AA',
+] as const;
+const slack = [`xoxb-${'718203946571-80213'}`, '55790124-dT4mQ9xLw2ZrK7pVn3Yc8HbS'] as const;
+const stripe = [`sk_live_${'51Hq8Zt'}`, 'Lw3Nv9Xc2Rm7Kp4D'] as const;
+
 interface Sent {
   readonly url?: string;
   readonly agent_id?: string;
@@ -25,10 +32,15 @@ const send = async (gateway: TestGateway, note: string, fields: Sent = {}) =>
 
 t.test('a secret that is sent in two calls is stopped at the second one', async (t) => {
   const gateway = await startTestGateway(t);
-  for (const [one, two] of [aws, gitlab, github]) {
-    t.match(await send(gateway, two), { decision: 'ALLOW', findings: [] }, 'the end alone says nothing');
-    t.match(await send(gateway, one), { decision: 'ALLOW', findings: [] }, 'nor does the beginning');
-    const last = await send(gateway, two);
+  for (const [index, [one, two]] of [aws, gitlab, github, anthropic, slack, stripe].entries()) {
+    const there = { url: `https://notes-${index}.test.example/` };
+    t.match(
+      await send(gateway, two, there),
+      { decision: 'ALLOW', findings: [] },
+      'the end alone says nothing',
+    );
+    t.match(await send(gateway, one, there), { decision: 'ALLOW', findings: [] }, 'nor does the beginning');
+    const last = await send(gateway, two, there);
     t.match(last, {
       decision: 'SANITIZE',
       classifications: ['SECRETS'],
@@ -46,6 +58,77 @@ t.test('a secret that is sent in three calls is stopped at the last one', async 
     decisions.push((await send(gateway, piece)).decision);
   t.same(decisions, ['ALLOW', 'ALLOW', 'SANITIZE']);
 });
+
+t.test('words around the pieces hide nothing', async (t) => {
+  const gateway = await startTestGateway(t);
+  for (const [index, [one, two]] of [aws, gitlab, github, anthropic, slack, stripe].entries()) {
+    const there = { url: `https://notes-${index}.test.example/` };
+    t.match(await send(gateway, `the first half is ${one}`, there), { decision: 'ALLOW' });
+    t.match(await send(gateway, `and the second half: **${two}**. Done`, there), {
+      decision: 'SANITIZE',
+      sanitized_body: { note: /^and the second half: \*\*\[REDACTED:[\w-]+\]\*\*\. Done$/ },
+    });
+  }
+});
+
+const digits = (count: number): string => Array.from(randomBytes(count), (byte) => byte % 10).join('');
+/** Each is a conversation of one agent with one host, in which somebody also tells how a key begins. */
+const ordinary: { name: string; notes: () => string[] }[] = [
+  {
+    name: 'of UUIDs, digests and times',
+    notes: () => [
+      `the old key was ${gitlab[0]}`,
+      randomUUID(),
+      `commit ${randomBytes(20).toString('hex')} of ${new Date().toISOString()}`,
+      `etag ${randomBytes(16).toString('hex')}, trace 00-${randomBytes(16).toString('hex')}-01`,
+    ],
+  },
+  {
+    name: 'of ids with prefixes',
+    notes: () => [
+      `we rotate ${stripe[0]}`,
+      `cus_${'N8dKq2LmX0zTrY'} paid pi_${'3MtwBwLkdIwHu7ix28a3tqPa'}`,
+      `order ${digits(12)} from eu-west-1, build v1.24.${digits(5)}`,
+      'kube-system/coredns-worker and getUserAccessTokenFromEnvironment',
+    ],
+  },
+  {
+    name: 'of keys and files in base64',
+    notes: () => [
+      `we rotate ${stripe[0]}`,
+      (
+        randomBytes(300)
+          .toString('base64')
+          .match(/.{1,64}/g) ?? []
+      ).join('\n'),
+      `data:image/png;base64,${randomBytes(3000).toString('base64')}`,
+    ],
+  },
+  {
+    name: 'of pages and their tokens',
+    notes: () => [
+      `we rotate ${stripe[0]}`,
+      `{"next_page_token":"${randomBytes(27).toString('base64url')}","etag":"${randomBytes(15).toString('base64url')}"}`,
+      `const m${randomBytes(12).toString('hex')}Q = require("./x${randomBytes(15).toString('base64url')}")`,
+    ],
+  },
+  {
+    name: 'of short ids and names',
+    notes: () => [
+      `key ids begin like ${aws[0]}`,
+      'channel C04QJ7ZX2K, user U0A1B2C3D4E',
+      'PROJ-1234 in REGION7 for CUSTOMER42',
+      `https://docs.example/v1/d/${digits(9)}/edit`,
+    ],
+  },
+];
+
+for (const { name, notes } of ordinary) {
+  t.test(`a conversation ${name} passes`, async (t) => {
+    const gateway = await startTestGateway(t);
+    for (const note of notes()) t.match(await send(gateway, note), { decision: 'ALLOW', findings: [] }, note);
+  });
+}
 
 t.test('what follows in the address of a call denies it', async (t) => {
   const gateway = await startTestGateway(t);
@@ -81,7 +164,8 @@ t.test('other values of the calls behind it pass', async (t) => {
     'ab12CD34',
     'A2B3C4D5E',
     'A2B3C4D',
-    'a note about A2B3C4D5 and more',
+    'a note about ab12CD34 and more',
+    'LANTERNS, GARDENS and KUBECTLS',
   ];
   for (const note of passing) t.match(await send(gateway, note), { decision: 'ALLOW', findings: [] }, note);
   t.match(await send(gateway, aws[1]), { decision: 'SANITIZE' });

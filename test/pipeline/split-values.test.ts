@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Finding } from '../../src/call.ts';
 import { createEngine, looksRandom } from '../../src/detectors/engine.ts';
@@ -167,6 +168,113 @@ for (const { name, format, write } of carriers) {
   });
 }
 
+/** The pieces of a secret, and others that stand beside them. */
+const beside: { name: string; format: FieldFormat; write: (pieces: readonly string[]) => string }[] = [
+  {
+    name: 'another field behind them',
+    format: 'json',
+    write: ([a, b]) => JSON.stringify({ note: a, memo: b, lang: 'en' }),
+  },
+  {
+    name: 'an id behind them',
+    format: 'json',
+    write: ([a, b]) => JSON.stringify({ note: a, memo: b, id: 'x7Kq2' }),
+  },
+  { name: 'another item behind them', format: 'json', write: (it) => JSON.stringify([...it, 'en']) },
+  {
+    name: 'words between them',
+    format: 'json',
+    write: ([a, b]) => JSON.stringify({ note: a, x: 'hello world', memo: b }),
+  },
+  {
+    name: 'an id between them',
+    format: 'json',
+    write: ([a, b]) => JSON.stringify({ note: a, x: 'x7Kq2', memo: b }),
+  },
+  {
+    name: 'further variables',
+    format: 'json',
+    write: ([a, b]) => JSON.stringify({ query: 'mutation($a:String){x}', variables: { a, b, c: 'en' } }),
+  },
+  { name: 'a third element', format: 'xml', write: ([a, b]) => `<r><u>${a}</u><v>${b}</v><w>en</w></r>` },
+  { name: 'a third attribute', format: 'xml', write: ([a, b]) => `<r u="${a}" v='${b}' w="en"/>` },
+  {
+    name: 'values, as names',
+    format: 'json',
+    write: ([a = '', b = '']) => JSON.stringify({ [a]: { [b]: 'en' } }),
+  },
+  {
+    name: 'nothing, as name and value',
+    format: 'json',
+    write: ([a = '', b]) => JSON.stringify({ [a]: b, c: 'en' }),
+  },
+  {
+    name: 'values, as names of a query',
+    format: 'head',
+    write: ([a, b]) => `https://h.example/?${a}=1&${b}=2\n\x1e\n`,
+  },
+];
+
+for (const { name, format, write } of beside) {
+  t.test(`puts pieces together with ${name}`, async (t) => {
+    for (const text of [gitlabToken(), gitlabToken(), gitlabToken()]) {
+      const pieces = cut(text, 2);
+      const body = write(pieces);
+      const shown = read(body, format).map(({ start, end }) => body.slice(start, end));
+      for (const piece of pieces) t.ok(shown.includes(piece), `${piece} in ${body}`);
+    }
+  });
+}
+
+t.test('puts a long secret together that is cut into many items', async (t) => {
+  const text = `sk-ant-${'api03-'}${randomBytes(70).toString('base64url')}AA`;
+  const items = text.match(/.{1,10}/g) ?? [];
+  t.equal(read(JSON.stringify({ items: [...items, 'end'] }), 'json').length, items.length);
+  t.equal(read(JSON.stringify({ items }), 'json').length, items.length);
+});
+
+t.test('of pieces that come twice all are found', async (t) => {
+  const [note, memo] = cut(awsKeyId().replace(/.$/, '7'), 2);
+  const found = read(JSON.stringify({ x: { note, memo }, y: { note, memo } }), 'json');
+  t.equal(new Set(found.map(({ location }) => location)).size, 4);
+});
+
+t.test('the pieces of a secret are looked for within bounds', async (t) => {
+  const [one, two] = cut(gitlabToken(), 2);
+  const between = (count: number, filler: (index: number) => string) => {
+    const fields = Array.from({ length: count }, (_, i) => ({ title: filler(i) }));
+    return read(JSON.stringify([{ note: one }, ...fields, { memo: two }]), 'json').length;
+  };
+  t.equal(
+    between(8, () => 'a word'),
+    2,
+    'words between them',
+  );
+  t.equal(
+    between(9, () => 'a word'),
+    0,
+    'too many words',
+  );
+  t.equal(
+    between(2, (i) => `x7Kq2mZ9v!${i}`),
+    0,
+    'two that look like pieces',
+  );
+  const beginnings = Array.from({ length: 16 }, () => gitlabToken().slice(0, 14));
+  const pieces = Array.from({ length: 64 }, () => randomBytes(9).toString('hex').slice(0, 7).concat('!Q'));
+  let looks = 0;
+  const isOver = () => {
+    looks += 1;
+    return false;
+  };
+  const part = {
+    ...({ name: 'body', format: 'json', host: 'api.test.example' } as const),
+    ...{ bytes: Buffer.from(JSON.stringify([beginnings, pieces])), locator: () => () => '' },
+  };
+  readPart(part, engine, { maxDecodedBytes: 1 << 20, isOver });
+  t.ok(looks < 4096, `${looks} questions for the time`);
+});
+
 /** With its check digit (ISO/IEC 7812-1, annex B). */
 function cardNumber(start: string): string {
   const sum = Array.from(start, Number)
@@ -237,11 +345,11 @@ for (const { name, text, finds } of apart) {
   t.test(`leaves apart ${name}`, async (t) => t.equal(read(text, 'json').length, finds));
 }
 
-t.test('what is put together is bounded', async (t) => {
-  const [one = '', two = ''] = cut(token, 2);
+t.test('what numbered fields say together is bounded', async (t) => {
+  const [one = '', two = ''] = ['ann.smith@foundry-l', 'ane.org'];
   const filler = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i + 1}`, 'y z '.repeat(1000)]));
   t.ok(read(JSON.stringify({ p1: one, p2: two, ...filler }), 'json').length > 1, 'before the bound');
-  t.equal(read(JSON.stringify({ ...filler, p1: one, p_2: two }), 'json').length, 0, 'behind it');
+  t.equal(read(JSON.stringify({ ...filler, p1: one, p2: two }), 'json').length, 0, 'behind it');
   const pairs = Object.fromEntries(
     Array.from({ length: 70 }, (_, i) => [
       [`k${'x'.repeat(i)}1`, 'a'],

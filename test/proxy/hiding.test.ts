@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
@@ -28,6 +29,9 @@ function zstdWithSkippableFrame(text: string, hidden: string): Buffer {
   head.writeUInt32LE(hidden.length, 4);
   return Buffer.concat([head, Buffer.from(hidden), zstdCompressSync(text)]);
 }
+
+const toBase64Url = (text: string): string => Buffer.from(text).toString('base64url');
+const randomBase64Url = (bytes: number): string => randomBytes(bytes).toString('base64url');
 
 interface Dress {
   readonly name: string;
@@ -96,6 +100,26 @@ const dresses = (secret: string): Dress[] => [
     name: 'a skippable frame of zstd',
     headers: { ...json, 'content-encoding': 'zstd' },
     body: zstdWithSkippableFrame('{"a":1}', secret),
+  },
+  {
+    name: 'base64 in a comment of gzip',
+    headers: { ...json, 'content-encoding': 'gzip' },
+    body: gzipWithComment('{"a":1}', base64(secret)),
+  },
+  {
+    name: 'hex in a comment of gzip',
+    headers: { ...json, 'content-encoding': 'gzip' },
+    body: gzipWithComment('{"a":1}', Buffer.from(secret).toString('hex')),
+  },
+  {
+    name: 'base64 in a skippable frame of zstd',
+    headers: { ...json, 'content-encoding': 'zstd' },
+    body: zstdWithSkippableFrame('{"a":1}', base64(secret)),
+  },
+  {
+    name: 'a comment of gzip inside another coding',
+    headers: { ...json, 'content-encoding': 'gzip, zstd' },
+    body: zstdCompressSync(gzipWithComment('{"a":1}', base64(secret))),
   },
   { name: 'an unknown coding', headers: { ...json, 'content-encoding': 'rot13' }, body: `{"a":"${secret}"}` },
   {
@@ -220,4 +244,31 @@ t.test('a body that is nested too deep to be serialised is answered, and the gat
   t.match(text.slice(0, 40), /"decision":"(SANITIZE|DENY)"/);
   t.notMatch(text, /AKIA[A-Z2-7]{16}/);
   t.equal((await gateway.api('GET', '/healthz', undefined, '')).status, 200);
+});
+
+t.test('a rule on what nobody can read holds for every call of a tunnel', async (t) => {
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream });
+  const opaque = { condition: { has_data_class: ['OPAQUE_CONTENT'] }, action: 'DENY', priority: 1 };
+  const rest = { rule_id: 'rest', match: {}, action: 'ALLOW', priority: 1000 };
+  t.match(await gateway.apply([{ rule_id: 'no-opaque', match: {}, ...opaque }, rest]), { status: 200 });
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const socket = await openSecureTunnel({
+    ...{ proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority, ca },
+  });
+  t.teardown(() => socket.destroy());
+  // An encrypted token (RFC 7516, 7.1) in a header: there is nothing to be found in it.
+  const jwe = [toBase64Url('{"alg":"dir","enc":"A256GCM"}'), '', ...[12, 300, 16].map(randomBase64Url)].join(
+    '.',
+  );
+  for (const [field, status] of [
+    [jwe, 403],
+    [jwe, 403],
+    ['none', 200],
+    [jwe, 403],
+  ] as const) {
+    const reply = await send(socket, { path: '/x', headers: { host: authority, 'x-data': field } });
+    t.equal(reply.status, status);
+  }
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type FieldFormat, fieldsOf } from '../../src/text/fields.ts';
+import { type FieldFormat, fieldsOf, piecesOf } from '../../src/text/fields.ts';
 
 /** Name and value of every field, whatever syntax has found it. */
 const read = (text: string, format: FieldFormat): string[] => {
@@ -38,7 +38,13 @@ const cases: { name: string; format: FieldFormat; text: string; want: string[] }
     name: 'elements',
     format: 'xml',
     text: '<r><a id="1">one</a><b>two</b><c/></r>',
-    want: ['a=one', 'b=two'],
+    want: ['a=one', 'b=two', 'id=1'],
+  },
+  {
+    name: 'attributes',
+    format: 'xml',
+    text: `<r a="one" b:c = 'two'><d e="three"/></r>`,
+    want: ['a=one', 'b:c=two', 'e=three'],
   },
   {
     name: 'parts and the names of files',
@@ -67,6 +73,20 @@ const cases: { name: string; format: FieldFormat; text: string; want: string[] }
 for (const { name, format, text, want } of cases) {
   t.test(`reads ${name}`, async (t) => t.same(read(text, format), want));
 }
+
+t.test('reads names and values alike', async (t) => {
+  const pieces = (text: string, format: FieldFormat) =>
+    piecesOf(Buffer.from(text), format).map(({ start, end }) => text.slice(start, end));
+  t.same(pieces('{"a":{"b":"one"},"c":["two",3,""]}', 'json'), ['a', 'b', 'one', 'c', 'two']);
+  t.same(pieces('a=one&b', 'form'), ['a', 'one', 'b']);
+  t.same(pieces('https://h.example/p?a=one&b=two\n\x1e\nc: three', 'head').slice(-4), [
+    'a',
+    'one',
+    'b',
+    'two',
+  ]);
+  t.same(pieces('a,b', 'text'), []);
+});
 
 t.test('a value that is longer than 4096 bytes is no piece of anything', async (t) => {
   t.same(read(`a=${'x'.repeat(4096)}`, 'form').length, 1);

@@ -2,7 +2,7 @@ import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { redact } from '../../src/text/redact.ts';
 import { decodeViews, type View } from '../../src/text/views.ts';
-import { dress, encoders, randomSource, secretFrom } from './dress.ts';
+import { dress, type Encoder, encoders, randomSource, secretFrom } from './dress.ts';
 
 const bounds = { maxDecodedBytes: 1 << 20, depthMax: 3, isOver: () => false };
 
@@ -442,7 +442,7 @@ const cases: readonly Case[] = [
     name: 'a number in lines of one length',
     source: '"num. 4716 \n6295 0323 \n4976"',
     finds: '4716 6295 0323 4976',
-    cut: 'num. 4716 \n6295 0323 \n4976',
+    cut: '4716 \n6295 0323 \n4976',
     encodings: ['split-lines'],
   },
   {
@@ -458,6 +458,118 @@ const cases: readonly Case[] = [
     finds: 'mysecretisoutandgonow',
     cut: 'mysecr\netisou\ntandgo\nnow',
     encodings: ['split-lines'],
+  },
+  {
+    name: 'a token in indented lines of one length',
+    source: '"mysecr\n  etisou\n\ttandgo\r\n  now"',
+    finds: 'mysecretisoutandgonow',
+    cut: 'mysecr\n  etisou\n\ttandgo\r\n  now',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token in a string of two lines, the second indented',
+    source: '{"k": "mysecretis\n    outnow"}',
+    finds: 'mysecretisoutnow',
+    cut: 'mysecretis\n    outnow',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token broken in a sentence',
+    source: 'the key is my_Secret1\nisOut2now ok',
+    finds: 'key is my_Secret1isOut2now',
+    cut: 'key is my_Secret1\nisOut2now',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token broken and indented twice',
+    source: 'key: >-\n  my1Secret2Is3 \r\n  Out4And5Gone6\r\n  For7Ever\r\nname: x',
+    finds: 'my1Secret2Is3Out4And5Gone6For7Ever',
+    cut: 'my1Secret2Is3 \r\n  Out4And5Gone6\r\n  For7Ever',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token of capitals, broken',
+    source: 'id MYSECRETI\n  SOUTNOW',
+    finds: 'MYSECRETISOUTNOW',
+    cut: 'MYSECRETI\n  SOUTNOW',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token of two lines of one length, between a sign and a name',
+    source: 'key: >-\n  mysecretis\n  outandgone\nz: 2',
+    finds: 'mysecretisoutandgone\n\x1e',
+    cut: 'mysecretis\n  outandgone',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a padded token, broken behind a word of another script',
+    source: `${'ü'.repeat(40)} my1Secret2Is3\n Out4=\n`,
+    finds: 'my1Secret2Is3Out4',
+    cut: 'my1Secret2Is3\n Out4',
+    encodings: ['split-lines'],
+  },
+  {
+    name: 'a token with a space in it',
+    source: 'use my_Secret1isOut2 now3And4ever, please',
+    finds: 'use my_Secret1isOut2now3And4ever',
+    cut: 'use my_Secret1isOut2 now3And4ever',
+    encodings: ['split-words'],
+  },
+  {
+    name: 'Markdown escapes',
+    source: 'use my\\_secret\\-is\\.out now',
+    finds: 'my_secret-is.out',
+    cut: 'my\\_secret\\-is\\.out',
+    encodings: ['json'],
+  },
+  {
+    name: 'Markdown escapes in JSON',
+    source: JSON.stringify({ text: 'use my\\_secret' }),
+    finds: 'my_secret',
+    cut: 'my\\\\_secret',
+    encodings: ['json', 'json'],
+  },
+  {
+    name: 'a line that is continued',
+    source: 'curl x \\\r\n   -H my\\\n\t  secret',
+    finds: '-H mysecret',
+    cut: '-H my\\\n\t  secret',
+    encodings: ['json'],
+  },
+  {
+    name: 'colours of a terminal',
+    source: '\x1b[32mse\x1b[1;38:5:9mcr\x1b[0met\x1b[m',
+    finds: 'secret',
+    cut: 'se\x1b[1;38:5:9mcr\x1b[0met',
+    encodings: ['ansi'],
+  },
+  {
+    name: 'colours of a terminal in JSON',
+    source: '"\\u001b[32mse\\u001b[0mcret"',
+    finds: 'secret',
+    cut: 'se\\u001b[0mcret',
+    encodings: ['json', 'ansi'],
+  },
+  {
+    name: 'colours as a shell writes them',
+    source: "printf '\\e[32mse\\033[0mcret'",
+    finds: 'secret',
+    cut: 'se\\033[0mcret',
+    encodings: ['json', 'ansi'],
+  },
+  {
+    name: 'spaced letters between words',
+    source: 'payment m y s e c r e t i s o u t thanks',
+    finds: 'mysecretisout',
+    cut: 'm y s e c r e t i s o u t',
+    encodings: ['spaced'],
+  },
+  {
+    name: 'spaced letters behind a name',
+    source: 'key: m y s e c r e t i s o u t.',
+    finds: 'mysecretisout',
+    cut: 'm y s e c r e t i s o u t',
+    encodings: ['spaced'],
   },
   {
     name: 'three encodings',
@@ -509,6 +621,31 @@ const plain = [
   { name: 'words of one script', source: 'Привет, это обычный текст. Καλημέρα κόσμε. 日本語 مرحبا' },
   { name: 'indented lines', source: `a\n${' '.repeat(200)}b\n\n\n\nline\nthree\nc` },
   { name: 'nothing', source: '' },
+  {
+    name: 'wrapped prose',
+    source:
+      'See the follow-up documentation\nJavaScript readers ask for, version-2024 of\nthe importer_v2\nhandles it.',
+  },
+  {
+    name: 'names of members',
+    source: 'abcdefgh12: aBcdefgh34\naBcdefgh56: x\naBcdefgh78 = y9Zabcdef\n  call1Me(x)',
+  },
+  { name: 'an environment', source: 'A1=abCdefgh12\nB2key=ijKlmnop34\nC3key=ab12cd34ef' },
+  { name: 'rows of codes', source: '17ab,tokenAAA111\n18cd,tokenBBB222\n19ef|tokenCCC333' },
+  { name: 'numbers in lines', source: '4539578763\n621486\n4539 5787\n' },
+  { name: 'a list of tokens', source: 'tk_aB1cD2eF3gH4iJ\n  tk_kL5mN6oP7\n\ttk_qR8sT9uV0wX1yZ' },
+  { name: 'a list of tokens of one length', source: 'tk_aB1cD2\ntk_kL5mN6\ntk_qR8sT9\ntk_wX1yZ2\n' },
+  { name: 'tokens in a line', source: 'tk_aB1cD2eF3gH4iJ tk_kL5mN6oP7qR tk_qR8sT9uV0wX1yZ' },
+  {
+    name: 'tokens that are too long to be one',
+    source: `${'aB1'.repeat(200)}\n${'aB1'.repeat(6)} ${'aB1'.repeat(2)}\n`,
+  },
+  { name: 'a delimiter and a header', source: '--Bound4ryXyz\r\nContent-Type: text/plain' },
+  {
+    name: 'codes with a space between them',
+    source: 'a94a8fe5ccb19ba6 87982fbbd3cc see up_date-2024-now then',
+  },
+  { name: 'what only begins like a colour', source: `\x1b(B \x1b[ \x1b[31 \x1b[${'1'.repeat(40)}m` },
 ];
 
 t.test('what is not encoded has one view', async (t) => {
@@ -535,13 +672,19 @@ t.test('broken escapes beside good ones stay as they are', async (t) => {
   t.equal(views[1]?.bytes.toString(), '%zz\\u00zz&nosuch;\xc3A');
 });
 
+/** Those that other tests have no use for. */
+const moreEncoders: readonly Encoder[] = [
+  ...encoders,
+  { name: 'Markdown', encode: (text) => text.replace(/[!-/:-@[-`{-~]/g, '\\$&') },
+];
+
 t.test('no trace is left of a secret in any dress, and nothing else is cut', async (t) => {
   const random = randomSource(20_260_102);
   for (let round = 0; round < 300; round += 1) {
     const secret = secretFrom(random);
     const layers = Array.from(
       { length: 1 + random(3) },
-      () => encoders[random(encoders.length)] ?? encoders[0],
+      () => moreEncoders[random(moreEncoders.length)] ?? moreEncoders[0],
     );
     const names = layers
       .map((layer) => layer?.name)
@@ -614,6 +757,8 @@ const disguised = [
   { name: 'base64 in short lines', source: `cert:\n${wrapped(16, '\n')}\n` },
   { name: 'base64 in short lines that end in CRLF', source: `cert:\r\n${wrapped(16, '\r\n')}\r\n` },
   { name: 'base64 in short lines of a JSON string', source: JSON.stringify(`x\r\n${wrapped(16, '\r\n')}`) },
+  { name: 'base64 in indented lines', source: `k: !!binary |\n  ${wrapped(16, '\n  ')}\nz: 1` },
+  { name: 'base64 in lines with tabs', source: JSON.stringify(`x\r\n\t${wrapped(76, '\r\n\t')}`) },
   { name: 'quoted-printable', source: quotedPrintable(hidden) },
   {
     name: 'quoted-printable in lines',
@@ -661,6 +806,12 @@ const tedious = [
   '=',
   'MFRGGZDF',
   'a',
+  '\u202eab"',
+  '\u202ea',
+  'ab12cD34\n  ',
+  'a1B-ab12cD34 ',
+  '\\\n',
+  '\x1b[m',
 ];
 
 t.test('looks at the clock all along, and once time is over no more', async (t) => {
@@ -696,6 +847,12 @@ t.test('hostile texts of 256 KB come to an end with bounded views', async (t) =>
     'aа',
     '65,66,',
     'a b c  ',
+    'ab12cD34\n',
+    'aB1-cD34eF56gH78 ',
+    '\\_',
+    '\\\n ',
+    '\x1b[',
+    '\x1b[m',
   ];
   texts.push(
     ' ',
@@ -716,5 +873,41 @@ t.test('hostile texts of 256 KB come to an end with bounded views', async (t) =>
       const { start, end } = view.toSource(0, view.bytes.length);
       t.ok(start >= 0 && start <= end && end <= source.length, JSON.stringify(text));
     }
+  }
+});
+
+/** Texts in which the sign that ends one thing stands behind many that begin one, or nowhere. */
+const distant = [
+  '\u202eab"',
+  '\u202eab\u202c',
+  '\u202e',
+  '(abc)values(',
+  "(abc)values(\\'",
+  '<td><',
+  '{"value":[[',
+  '--a\n',
+  'a\n',
+];
+
+t.test('does not go through the same bytes again for each of many signs', async (t) => {
+  const { indexOf, lastIndexOf } = Buffer.prototype;
+  let gone = 0;
+  const counted = (search: typeof indexOf, direction: 1 | -1): typeof indexOf =>
+    function (this: Buffer, value: string | number | Uint8Array, ...rest: never[]): number {
+      const found = search.call(this, value as string, ...rest);
+      const from = typeof rest[0] === 'number' ? rest[0] : direction === 1 ? 0 : this.length;
+      gone += Math.abs((found >= 0 ? found : direction === 1 ? this.length : 0) - from);
+      return found;
+    };
+  t.teardown(() => Object.assign(Buffer.prototype, { indexOf, lastIndexOf }));
+  Object.assign(Buffer.prototype, { indexOf: counted(indexOf, 1), lastIndexOf: counted(lastIndexOf, -1) });
+  for (const text of distant) {
+    const source = Buffer.from(text.repeat(Math.ceil(65_536 / Buffer.byteLength(text))));
+    gone = 0;
+    decodeViews(source, { ...bounds, maxDecodedBytes: 8 << 20 });
+    t.ok(
+      gone < 128 * source.length,
+      `${JSON.stringify(text)}: ${Math.round(gone / source.length)} times its length`,
+    );
   }
 });

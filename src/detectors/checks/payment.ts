@@ -34,11 +34,27 @@ const isOfNetwork = (digits: string): boolean =>
     return lead >= from && lead <= to && lengths.includes(digits.length);
   });
 
+/** As long as the ids that clouds and chats count up, or as whole numbers of 64 bits; of cards without groups only UnionPay has so many digits often. */
+const snowflake = /^(?:\d{17,18}|(?!62)\d{19})$/;
+
+/** Four groups, each as much above the one before: a list of numbers. */
+function isCountedUp(text: string): boolean {
+  const [first = 0, second = 0, third = 0, fourth = 0, ...more] = text.split(/\D+/).map(Number);
+  return (
+    more.length === 0 &&
+    second > first &&
+    second - first === third - second &&
+    third - second === fourth - third
+  );
+}
+
 /** A number that a card network can have issued, with the right check digit; separators are ignored. */
 function isCardNumber(text: string): boolean {
   const digits = digitsOf(text);
-  return isOfNetwork(digits) && passesLuhn(digits) && new Set(digits).size > 2;
+  return isPlainCard(text) && passesLuhn(digits) && new Set(digits).size > 2 && !isCountedUp(text);
 }
+
+const isPlainCard = (text: string): boolean => isOfNetwork(digitsOf(text)) && !snowflake.test(text);
 
 /** Lengths of international bank account numbers by country (ISO 13616 registry). */
 const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
@@ -65,14 +81,12 @@ function isIban(text: string): boolean {
 }
 
 /**
- * A number with the right check digit that no network in the table issues: for where the word "card" stands beside it. With 1 begin
+ * A number with the right check digit that no network in the table issues, or that an id may have as well: for where the word "card" stands beside it. With 1 begin
  * those of airlines, and all times in milliseconds.
  */
 function isOtherCard(text: string): boolean {
   const digits = digitsOf(text);
-  return (
-    /^[02-9]\d{11,18}$/.test(digits) && !isMonotone(digits) && passesLuhn(digits) && !isOfNetwork(digits)
-  );
+  return /^[02-9]\d{11,18}$/.test(digits) && !isMonotone(digits) && passesLuhn(digits) && !isPlainCard(text);
 }
 
 /** US bank routing number: a Federal Reserve district, then weights 3, 7, 1 (ABA Routing Number Policy). */

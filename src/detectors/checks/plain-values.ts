@@ -29,7 +29,28 @@ const address = /^0x[0-9A-Fa-f]{40}$/;
 const term =
   /^(?:sha\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
-const kinds = [time, path, ciphertext, tag, cutReference, address, term];
+/** What a shell says where a variable is missing: `${DB_PASSWORD:?required}`. */
+const complaint = /^\?[A-Za-z_]{1,64}$/;
+
+/** What a signature of AWS is for: the id of a key, which has a detector of its own, a day, a region and a service. */
+const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
+
+/** A rule for values and none of them: `^[A-Za-z0-9]{8,64}$`. It has ranges, and nothing that stands for itself. */
+const regularExpression =
+  /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/;
+
+const kinds = [
+  time,
+  path,
+  ciphertext,
+  tag,
+  cutReference,
+  address,
+  term,
+  complaint,
+  credentialScope,
+  regularExpression,
+];
 
 /** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
 export const isPlainValue = (value: string): boolean => kinds.some((kind) => kind.test(value));

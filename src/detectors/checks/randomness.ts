@@ -66,14 +66,21 @@ const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
  * Characters as a generator would draw them: no words, no names with a number behind them, no plain numbers. Few letters among digits
  * prove little by their order; there it is enough that they stand between digits.
  */
-export const isRandom: Check = (text) => {
-  if (isPlainValue(text)) return false;
-  const bits = randomBits(text);
-  const isMixed = /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
-  return (
-    (isMixed && (bits >= 0 || isHex.test(text))) ||
-    bits >= Math.max(randomBitsMin, countLetters(text) * randomBitsPerLetterMin)
-  );
-};
+export const isRandom: Check = (text) =>
+  !isPlainValue(text) &&
+  ((isMixed(text) && (isHex.test(text) || randomBits(text) >= 0)) || hasRandomOrder(text));
 
-export const randomnessChecks = { random: isRandom } as const satisfies Checks;
+const isMixed = (text: string): boolean => /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
+
+const hasRandomOrder = (text: string): boolean =>
+  randomBits(text) >= Math.max(randomBitsMin, countLetters(text) * randomBitsPerLetterMin);
+
+/** The same where names are to be expected, which may have digits between their words (`utf8ToUtf16Le`). */
+const isPlainlyRandom: Check = (text) =>
+  !isPlainValue(text) &&
+  ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text)));
+
+export const randomnessChecks = {
+  random: isRandom,
+  'plainly-random': isPlainlyRandom,
+} as const satisfies Checks;

@@ -5,21 +5,28 @@ import type { Evidence } from './evidence.ts';
  * for what the agent knows gets it sent there: `![x](https://…/?q={conversation}`. Links do the same with one click.
  */
 
+/** A gap for what agents alone know is evidence enough; one that every newsletter has needs an order beside it. */
+const privateWeight = 0.55;
+const contentWeight = 0.3;
+
 const scheme = Buffer.from('http');
 const opening = /(?:\]\(<?|src=["']?)$/i;
 const openingBytesMax = 5;
 /** What stands in the brackets of a gap may have spaces. */
-const addressForm = /^(?:[^)\s"'[{]|[[{][^\]}"]{0,120}[\]}]?)*/;
+const addressForm = /^(?:[^)\s"'[{<]|[[{<][^\]}>"]{0,120}[\]}>]?)*/;
 const addressBytesMax = 1000;
 
-/** How template languages begin and end a gap, and what it would be filled with. */
-const gapStart = /[{[<]|%7b|%5b/i;
-const gapEnd = /[}\]>]|%7d|%5d/i;
-const content =
-  /conversation|history|secret|password|prompt|message|context|summar|chat|base64|exfil|user_?(?:data|info|name|input)|env(?:ironment)?\b|credential|email|content|data|api_?key|answer|transcript|token/i;
+/** How template languages begin and end a gap. */
+const gapStart = /[{[<]|%7b|%5b|%3c/i;
+const gapEnd = /[}\]>]|%7d|%5d|%3e/i;
+/** What a gap is to be filled with that belongs to a conversation, or is a secret. */
+const privateWords =
+  /conversation|history|secret|password|prompt|context|summar|chat(?![-_ ]?id)|base64|exfil|user[-_ ]?(?:data|info|message|input)|env(?:ironment)?\b|credential|api_?key|transcript|\bmessages\b/i;
+/** What templates of senders are filled with, too. */
+const content = /message|user_?name|email|content|data|answer|token/i;
 /** A gap without brackets: a word in capitals alone. */
 const placeholder =
-  /^(?:THE_|YOUR_|USER_)?(?:DATA|SECRETS?|CONVERSATION|HISTORY|SUMMARY|PASSWORD|PROMPT|CONTENTS?|MESSAGES?|INFO|BASE64\w*|EXFIL\w*|TOKEN|KEYS?|OUTPUT|TEXT|CHAT|EMAILS?|ENV|CONTEXT|CREDENTIALS?|HERE)(?:_\w+)?>?$/;
+  /^(?:THE_|YOUR_|USER_)?(?:(SECRETS?|CONVERSATION|HISTORY|SUMMARY|PASSWORD|PROMPT|BASE64\w*|EXFIL\w*|CHAT|ENV|CONTEXT|CREDENTIALS?)|DATA|CONTENTS?|MESSAGES?|INFO|TOKEN|KEYS?|OUTPUT|TEXT|EMAILS?|HERE)(?:_\w+)?>?$/;
 
 /** Pictures and links whose address has a gap to be filled with content. */
 export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence) => void): void {
@@ -30,24 +37,28 @@ export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence)
     if (opening.test(before)) {
       const address = addressForm.exec(bytes.toString('latin1', at, at + addressBytesMax))?.[0] ?? '';
       end = at + address.length;
-      if (hasGap(address)) onEvidence({ kind: 'leaking-link', weight: 0.55, start: at, end });
+      const weight = weightOf(address);
+      if (weight > 0) onEvidence({ kind: 'leaking-link', weight, start: at, end });
     }
     at = bytes.indexOf(scheme, end);
   }
 }
 
-const hasGap = (address: string): boolean => {
+/** Of an address without a gap 0. */
+function weightOf(address: string): number {
   const [, ...parameters] = address.split(/[?#&]/);
-  return parameters.some(isGap);
-};
+  return Math.max(0, ...parameters.map(weightOfGap));
+}
 
-function isGap(parameter: string): boolean {
+function weightOfGap(parameter: string): number {
   const value = parameter.slice(parameter.indexOf('=') + 1);
-  if (placeholder.test(value)) return true;
+  const [word, isPrivate] = placeholder.exec(value) ?? [];
+  if (word !== undefined) return isPrivate ? privateWeight : contentWeight;
   const start = value.search(gapStart);
-  if (start < 0 || value === parameter) return false;
-  const gap = value.slice(start);
+  if (start < 0 || value === parameter) return 0;
+  const gap = value.slice(start + 1);
   const inside = gap.slice(0, Math.max(0, gap.search(gapEnd)));
   // Charts are drawn by addresses that hold JSON.
-  return content.test(inside) && !/[":]/.test(inside);
+  if (/[":]/.test(inside)) return 0;
+  return privateWords.test(inside) ? privateWeight : content.test(inside) ? contentWeight : 0;
 }

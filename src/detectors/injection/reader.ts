@@ -1,3 +1,4 @@
+import { asShown } from './as-shown.ts';
 import { type Evidence, Passages, passageBytes } from './evidence.ts';
 import { findInvisible } from './invisible.ts';
 import { findLeakingLinks } from './links.ts';
@@ -41,6 +42,10 @@ const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|
 const otherMeantShare = 0.4;
 const codeShare = 0.55;
 const unseenMax = 1000;
+/** Behind a word and a space. */
+const quotationStart = /\p{L},? ["\u201c\u201e\u00ab\u2018]$/u;
+const quoteMark = /["\u201c\u201d\u201e\u00ab\u00bb]/g;
+const quotationBytes = 12;
 const backtick = 0x60;
 const comma = 0x2c;
 const attackTalk = 'attack-talk';
@@ -71,27 +76,37 @@ export function createInjectionReader({ concepts, common, rules }: Phrasebook): 
 
   return {
     read(bytes, isOver) {
-      const passages = new Passages();
-      const unseen = unseenIn(bytes);
-      let next = 0;
-      const addUnseen = (before: number): void => {
-        for (let it = unseen[next]; it && it.end <= before; it = unseen[++next]) passages.add(it);
-      };
-      const phrases = new PhraseReader(bytes, meanings, new RuleTracker(rules), (evidence) => {
-        addUnseen(evidence.end);
-        passages.add(evidence);
-      });
-      let complete = true;
-      const isStopped = (): boolean => {
-        complete = complete && !isOver();
-        return !complete;
-      };
-      for (const passage of spotter.around(bytes, passageBytes, isStopped))
-        if (complete) finder.scan(bytes, passage, (hit) => phrases.take(hit), isStopped);
-      addUnseen(bytes.length);
-      return { score: passages.score, evidence: passages.reported, complete };
+      const asWritten = readText(bytes, isOver);
+      const shown = asWritten.complete ? asShown(bytes) : undefined;
+      if (!shown) return asWritten;
+      const seen = readText(shown.bytes, isOver);
+      if (seen.score <= asWritten.score) return { ...asWritten, complete: seen.complete };
+      const evidence = seen.evidence.map((it) => ({ ...it, ...shown.toSource(it.start, it.end) }));
+      return { ...seen, evidence };
     },
   };
+
+  function readText(bytes: Buffer, isOver: () => boolean): InjectionReading {
+    const passages = new Passages();
+    const unseen = unseenIn(bytes);
+    let next = 0;
+    const addUnseen = (before: number): void => {
+      for (let it = unseen[next]; it && it.end <= before; it = unseen[++next]) passages.add(it);
+    };
+    const phrases = new PhraseReader(bytes, meanings, new RuleTracker(rules), (evidence) => {
+      addUnseen(evidence.end);
+      passages.add(evidence);
+    });
+    let complete = true;
+    const isStopped = (): boolean => {
+      complete = complete && !isOver();
+      return !complete;
+    };
+    for (const passage of spotter.around(bytes, passageBytes, isStopped))
+      if (complete) finder.scan(bytes, passage, (hit) => phrases.take(hit), isStopped);
+    addUnseen(bytes.length);
+    return { score: passages.score, evidence: passages.reported, complete };
+  }
 }
 
 /** What phrases of some concepts mean. Thousands of phrases have a hundred meanings, so each is made once. */
@@ -164,23 +179,34 @@ class PhraseReader {
     for (const concept of doubts) this.#doubtAt.set(concept, hit.start);
     this.#tracker.take(hit, places, (evidence, { same_sentence: isBound, doubt }) => {
       if (isBound && this.#hasSentenceEnd(evidence)) return;
-      const isDoubtful = doubt !== undefined && this.#maySayOther(evidence, doubt);
+      const isDoubtful = doubt !== undefined && this.#maySayOther(evidence, doubt, isBound);
       const share = this.#shareOf(evidence) * (isDoubtful ? otherMeantShare : 1);
       this.#note(share === 1 ? evidence : { ...evidence, weight: evidence.weight * share });
     });
   }
 
   /** An article about injections quotes them, and code shows them. Who only pretends to quote gains little: what he asks for counts for more. */
-  #shareOf({ kind, start }: Evidence): number {
-    if (quotable.has(kind) && this.#bytes[start - 1] === backtick) return codeShare;
-    if (start - this.#talkedTo > talkBytes || !this.#isQuoted(start)) return 1;
-    return quotable.has(kind) ? quotedShare : quotedTaskShare;
+  #shareOf({ kind, start, end }: Evidence): number {
+    const isQuotable = quotable.has(kind);
+    if (isQuotable && this.#bytes[start - 1] === backtick) return codeShare;
+    const isQuotation = isQuotable && this.#isQuotation(start, end);
+    if (start - this.#talkedTo > talkBytes || !this.#isQuoted(isQuotation ? end : start))
+      return isQuotation ? codeShare : 1;
+    return isQuotable ? quotedShare : quotedTaskShare;
   }
 
-  /** Another object stands in it, or a comma, behind which another clause begins. */
-  #maySayOther({ start, end }: Evidence, doubt: string): boolean {
+  /** A quotation begins in it, or begins with it in the middle of a sentence. Values of JSON stand behind a colon. */
+  #isQuotation(start: number, end: number): boolean {
+    const before = this.#bytes.toString('utf8', Math.max(0, start - quotationBytes), start);
+    if (quotationStart.test(before)) return true;
+    const marks = this.#bytes.toString('utf8', start, end).match(quoteMark);
+    return marks !== null && marks.length % 2 === 1;
+  }
+
+  /** Another object stands in it, or in a sentence a comma, behind which another clause begins. */
+  #maySayOther({ start, end }: Evidence, doubt: string, isSentence: boolean): boolean {
     const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;
-    return doubtAt >= start || this.#bytes.subarray(start, end).includes(comma);
+    return doubtAt >= start || (isSentence && this.#bytes.subarray(start, end).includes(comma));
   }
 
   #hasSentenceEnd({ start, end }: Evidence): boolean {

@@ -2,6 +2,7 @@ import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import { GatewayError } from '../../errors.ts';
+import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
 import { createLocator } from '../../text/locate.ts';
 import { bodyFormat } from '../../text/redact.ts';
 import { plainBody } from '../body.ts';
@@ -59,7 +60,11 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
       locator,
     } as const;
     note(call, readPart(part, engine, bounds));
-    if (!lastHead || call.unreadable !== undefined || call.leftTails.length > 0) return;
+    // What was not found in the rest of it can be cut out of nothing: traces have no more of it than the origin.
+    if (call.unreadable !== undefined) call.head = Buffer.alloc(0);
+    // What a head brings besides findings is for its own call, and so rare that it is read again.
+    const hasMore = call.unreadable !== undefined || call.leftTails.length > 0 || call.opaque.length > 0;
+    if (!lastHead || hasMore) return;
     lastHead.text = text;
     lastHead.bytes = call.head;
     lastHead.findings = [...call.findings];
@@ -67,17 +72,30 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
   }
 
   function readBody(call: Call, engine: DetectorEngine, bounds: ReadBounds): void {
-    const { maxDecodedBytes, isOver } = bounds;
+    const { maxDecodedBytes } = bounds;
     const bytes = plainBody(call, maxDecodedBytes);
     if (bytes.length > expandedBytesMax && bytes.length > call.body.length * expansionMax) {
       call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
       return;
     }
     call.bodyTexts = note(call, readPart(bodyPart(call, bytes), engine, bounds));
-    // A coding has room beside the content: names, comments, frames to be skipped. They go out as they are.
-    if (bytes !== call.body && engine.find(call.body, { matchesMax: 1, isOver }).matches.length > 0) {
-      call.unreadable ??= 'something is hidden in the content coding of the body';
+    if (bytes !== call.body) readCoding(call, engine, bounds);
+  }
+
+  /** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
+  function readCoding(call: Call, engine: DetectorEngine, bounds: ReadBounds): void {
+    if (call.unreadable !== undefined) return;
+    const { body, contentEncoding } = call;
+    const beside = besideContent(body, contentEncoding, bounds.maxDecodedBytes);
+    if (beside === undefined) {
+      call.unreadable = `the content coding of the body carries more than ${fieldBytesMax} bytes beside the content`;
+      return;
     }
+    const locator: Part['locator'] = () => () => 'body';
+    const part = { ...sentOf(call), name: 'body', bytes: beside, format: 'text', locator } as const;
+    const { findings, unreadable } = readPart(part, engine, bounds);
+    call.unreadable =
+      findings.length > 0 ? 'something is hidden in the content coding of the body' : unreadable;
   }
 
   function readCall(call: Call, page: TenantRules): void {

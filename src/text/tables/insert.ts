@@ -42,8 +42,9 @@ export const insert: TableReader = {
 function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
   const names: Span[] = [];
   for (let start = list.start; start <= list.end; ) {
-    const next = bytes.indexOf(comma, start);
-    const end = next < 0 || next > list.end ? list.end : next;
+    // Within the list: behind it the next comma may be far off.
+    const length = bytes.subarray(start, list.end).indexOf(comma);
+    const end = length < 0 ? list.end : start + length;
     let name = trimmed(bytes, { start, end });
     while (name.end > name.start && '"`[\\'.includes(String.fromCharCode(bytes[name.start] ?? 0)))
       name = { ...name, start: name.start + 1 };
@@ -70,7 +71,7 @@ function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
   let depth = 1;
   for (let at = cellStart; at < limit; at += 1) {
     const byte = bytes[at] ?? 0;
-    if (isQuote[byte] === 1) at = stringEnd(bytes, at);
+    if (isQuote[byte] === 1) at = stringEnd(bytes, at, limit);
     else if (byte === open) depth += 1;
     else if (byte === close) depth -= 1;
     if (depth > 0 && (byte !== comma || depth > 1)) continue;
@@ -83,9 +84,9 @@ function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
 }
 
 /** Where the string that begins there ends. A quote in it is written twice, which makes two strings here, or behind a backslash. */
-function stringEnd(bytes: Buffer, start: number): number {
+function stringEnd(bytes: Buffer, start: number, limit: number): number {
   let at = start + 1;
-  while (at < bytes.length && bytes[at] !== bytes[start]) at += bytes[at] === backslash ? 2 : 1;
+  while (at < limit && bytes[at] !== bytes[start]) at += bytes[at] === backslash ? 2 : 1;
   return at;
 }
 

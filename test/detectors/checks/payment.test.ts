@@ -1,12 +1,17 @@
 import t from 'tap';
 import { paymentChecks } from '../../../src/detectors/checks/payment.ts';
 
-type Name = Exclude<keyof typeof paymentChecks, 'luhn' | 'card' | 'iban'>;
+type Name = Exclude<keyof typeof paymentChecks, 'luhn' | 'iban'>;
 
 /** The others stand in checks.test.ts. */
 const table: Record<Name, { yes: readonly string[]; no: readonly string[] }> = {
+  card: {
+    yes: ['4716190207394368', '5660 9227 1650 310903', '4539.5787.6362.1486', '6212345678901234569'],
+    // A wrong check digit, as long as an id, a number of 64 bits, counted up.
+    no: ['4716190207394369', '566092271650310903', '4539578763621486024', '5414 5415 5416 5417'],
+  },
   'other-card': {
-    yes: ['4005802264908', '503867297114', '3598 8993 2305 3410', '0604 2607 0011'],
+    yes: ['4005802264908', '503867297114', '3598 8993 2305 3410', '0604 2607 0011', '566092271650310903'],
     // A wrong check digit, a network of the table, a time in milliseconds, zeros, too long.
     no: ['503867297115', '4111111111111111', '1774578781003', '000000000000', '50386729711400000000'],
   },

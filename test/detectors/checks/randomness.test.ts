@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { randomBits, randomnessChecks } from '../../../src/detectors/checks/randomness.ts';
 
-const { random } = randomnessChecks;
+const { random, 'plainly-random': plainlyRandom } = randomnessChecks;
 const lower = 'abcdefghijklmnopqrstuvwxyz';
 const digits = '0123456789';
 const draw = (alphabet: string, length: number): string =>
@@ -50,6 +50,18 @@ t.test('takes letters of a to f and digits for random, whatever they spell', asy
   t.ok(random('deadbeefcafe4feed4bead5decade6'));
   t.notOk(random('deadbeefcafefeedbeaddecade'));
 });
+
+t.test(
+  'takes a name with digits between its words for random only where names are not to be expected',
+  async (t) => {
+    for (const name of ['rs256k1v2sig', 'v1beta1k8sApi', 'utf8ToUtf16Le']) {
+      t.ok(random(name), name);
+      t.notOk(plainlyRandom(name), name);
+    }
+    const found = Array.from({ length: 100 }, () => draw(`${digits}abcdef`, 32)).filter(plainlyRandom).length;
+    t.ok(found >= 95, `${found} of 100`);
+  },
+);
 
 t.test('measures words below zero and noise above', async (t) => {
   t.ok(randomBits('theinternationaltranslation') < -20);

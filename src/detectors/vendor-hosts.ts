@@ -1,0 +1,31 @@
+/*
+ * A vendor's host is one where the vendor's own program answers, also for its customers: `shop.myshopify.com` is Shopify, whoever's the
+ * shop is. Under the same domains clouds name machines and functions of their customers, who read what comes in: there nothing is at home.
+ */
+
+/** Hosts that anybody can rent: EC2, Elastic Load Balancing and API Gateway; App Service and virtual machines; Function Compute. */
+const customersHosts = [
+  '*.compute.amazonaws.com',
+  '*.compute-1.amazonaws.com',
+  '*.elb.amazonaws.com',
+  '*.elb.*.amazonaws.com',
+  '*.execute-api.*.amazonaws.com',
+  '*.azurewebsites.net',
+  '*.cloudapp.azure.com',
+  '*.cloudapp.net',
+  '*.azurecontainer.io',
+  '*.fc.aliyuncs.com',
+];
+
+/** Whether a host is one of the vendor's: `api.x.com`, or one of any depth below x.com for `*.x.com`. */
+export function isVendorHost(host: string, vendorHosts: readonly string[]): boolean {
+  return vendorHosts.some((home) => fits(host, home)) && !customersHosts.some((rented) => fits(host, rented));
+}
+
+/** A `*` in front stands for one label or more, within for one. */
+function fits(host: string, pattern: string): boolean {
+  if (!pattern.includes('*')) return host === pattern;
+  const labels = host.split('.').toReversed();
+  const wanted = pattern.slice('*.'.length).split('.').toReversed();
+  return labels.length > wanted.length && wanted.every((label, at) => label === '*' || label === labels[at]);
+}

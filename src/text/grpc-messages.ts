@@ -1,0 +1,23 @@
+import type { Span } from './span-map.ts';
+
+const prefixBytes = 5;
+const messagesMax = 1000;
+
+/**
+ * The messages of a gRPC body: each behind a byte that says whether it is compressed, and its length in four bytes ("gRPC over HTTP2",
+ * Length-Prefixed-Message). None where the bytes are not such messages to their end.
+ */
+export function grpcMessages(bytes: Buffer): Span[] {
+  const messages: Span[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    if (messages.length === messagesMax || (bytes[at] as number) > 1 || at + prefixBytes > bytes.length)
+      return [];
+    const start = at + prefixBytes;
+    const end = start + bytes.readUInt32BE(at + 1);
+    if (end > bytes.length) return [];
+    messages.push({ start, end });
+    at = end;
+  }
+  return messages;
+}

@@ -1,0 +1,276 @@
+import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
+import t from 'tap';
+import { redact } from '../../src/text/redact.ts';
+import { decodeViews, type View } from '../../src/text/views.ts';
+
+/*
+ * Dresses that cut a value in pieces, write its bytes as numbers or pack it without a sign. Of each: the value is found, the whole dress is
+ * cut, and nothing is found in what remains.
+ */
+
+const bounds = { maxDecodedBytes: 1 << 20, depthMax: 3, isOver: () => false };
+const secret = 'tk_4fJ9sQ2xLm7RbZ8vWc3Ne6Ht5Yp1Ka0D';
+
+const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
+const hexOf = (text: string): string => Buffer.from(text).toString('hex');
+const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64');
+/** RFC 4648, 6, in small letters. */
+const base32 = (text: string): string =>
+  Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, '0'))
+    .join('')
+    .replace(
+      /.{1,5}/g,
+      (bits) => 'abcdefghijklmnopqrstuvwxyz234567'[Number.parseInt(bits.padEnd(5, '0'), 2)] ?? '',
+    );
+const cut = (text: string, length: number): string[] =>
+  text.match(new RegExp(`[\\s\\S]{1,${length}}`, 'g')) ?? [];
+const codes = (text: string): number[] => [...Buffer.from(text)];
+const binary = (text: string): string[] => codes(text).map((code) => code.toString(2).padStart(8, '0'));
+const uuid = (digits: string): string =>
+  digits.padEnd(32, '0').replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
+
+const hexDump = (text: string): string =>
+  cut(text, 16)
+    .map((line, index) => {
+      const octets = cut(hexOf(line), 2);
+      const columns = `${octets.slice(0, 8).join(' ')}  ${octets.slice(8).join(' ')}`.padEnd(48);
+      return `${(16 * index).toString(16).padStart(8, '0')}  ${columns}  |${line}|`;
+    })
+    .join('\n');
+const xxd = (text: string): string =>
+  cut(text, 16)
+    .map((line, index) => {
+      const groups = cut(hexOf(line), 4).join(' ').padEnd(39);
+      return `${(16 * index).toString(16).padStart(8, '0')}: ${groups}  ${line}`;
+    })
+    .join('\n');
+
+function grpcFrame(message: Buffer, isCompressed: boolean): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = isCompressed ? 1 : 0;
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+const part = (content: Buffer): Buffer =>
+  Buffer.concat([
+    latin1('--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'),
+    content,
+    latin1('\r\n--b--\r\n'),
+  ]);
+
+/** The same bytes in every run, as good as random. */
+function noise(length: number): Buffer {
+  let state = 7;
+  return Buffer.from(
+    Array.from({ length }, () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return state >>> 24;
+    }),
+  );
+}
+
+interface Dressing {
+  readonly name: string;
+  readonly source: string | Buffer;
+  /** What is left of the source; by default all between its first and last quote is gone. */
+  readonly left?: string;
+  /** What is not put together; by default the secret. */
+  readonly never?: string;
+}
+
+const [head, tail] = [secret.slice(0, 15), secret.slice(15)];
+const long = `${secret}_${secret.toUpperCase()}`;
+
+const markups: readonly Dressing[] = [
+  { name: 'a tag', source: `"${head}<b>${tail}"</b>`, left: '"#"</b>' },
+  { name: 'a tag with attributes', source: `"${head}</span><span class="x y">${tail}"` },
+  { name: 'a break at every sixth character', source: `"${cut(secret, 6).join('<wbr>')}"` },
+  { name: 'a break written as an empty element', source: `"${cut(secret, 9).join('<br />')}"` },
+  { name: 'a tag in capitals', source: `"${head}<I>${tail}"` },
+  { name: 'a comment', source: `<a>${head}<!-- > x -->${tail}</a>`, left: '<a>#</a>' },
+  { name: 'seams of CDATA', source: `<![CDATA[${head}]]><![CDATA[${tail}]]>`, left: '<![CDATA[#]]>' },
+  { name: 'the end of a CDATA section', source: `<![CDATA[${head}]]>${tail} `, left: '<![CDATA[# ' },
+  { name: 'several seams in a row', source: `"${head}<i></i><!---->${tail}"` },
+  { name: 'tags in JSON', source: `{"html":"${head}<\\/b><b>${tail}"}`, left: '{"html":"#"}' },
+];
+
+const numbers: readonly Dressing[] = [
+  { name: 'hexadecimal in groups of eight', source: `"${cut(hexOf(secret), 8).join('-')}"` },
+  {
+    name: 'UUIDs in a list',
+    source: JSON.stringify({ a: cut(hexOf(secret), 32).map(uuid) }),
+    left: '{"a":["#"]}',
+  },
+  { name: 'hexadecimal in segments of a path', source: `"${cut(hexOf(secret), 24).join('/')}"` },
+  { name: 'an odd number of digits before strokes', source: `"a${cut(hexOf(secret), 8).join('-')}"` },
+  { name: 'a dump of hexdump', source: `"${hexDump(secret)}"` },
+  { name: 'a dump of xxd', source: `"${xxd(secret)}"` },
+  { name: 'a dump in a string', source: JSON.stringify({ a: xxd(secret) }), left: '{"a":"#"}' },
+  { name: 'binary digits', source: `"${binary(secret).join('')}"` },
+  { name: 'binary digits with spaces', source: `"${binary(secret).join(' ')}"` },
+  { name: 'codes with dots', source: `"${codes(secret).join('.')}"` },
+  { name: 'codes with strokes', source: `"${codes(secret).join('-')}"` },
+  {
+    name: 'calls of chr',
+    source: `"${codes(secret)
+      .map((code) => `chr(${code})`)
+      .join('+')}"`,
+  },
+  {
+    name: 'calls of CHAR in SQL',
+    source: `"${codes(secret)
+      .map((code) => `CHAR(${code})`)
+      .join(' || ')}"`,
+  },
+  {
+    name: 'calls of fromCharCode',
+    source: `"${codes(secret)
+      .map((code) => `String.fromCharCode(0x${code.toString(16)})`)
+      .join(' + ')}"`,
+  },
+];
+
+const groups: readonly Dressing[] = [
+  ...[5, 6, 8, 10].map((length) => ({
+    name: `groups of ${length}`,
+    source: `"${cut(secret, length).join(' ')}"`,
+  })),
+  { name: 'groups with a stroke between spaces', source: `"${cut(secret, 6).join(' - ')}"` },
+  { name: 'groups in a path', source: `https://h.example/"${cut(secret, 9).join('/')}"` },
+  { name: 'base64 in groups of eight', source: `"${cut(base64(long), 8).join(' ')}"` },
+  { name: 'base64 in groups of five', source: `"${cut(base64(long), 5).join('-')}"` },
+  { name: 'base64 in segments', source: `"${cut(Buffer.from(long).toString('base64url'), 20).join('/')}"` },
+  {
+    name: 'base32 in numbered labels of a host',
+    source: `https://${cut(base32(long), 30)
+      .map((label, index) => `${index}-${label}`)
+      .join('.')}.h.example/`,
+    left: 'https://#.h.example/',
+  },
+  {
+    name: 'hexadecimal in numbered labels of a host',
+    source: `https://${cut(hexOf(long), 60)
+      .map((label, index) => `${index}-${label}`)
+      .join('.')}.h.example/`,
+    left: 'https://#.h.example/',
+  },
+];
+
+const grpc = grpcFrame(gzipSync(long), true);
+const files: readonly Dressing[] = [
+  { name: 'Brotli', source: brotliCompressSync(long), left: '#' },
+  { name: 'deflate without a frame', source: deflateRawSync(long), left: '#' },
+  { name: 'Brotli as a part', source: part(brotliCompressSync(long)), left: String(part(latin1('#'))) },
+  { name: 'a packed message of gRPC', source: grpc, left: `${grpc.toString('latin1', 0, 5)}#` },
+];
+
+function viewsWith(source: Buffer): { view: View; at: number }[] {
+  const { views, unreadable } = decodeViews(source, bounds);
+  if (unreadable !== undefined) throw new Error(unreadable);
+  return views.map((view) => ({ view, at: view.bytes.indexOf(secret) })).filter(({ at }) => at >= 0);
+}
+
+const kinds = { markups, numbers, groups, files };
+for (const [kind, dressings] of Object.entries(kinds)) {
+  t.test(`a value dressed by ${kind} is found and cut whole`, async (t) => {
+    for (const { name, source, left } of dressings) {
+      const bytes = Buffer.from(source);
+      const found = viewsWith(bytes);
+      if (!t.ok(found.length > 0, `${name} is found`)) continue;
+      const spans = found.map(({ view, at }) => view.toSource(at, at + secret.length));
+      const redacted = redact(
+        bytes,
+        spans.map((span) => ({ ...span, label: 'x' })),
+      ).bytes;
+      const want = left ?? String(source).replace(/"[\s\S]*"/, '"#"');
+      t.equal(redacted.toString('latin1').replaceAll('[REDACTED:x]', '#'), want, name);
+      t.equal(viewsWith(redacted).length, 0, `${name} is gone`);
+    }
+  });
+}
+
+const strangers: readonly Dressing[] = [
+  { name: 'cells of a table', source: `<td>${head}</td><td>${tail}</td>` },
+  { name: 'paragraphs', source: `<p>${head}</p><p>${tail}</p>` },
+  { name: 'a tag that only begins like one of a phrase', source: `${head}<bold>${tail}` },
+  { name: 'a comment that is not closed', source: `${head}<!-- ${tail}` },
+  { name: 'a comment of more than 256 bytes', source: `${head}<!--${'x'.repeat(260)}-->${tail}` },
+  { name: 'words around a tag', source: `${head} <b> ${tail}</b>` },
+  { name: 'a list longer than a cut value', source: `${'abc12 '.repeat(1100)}${cut(secret, 5).join(' ')}` },
+  {
+    name: 'too few calls of chr',
+    never: 'tk_4fJ9',
+    source: codes('tk_4fJ9')
+      .map((code) => `chr(${code})`)
+      .join('+'),
+  },
+  {
+    name: 'calls far from each other',
+    source: codes(secret)
+      .map((code) => `chr(${code})`)
+      .join(' '.repeat(17)),
+  },
+];
+
+t.test('what is no cut value is not put together', async (t) => {
+  for (const { name, source, never = secret } of strangers) {
+    const { views } = decodeViews(Buffer.from(source), bounds);
+    t.notOk(
+      views.some((view) => view.bytes.includes(never)),
+      name,
+    );
+  }
+});
+
+const german = 'Größe, Fuß und Übermaß; '.repeat(8);
+const unmarked: readonly (readonly [name: string, bytes: Buffer, isOpaque: boolean])[] = [
+  ['bytes as good as random', noise(200), true],
+  ['the same as a part', part(noise(200)), true],
+  ['the same as a message of gRPC', grpcFrame(noise(200), false), true],
+  ['the same, of which little is text', Buffer.concat([noise(400), latin1('some text'), noise(400)]), true],
+  ['what is too short to tell', noise(31), false],
+  ['UTF-8', Buffer.from(german), false],
+  ['Latin-1', latin1(german), false],
+  ['UTF-16', Buffer.from(german, 'utf16le'), false],
+  ['UTF-32', Buffer.from(Array.from(german, (it) => `\0\0\0${it}`).join(''), 'latin1'), false],
+  ['Cyrillic letters of one byte each', latin1('\xcf\xf0\xe8\xe2\xe5\xf2 '.repeat(20)), false],
+  ['text with binary bytes between', Buffer.concat([noise(40), latin1('{"a":"text"}'.repeat(20))]), false],
+  ['the same in base64, which many tokens are', Buffer.from(noise(200).toString('base64')), false],
+];
+
+t.test('a file that nothing tells the format of is opaque where it has nearly no text', async (t) => {
+  for (const [name, bytes, isOpaque] of unmarked) {
+    const { opaque } = decodeViews(bytes, bounds);
+    t.same(
+      opaque.map(({ kind }) => kind),
+      isOpaque ? ['binary'] : [],
+      name,
+    );
+  }
+});
+
+t.test('a packed file without a sign that unpacks to more than the limit is unreadable', async (t) => {
+  const bomb = deflateRawSync(Buffer.alloc(1 << 16, 'a'));
+  t.match(decodeViews(bomb, { ...bounds, maxDecodedBytes: 1 << 12 }).unreadable, /more than the limit/);
+  t.equal(decodeViews(bomb, bounds).unreadable, undefined);
+});
+
+t.test('texts that nearly wear such a dress are read in linear time', async (t) => {
+  for (const source of [
+    'a<!--',
+    'a<b ',
+    'a]]><![CDATA[',
+    'a<b>',
+    '\n00000000: 6161',
+    'abc12 ',
+    'chr(65)',
+    '1.2-',
+  ] as const) {
+    const { unreadable } = decodeViews(Buffer.from(source.repeat(20_000)), {
+      ...bounds,
+      maxDecodedBytes: 1 << 24,
+    });
+    t.equal(unreadable, undefined, source);
+  }
+});
