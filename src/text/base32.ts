@@ -1,3 +1,4 @@
+import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -20,7 +21,7 @@ const textMin = 12;
 /** base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
 export const base32: BlockDecoder = {
   name: 'base32',
-  needsRuns: true,
+  needs: blockFlags.encoded,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { code, has } of alphabets) {
       let end = 0;

@@ -1,3 +1,4 @@
+import { blockFlags } from '../scan/outline.ts';
 import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -22,7 +23,7 @@ const phases = [1, 2, 3];
  */
 export const base64: BlockDecoder = {
   name: 'base64',
-  needsRuns: true,
+  needs: blockFlags.encoded,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
       const run = bytes.subarray(start, end);

@@ -15,6 +15,7 @@ const margin = { before: runLengthMin, after: runLengthMin };
 /** Bytes as eight binary digits each: `0111001101101011`, `01110011 01101011`. */
 export const binaryDigits: BlockDecoder = {
   name: 'binary-digits',
+  needs: blockFlags.digit,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {

@@ -25,8 +25,8 @@ export interface Block extends Span {
 /** An encoding that writes a value as a whole in another way. */
 export interface BlockDecoder {
   readonly name: string;
-  /** It looks at the runs only: without any it is not asked. */
-  readonly needsRuns?: boolean;
+  /** Flags of `Outline`: where a text has none of them, it is not asked. */
+  readonly needs?: number;
   /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
   find(text: EncodedText, budget: Budget): Iterable<Block>;
 }

@@ -19,6 +19,7 @@ const gapBytesMax = 16;
 /** A text put together of calls which make one character each: `chr(103)+chr(104)+…`. */
 export const charCalls: BlockDecoder = {
   name: 'char-calls',
+  needs: textFlags.parenthesis,
   *find(text: EncodedText, budget: Budget): Iterable<Block> {
     const { bytes, outline } = text;
     if ((outline.flags & needed) !== needed || !mayHold(text)) return;

@@ -26,6 +26,7 @@ interface Code {
 /** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`, `115.107`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
+  needs: blockFlags.digit,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {

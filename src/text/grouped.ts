@@ -36,6 +36,7 @@ const wideMargin = { before: widePeriodMax, after: widePeriodMax };
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
+  needs: blockFlags.rhythm | blockFlags.digit,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {

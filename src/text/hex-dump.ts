@@ -25,6 +25,7 @@ const offset = /(?<![0-9A-Za-z])[0-9A-Fa-f]{4,16}:?[ \t]{1,4}(?=[0-9A-Fa-f]{2})/
  */
 export const hexDump: BlockDecoder = {
   name: 'hex-dump',
+  needs: blockFlags.digit,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     if ((outline.flags & signs) !== signs) return;
     let end = 0;

@@ -1,3 +1,4 @@
+import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -23,7 +24,7 @@ const piecesMax = 256;
  */
 export const hex: BlockDecoder = {
   name: 'hex',
-  needsRuns: true,
+  needs: blockFlags.encoded,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     let pieces: Span[] = [];

@@ -1,3 +1,4 @@
+import { blockFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { isDigit } from './bytes.ts';
@@ -11,7 +12,7 @@ const number = /(?<=^|\.)\d{1,2}-/g;
 /** A value in the labels of a host name, each of which begins with its number: `0-abc….1-def….example.com`. */
 export const numberedLabels: BlockDecoder = {
   name: 'labels',
-  needsRuns: true,
+  needs: blockFlags.encoded,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const run of runs) {

@@ -11,8 +11,8 @@ const lengthMax = 65_536;
 /** Text behind a right-to-left override (U+202E), as a reader sees it: backwards, up to the end of its string. */
 export const reversed: BlockDecoder = {
   name: 'bidi',
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
-    if ((outline.flags & textFlags.nonAscii) === 0) return;
+  needs: textFlags.nonAscii,
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     const nextPop = searchForwards(bytes, pop, budget);
     const nextQuote = searchForwards(bytes, quote, budget);
     let at = bytes.indexOf(override);

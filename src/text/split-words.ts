@@ -21,6 +21,7 @@ const oneSpace: Gap = { partLengthMin: 6, endOf: (bytes, at) => (bytes[at] === s
 /** A token with a prefix (`ghp_…`, `sk-…`) that somebody has cut in two with a space. */
 export const splitWords: BlockDecoder = {
   name: 'split-words',
+  needs: blockFlags.token,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.token, bytes.length, margin)) {

@@ -128,7 +128,7 @@ function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): La
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
     budget.work(bytes.length);
-    if (decoder.needsRuns && runs.length === 0) continue;
+    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
