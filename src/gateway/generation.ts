@@ -131,7 +131,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     guard,
     upstream,
     inspect: createPipeline(stages, record),
-    readAnswer: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
+    answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
     answers: on.answers,
     simulator: createSimulator(judging),
     record,

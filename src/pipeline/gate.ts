@@ -14,7 +14,7 @@ import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
-import type { ReadAnswer } from './read-answer.ts';
+import type { AnswerReader } from './read-answer.ts';
 import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -34,7 +34,7 @@ export interface Gate {
   readonly credentials: Credentials;
   readonly inspect: Inspect;
   /** Reads what came back. */
-  readonly readAnswer: ReadAnswer;
+  readonly answerReader: AnswerReader;
   /** Keeps what was found in answers with the traces of their calls. */
   readonly answers: AnswerDesk;
   /** Judges calls without letting anything follow from it. */

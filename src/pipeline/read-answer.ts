@@ -42,14 +42,15 @@ export interface PromptInjection {
   readonly findings: readonly { readonly kind: string; readonly location: string }[];
 }
 
-/** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
-export type ReadAnswer = (
-  identity: Pick<Identity, 'tenantId'>,
-  content: AnswerContent,
-) => Promise<AnswerReading>;
+export interface AnswerReader {
+  /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
+  read(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): Promise<AnswerReading>;
+  /** Whether the same content was read a short while ago and had nothing in it: then it need not be read, nor waited for. */
+  isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
+}
 
 export interface AnswerReaderOptions {
-  readonly policies: Pick<Rules, 'rulesFor'>;
+  readonly policies: Rules;
   /** Whose bounds count. */
   readonly tenants: Pick<Tenants, 'find'>;
   readonly injections: InjectionReader;
@@ -69,7 +70,7 @@ export function createAnswerReader({
   tenants,
   injections,
   clock,
-}: AnswerReaderOptions): ReadAnswer {
+}: AnswerReaderOptions): AnswerReader {
   /** By the engine, since another one may find what this one does not, and by the declared type, which says how a content is taken apart. */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
@@ -104,11 +105,17 @@ export function createAnswerReader({
     };
   }
 
-  return async ({ tenantId }, content) => {
-    const tenant = tenants.find(tenantId);
-    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    const { engine } = await policies.rulesFor(tenantId);
-    return read(content, engine, tenant);
+  return {
+    async read({ tenantId }, content) {
+      const tenant = tenants.find(tenantId);
+      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+      const { engine } = await policies.rulesFor(tenantId);
+      return read(content, engine, tenant);
+    },
+    isKnownClean({ tenantId }, { bytes, contentType, contentEncoding }) {
+      const engine = policies.lastKnown(tenantId)?.engine;
+      return engine !== undefined && contentEncoding === '' && cleanAnswers(engine, contentType).has(bytes);
+    },
   };
 }
 

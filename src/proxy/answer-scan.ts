@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import type { AnswerReading } from '../pipeline/read-answer.ts';
+import type { AnswerContent, AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
 import { isBinary } from '../text/binary.ts';
 import { compressionOf } from '../text/compression.ts';
@@ -128,6 +128,15 @@ class AnswerScan implements Tap {
     return true;
   }
 
+  isKnownClean(bytes: Buffer): boolean {
+    const { identity } = this.#call;
+    return identity !== undefined && this.#gate.answerReader.isKnownClean(identity, this.#contentOf(bytes));
+  }
+
+  #contentOf(bytes: Buffer): AnswerContent {
+    return { bytes, contentType: this.#contentType, contentEncoding: this.#contentEncoding };
+  }
+
   async seen(answer: SeenAnswer): Promise<Judgement> {
     try {
       return await this.#judge(answer);
@@ -140,12 +149,7 @@ class AnswerScan implements Tap {
   async #judge({ status, bytes, extent }: SeenAnswer): Promise<Judgement> {
     const { identity, traceId } = this.#call;
     if (!identity || bytes.length === 0) return 'pass';
-    const contentType = this.#contentType;
-    const reading = await this.#gate.readAnswer(identity, {
-      bytes,
-      contentType,
-      contentEncoding: this.#contentEncoding,
-    });
+    const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
     const reasons = this.#enforces ? this.#whyNot(reading, extent) : [];
     if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0) {
       const scan = toResponseScan(this.#gate, identity.tenantId, reading, Date.now());

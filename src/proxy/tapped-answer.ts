@@ -20,6 +20,8 @@ export interface Tap {
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** May so much more be kept in memory? What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
+  /** Whether a whole answer that has gone out need not be read. */
+  isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
   seen(answer: SeenAnswer): Promise<Judgement>;
   /** A held answer does not go: answers something else in its place. */
@@ -224,8 +226,17 @@ export class TappedAnswer implements Answer {
   }
 
   #closed(): void {
-    if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) this.#showSoon();
-    else if (this.#isHeld) this.#drop();
+    if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) {
+      if (this.#isKnownClean()) this.#drop();
+      else this.#showSoon();
+    } else if (this.#isHeld) this.#drop();
+  }
+
+  /** In one piece, as short answers come. */
+  #isKnownClean(): boolean {
+    const [only, ...others] = this.#chunks;
+    const isWhole = this.#isEnded && others.length === 0 && only?.length === this.#bytes;
+    return isWhole && this.#bytes < this.#tap.bytesMax && this.#tap.isKnownClean(only);
   }
 
   #drop(): void {

@@ -54,6 +54,8 @@ interface Setup {
   readonly bytesMax?: number;
   readonly room?: number;
   readonly judgement?: Judgement;
+  /** A text that was seen before. */
+  readonly known?: string;
 }
 
 function setUp({
@@ -62,6 +64,7 @@ function setUp({
   bytesMax = 100,
   room = 1000,
   judgement = 'pass',
+  known,
 }: Setup) {
   const wire = new Wire();
   const seen: (Omit<SeenAnswer, 'bytes'> & { text: string })[] = [];
@@ -75,6 +78,7 @@ function setUp({
       kept.bytes += bytes;
       return true;
     },
+    isKnownClean: (bytes) => String(bytes) === known,
     seen({ bytes, ...answer }) {
       seen.push({ ...answer, text: String(bytes) });
       return promise;
@@ -103,6 +107,38 @@ t.test('an answer that is only read passes at once, and is seen when it is over'
   t.match(seen, [{ status: 200, text: 'one two', extent: 'whole' }]);
   await judge();
   t.equal(kept.bytes, 0, 'nothing of it is kept');
+});
+
+t.test('what is known to be clean is not looked at again, but as a whole', async (t) => {
+  const cases: { name: string; write: (answer: TappedAnswer) => void; seen: number }[] = [
+    { name: 'the same in one piece', write: (it) => it.end(chunk('known')), seen: 0 },
+    { name: 'another one', write: (it) => it.end(chunk('other')), seen: 1 },
+    {
+      name: 'the same with more behind it',
+      write(it) {
+        it.write(chunk('known'));
+        it.end(chunk(' and more'));
+      },
+      seen: 1,
+    },
+    {
+      name: 'one that was cut off',
+      write(it) {
+        it.write(chunk('known'));
+        it.destroy();
+      },
+      seen: 1,
+    },
+  ];
+  for (const { name, write, seen: want } of cases) {
+    const { seen, answer, kept, judge } = setUp({ handling: 'read', known: 'known' });
+    answer.writeHead(200, []);
+    write(answer);
+    await nextTurn();
+    t.equal(seen.length, want, name);
+    await judge();
+    t.equal(kept.bytes, 0, 'nothing of it is kept');
+  }
 });
 
 t.test('of an answer that is only read no more is kept than is read', async (t) => {

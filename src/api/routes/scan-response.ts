@@ -71,7 +71,11 @@ export const scanResponse = route({
     if (!admission.ok) throw toRefusal(admission);
     const traceId = body.trace_id;
     if (traceId !== undefined && !(await isOwnCall(gate, caller.key, traceId))) throw missing('trace');
-    const found = await gate.readAnswer(admission.identity, { ...content, contentType, contentEncoding: '' });
+    const found = await gate.answerReader.read(admission.identity, {
+      ...content,
+      contentType,
+      contentEncoding: '',
+    });
     if (found.unreadable !== undefined)
       throw new GatewayError(
         'VALIDATION_FAILED',
