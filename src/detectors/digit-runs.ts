@@ -1,5 +1,5 @@
+import { isDigit } from '../scan/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
-import { isDigit } from './bytes.ts';
 
 /*
  * Finds where numbers stand that may be a card, an identifier or a phone number: eight digits in a row, or digits that single separators

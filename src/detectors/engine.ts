@@ -1,12 +1,13 @@
 import { type Outline, outlineOf } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
-import { type FindLimits, type Found, Search } from './search.ts';
+import type { FindLimits, Found } from './found.ts';
+import { Search } from './search.ts';
 import { planSearch, type Rule, type SearchPlan, toRule, tunePlan } from './search-plan.ts';
 import { type Tuning, tuneDetector } from './tuning.ts';
 
 export { looksRandom } from './cut-token.ts';
-export type { CutToken, FindLimits, Found, Match } from './search.ts';
+export type { CutToken, FindLimits, Found, Match } from './found.ts';
 
 /*
  * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder long numbers; a

@@ -1,4 +1,4 @@
-import { isAlphanumeric } from './bytes.ts';
+import { isAlphanumeric } from '../scan/bytes.ts';
 
 /*
  * `[REDACTED:<detector id>]` is what redaction leaves. It names what stood there, so it would itself be a keyword for what stands beside

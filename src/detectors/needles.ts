@@ -1,4 +1,4 @@
-import { isLetter } from './bytes.ts';
+import { isLetter } from '../scan/bytes.ts';
 
 /*
  * Words as they are compared with a text. A word of its own array would be two objects for the garbage collector, which goes through all

@@ -35,7 +35,7 @@ export interface Leads {
 }
 
 export const runLengthMin = 14;
-export const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
+const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
 
 /** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
 export function analysePattern(pattern: string, flags = ''): PatternFacts {

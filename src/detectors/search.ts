@@ -1,52 +1,15 @@
-import type { Confidence, DataClass } from '../call.ts';
+import type { Confidence } from '../call.ts';
+import { isDigit } from '../scan/bytes.ts';
 import type { Outline } from '../scan/outline.ts';
-import { isDigit } from './bytes.ts';
 import { confidenceOf } from './confidence.ts';
-import { cutTokenEnd, type Missing, missingOf } from './cut-token.ts';
-import type { Detector } from './detector.ts';
+import { cutTokenEnd, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
+import { type CutToken, type FindLimits, type Found, type Match, withoutCoveredGenerics } from './found.ts';
 import { regionsOf } from './gate.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
-
-export interface Match {
-  readonly detector: Detector;
-  /** Bytes of the text: the first of the secret, and the one behind it. */
-  readonly start: number;
-  readonly end: number;
-  readonly confidence: Confidence;
-}
-
-/** The beginning of a secret at the end of a value: the rest may stand somewhere else. */
-export interface CutToken {
-  readonly detector: Detector;
-  readonly start: number;
-  readonly end: number;
-  /** Characters of the secret's alphabet; undefined where it has no such form. */
-  readonly missing: Missing | undefined;
-}
-
-export interface FindLimits {
-  readonly matchesMax: number;
-  /** Asked now and then; once it says yes, the search ends. */
-  readonly isOver: () => boolean;
-}
-
-export interface Found {
-  /** In the order of the text. Matches of different detectors may overlap. */
-  readonly matches: Match[];
-  /** Matches that say something only beside others; `weighHints` (evidence.ts) decides. In no order. */
-  readonly hints: Match[];
-  /** The first few. */
-  readonly cutTokens: CutToken[];
-  /** False where a limit ended the search: something may have been missed. */
-  readonly complete: boolean;
-  /** How often a pattern was tried, and over how many bytes it was searched: what the search has cost. */
-  readonly attempts: number;
-  readonly searchedBytes: number;
-}
 
 /** Between two questions to `isOver`. */
 const attemptsPerQuestion = 32;
@@ -376,23 +339,4 @@ export class Search {
 interface Region {
   from: number;
   to: number;
-}
-
-/** Sorted, without the matches of generic detectors that lie within one that says more, or within another generic one of their class. */
-function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
-  const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);
-  const sorted = matches.toSorted((a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b));
-  // All that stand earlier begin no later, so the one that reaches farthest decides what is covered.
-  let coveredTo = 0;
-  const genericTo = new Map<DataClass, number>();
-  return sorted.filter(({ detector, end, confidence }) => {
-    const { isGeneric, class: dataClass } = detector;
-    if (!isGeneric) {
-      coveredTo = Math.max(coveredTo, end);
-      return true;
-    }
-    if (end <= Math.max(coveredTo, genericTo.get(dataClass) ?? 0)) return false;
-    if (confidence !== 'low') genericTo.set(dataClass, end);
-    return true;
-  });
 }

@@ -1,4 +1,4 @@
-import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from './bytes.ts';
+import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../scan/bytes.ts';
 
 /*
  * May a token begin here? `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the `D` of `%3D`, though

@@ -1,10 +1,8 @@
 import type { Confidence, DataClass } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import { sha256Of } from '../detectors/tuning.ts';
-import { createLocator } from '../text/locate.ts';
-import { bodyFormat } from '../text/redact.ts';
 import type { View } from '../text/views.ts';
-import { type Part, type ReadBounds, readPart } from './read-part.ts';
+import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
 
 /* Shows what the stage `read` finds in a body, with what somebody who tunes detectors wants to know of it. */
 
@@ -42,7 +40,7 @@ export function detect(
   engine: DetectorEngine,
   bounds: ReadBounds,
 ): Detected {
-  const part = partOf(bytes, contentType);
+  const part = bodyPart(bytes, contentType, nowhere);
   const { findings, views, unreadable } = readPart(part, engine, bounds);
   if (findings.length === 0) return { findings: [], unreadable };
   const forms = formsOf(views, engine, bounds);
@@ -61,15 +59,6 @@ export function detect(
     }),
     unreadable,
   };
-}
-
-function partOf(bytes: Buffer, contentType: string): Part {
-  const format = bodyFormat(contentType, bytes);
-  const locator: Part['locator'] = (hidden) => {
-    const locate = createLocator(format, bytes, [...hidden]);
-    return (offset) => `body:${locate(offset)}`;
-  };
-  return { name: 'body', bytes, format, host: nowhere, locator };
 }
 
 interface Form {

@@ -6,12 +6,10 @@ import { GatewayError } from '../errors.ts';
 import { kept } from '../kept.ts';
 import { textIn } from '../text/binary.ts';
 import { inflateBody } from '../text/inflate.ts';
-import { createLocator } from '../text/locate.ts';
-import { bodyFormat } from '../text/redact.ts';
 import type { View } from '../text/views.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
-import { type Locate, type Part, readPart } from './read-part.ts';
+import { bodyPart, type Part, readPart } from './read-part.ts';
 import { counts } from './sanitize.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -90,7 +88,7 @@ export function createAnswerReader({
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
     const text = textIn(inflated.body);
-    const part = partOf(text, content.contentType);
+    const part = bodyPart(text, content.contentType, nowhere);
     const { findings, views, unreadable } = readPart(part, engine, { maxDecodedBytes, isOver });
     const injection = readInjection(injections, views, part, isOver);
     const found = findings.filter(counts);
@@ -121,21 +119,6 @@ export function createAnswerReader({
 
 const nothingFound = { classes: [], places: 0, injection: notDetected, unreadable: undefined };
 const nothingRead = (unreadable: string): AnswerReading => ({ ...nothingFound, plain: noBytes, unreadable });
-
-function partOf(bytes: Buffer, contentType: string): Part {
-  const format = bodyFormat(contentType, bytes);
-  const locator: Part['locator'] = (hidden): Locate => {
-    const locate = createLocator(format, bytes, [...hidden]);
-    return (offset) => `body:${locate(offset)}`;
-  };
-  return {
-    name: 'body',
-    bytes,
-    format,
-    host: nowhere,
-    locator,
-  };
-}
 
 /** The worst of the content and its decoded forms. */
 function readInjection(

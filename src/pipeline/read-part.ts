@@ -3,7 +3,9 @@ import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
 import type { FieldFormat } from '../text/fields.ts';
+import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
+import { bodyFormat } from '../text/redact.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
@@ -38,6 +40,21 @@ export interface Part {
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
   /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
+}
+
+/** A body as a part to be read, in the format that its type or its first bytes tell. */
+export function bodyPart(bytes: Buffer, contentType: string, host: string): Part {
+  const format = bodyFormat(contentType, bytes);
+  return {
+    name: 'body',
+    bytes,
+    format,
+    host,
+    locator(hidden) {
+      const locate = createLocator(format, bytes, [...hidden]);
+      return (offset) => `body:${locate(offset)}`;
+    },
+  };
 }
 
 export interface Reading {

@@ -32,7 +32,7 @@ const stepBytes = pieceBytesMax - 8;
 const sharedBytesMax = 262_144;
 let shared: Kernel | undefined;
 /** Whose tables are in the shared memory, and whether a scan is under way with them. */
-let tenant: GramScan | undefined;
+let filledBy: GramScan | undefined;
 let isBusy = false;
 
 /** Looks for grams in texts, one text at a time. */
@@ -62,8 +62,8 @@ export class GramScan {
   #scanShared(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (isBusy) throw new Error('a scan began within another one');
     shared ??= new Kernel(sharedBytesMax);
-    if (tenant !== this) this.#fill(shared);
-    tenant = this;
+    if (filledBy !== this) this.#fill(shared);
+    filledBy = this;
     isBusy = true;
     try {
       this.#scanWith(shared, bytes, take, isStopped);

@@ -1,8 +1,8 @@
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
@@ -27,14 +27,13 @@ export const base32: BlockDecoder = {
       let end = 0;
       for (const run of runs) {
         budget.work(run.end - run.start);
-        const text = bytes.subarray(0, run.end);
-        let start = findRun(text, Math.max(run.start, end), has, lengthMin);
+        let start = findRun(bytes, Math.max(run.start, end), has, lengthMin, run.end);
         while (start >= 0) {
           end = runEnd(bytes, start, has);
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (holdsText(characters, code, textMin)) yield { start, end, bytes: decodeBits(characters, code) };
-          start = findRun(text, end, has, lengthMin);
+          start = findRun(bytes, end, has, lengthMin, run.end);
         }
       }
     }

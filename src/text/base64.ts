@@ -1,8 +1,8 @@
+import { digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { digits, lowerCase, upperCase } from './bytes.ts';
 import { beginsCompressed } from './compression.ts';
 
 const letters = upperCase + lowerCase + digits;

@@ -1,8 +1,8 @@
+import { byteSet } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
 const code = bitCode(1, '01');

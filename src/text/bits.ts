@@ -1,4 +1,4 @@
-import { byteSet } from './bytes.ts';
+import { byteSet } from '../scan/bytes.ts';
 import { sequenceLength } from './code-points.ts';
 
 /** A way to write bytes as characters of 1 to 7 bits each. */

@@ -1,5 +1,4 @@
-import type { Block } from './block-decoder.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import type { Span } from './span-map.ts';
 
 const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sign: 32 } as const;
@@ -148,14 +147,4 @@ function contextStart(bytes: Buffer, tokenStart: number): number {
   while (start > limit && bytes[start - 1] !== newline) start -= 1;
   while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
   return start;
-}
-
-/** The parts as one value, of which only what is found in it is cut. */
-export function joined(bytes: Buffer, parts: readonly Span[]): Block {
-  let length = 0;
-  for (const { start, end } of parts) length += end - start;
-  const text = Buffer.allocUnsafe(length);
-  length = 0;
-  for (const { start, end } of parts) length += bytes.copy(text, length, start, end);
-  return { start: parts[0]?.start ?? 0, end: parts.at(-1)?.end ?? 0, bytes: text, parts };
 }

@@ -1,8 +1,8 @@
+import { byteSet, digits } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf, textFlags } from '../scan/outline.ts';
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits } from './bytes.ts';
 
 /** `chr(103)`, as scripts and queries write one character: Python, PHP, Perl, Visual Basic, SQL, JavaScript. */
 const call =

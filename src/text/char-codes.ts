@@ -1,8 +1,8 @@
+import { byteSet, isDigit, readHex } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, isDigit, readHex } from './bytes.ts';
 import { findRun, runEnd } from './runs.ts';
 
 const separators = byteSet(' ,:;.-\t\r\n');

@@ -1,4 +1,4 @@
-import { byteSet, readHex } from './bytes.ts';
+import { byteSet, readHex } from '../scan/bytes.ts';
 import { JsonTokens } from './json-tokens.ts';
 import type { Span } from './span-map.ts';
 

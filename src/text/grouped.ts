@@ -1,7 +1,8 @@
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { beginsAlike } from './broken-token.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import type { Span } from './span-map.ts';
 
 /** From one look to the next; such a token is longer. */
@@ -17,8 +18,6 @@ const widePeriodMin = 6;
 const widePeriodMax = 48;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;
-/** With so many characters three pieces of a value do not begin alike by accident. */
-const prefixLength = 3;
 /** None that divides fields: pieces in fields are put together elsewhere, each in its place. */
 const isWideSign = byteSet(' -./:\n');
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
@@ -58,7 +57,7 @@ export const grouped: BlockDecoder = {
       while (rhythm) {
         const groups = read(bytes, rhythm, end);
         budget.work(groups.end - groups.start);
-        const isList = groups.end - groups.start > wideBytesMax || beginAlike(bytes, groups, rhythm.period);
+        const isList = groups.end - groups.start > wideBytesMax || areOfList(bytes, groups, rhythm.period);
         const token = isList ? undefined : join(bytes, groups, rhythm);
         if (token && isOfToken(token)) yield { ...groups, bytes: token };
         end = Math.max(end, groups.end, rhythm.at + rhythm.width);
@@ -69,11 +68,8 @@ export const grouped: BlockDecoder = {
 };
 
 /** Things of a list often have a prefix; the pieces of one value have none in common. */
-function beginAlike(bytes: Buffer, { start }: Span, period: number): boolean {
-  for (let at = start; at < start + prefixLength; at += 1)
-    if (bytes[at] !== bytes[at + period] || bytes[at] !== bytes[at + 2 * period]) return false;
-  return true;
-}
+const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
+  beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
 
 /** Numbers as `0x73` are codes. */
 const isOfToken = (token: Buffer): boolean =>

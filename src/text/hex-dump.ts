@@ -1,7 +1,7 @@
+import { readHex } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { readHex } from './bytes.ts';
 
 const newline = 0x0a;
 const tab = 0x09;

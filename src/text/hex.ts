@@ -1,8 +1,8 @@
+import { byteSet } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet } from './bytes.ts';
 import { beginsCompressed } from './compression.ts';
 import { findRun, runEnd, runLengthMin } from './runs.ts';
 import type { Span } from './span-map.ts';
@@ -30,8 +30,7 @@ export const hex: BlockDecoder = {
     let pieces: Span[] = [];
     for (const run of runs) {
       budget.work(run.end - run.start);
-      const text = bytes.subarray(0, run.end);
-      let start = findRun(text, Math.max(run.start, end), alphabet, runLengthMin);
+      let start = findRun(bytes, Math.max(run.start, end), alphabet, runLengthMin, run.end);
       while (start >= 0) {
         end = runEnd(bytes, start, alphabet);
         // Pairs of digits are put together as groups of characters are.
@@ -42,7 +41,7 @@ export const hex: BlockDecoder = {
           pieces = [];
         }
         pieces.push({ start, end });
-        start = findRun(text, end, alphabet, runLengthMin);
+        start = findRun(bytes, end, alphabet, runLengthMin, run.end);
       }
     }
     if (pieces.length > 1) yield* read(bytes, pieces, budget);

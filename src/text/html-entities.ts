@@ -1,4 +1,4 @@
-import { isAlphanumeric, isDigit, readHex } from './bytes.ts';
+import { isAlphanumeric, isDigit, readHex } from '../scan/bytes.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 
 /** Those named references of HTML that stand for ASCII characters, spaces, or nothing visible. */

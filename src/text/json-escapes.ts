@@ -1,4 +1,4 @@
-import { byteSet, readHex } from './bytes.ts';
+import { byteSet, readHex } from '../scan/bytes.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 
 const backslash = 0x5c;

@@ -1,4 +1,4 @@
-import { byteSet } from './bytes.ts';
+import { byteSet } from '../scan/bytes.ts';
 
 export type JsonTokenKind = '{' | '}' | '[' | ']' | ':' | ',' | 'string' | 'scalar' | 'end';
 

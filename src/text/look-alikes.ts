@@ -1,4 +1,4 @@
-import { isAlphanumeric, isDigit } from './bytes.ts';
+import { isAlphanumeric, isDigit } from '../scan/bytes.ts';
 import { readCodePoint, sequenceLength } from './code-points.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 

@@ -1,6 +1,7 @@
+import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from './bytes.ts';
+import { joinedParts } from './joined-parts.ts';
 import type { Span } from './span-map.ts';
 
 const lessThan = 0x3c;
@@ -72,8 +73,7 @@ function read(
     parts.push({ start: next, end });
     next = seams.endFrom(end);
   }
-  const pieces = parts.map((part) => bytes.subarray(part.start, part.end));
-  return { start, end, bytes: Buffer.concat(pieces), parts };
+  return joinedParts(bytes, parts);
 }
 
 /**

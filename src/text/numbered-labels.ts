@@ -1,7 +1,7 @@
+import { isDigit } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { isDigit } from './bytes.ts';
 
 /** A host name has at most 255 bytes (RFC 1035, 2.3.4). */
 const hostBytesMax = 255;

@@ -1,4 +1,4 @@
-import { readHex } from './bytes.ts';
+import { readHex } from '../scan/bytes.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 
 const percentSign = 0x25;

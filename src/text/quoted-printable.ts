@@ -1,6 +1,6 @@
+import { byteSet, readHex } from '../scan/bytes.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, readHex } from './bytes.ts';
 import { Output } from './unescape.ts';
 
 const equalsSign = 0x3d;

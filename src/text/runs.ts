@@ -1,6 +1,6 @@
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
 import type { Span } from './span-map.ts';
 
 /** Shorter runs are words; 20 characters of base64 are 15 bytes. */
@@ -9,7 +9,8 @@ export const runLengthMin = 20;
 /** A stretch is told by the last byte of a run of that length. */
 const margin = { before: runLengthMin - 1, after: 0 };
 
-const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
+/** Of base64 and base64url, hence of base32 and hexadecimal digits. */
+export const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const equalsSign = 0x3d;
@@ -18,8 +19,8 @@ const tab = 0x09;
 
 /**
  * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1; so many bytes of it must
- * stand before `to`. It looks at
- * the end of where a run would have to be and skips back, so it reads about a fifth of a prose text; no byte is read twice.
+ * stand before `to`. It looks at the end of where a run would have to be and skips back, so it reads about a fifth of a prose text; no byte
+ * is read twice.
  */
 export function findRun(
   bytes: Buffer,

@@ -1,7 +1,7 @@
+import { isAlphanumeric } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { isAlphanumeric } from './bytes.ts';
 
 const space = 0x20;
 const charactersMin = 12;

@@ -1,7 +1,8 @@
+import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
-import { beginsAlike, brokenToken, type Gap, isName, joined } from './broken-token.ts';
+import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from './bytes.ts';
+import { joinedParts } from './joined-parts.ts';
 import { lineBreakEnd } from './runs.ts';
 import type { Span } from './span-map.ts';
 
@@ -44,7 +45,7 @@ export const splitLines: BlockDecoder = {
       const parts =
         isSpacedToken[bytes[lineStart] ?? 0] === 1 ? partsAt(bytes, newlineAt, next, budget) : undefined;
       if (parts) {
-        yield joined(bytes, parts);
+        yield joinedParts(bytes, parts);
         next = bytes.indexOf(newline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
       }
       newlineAt = next;

@@ -1,16 +1,16 @@
+import { byteSet, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
-import { brokenToken, type Gap, joined } from './broken-token.ts';
+import { brokenToken, type Gap } from './broken-token.ts';
 import type { Budget } from './budget.ts';
-import { byteSet, digits, lowerCase, upperCase } from './bytes.ts';
-import { findRun, runEnd } from './runs.ts';
+import { joinedParts } from './joined-parts.ts';
+import { encodedAlphabet, findRun, runEnd } from './runs.ts';
 
 const space = 0x20;
 /** Of the first part. */
 const lengthMin = 14;
 /** A stretch is told by the last byte of a run of that length. */
 const margin = { before: lengthMin - 1, after: 0 };
-const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const isLetter = byteSet(lowerCase + upperCase);
 const isPrefixEnd = byteSet('_-');
 const prefixLengthMin = 2;
@@ -25,16 +25,16 @@ export const splitWords: BlockDecoder = {
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.token, bytes.length, margin)) {
-      let start = findRun(bytes, Math.max(from, end), isToken, lengthMin, to);
+      let start = findRun(bytes, Math.max(from, end), encodedAlphabet, lengthMin, to);
       while (start >= 0) {
-        end = runEnd(bytes, start, isToken);
+        end = runEnd(bytes, start, encodedAlphabet);
         budget.work(end - start);
         const parts = hasPrefix(bytes, start) ? brokenToken(bytes, end, oneSpace) : undefined;
         if (parts) {
-          yield joined(bytes, parts);
+          yield joinedParts(bytes, parts);
           end = parts.at(-1)?.end ?? end;
         }
-        start = findRun(bytes, Math.max(from, end), isToken, lengthMin, to);
+        start = findRun(bytes, Math.max(from, end), encodedAlphabet, lengthMin, to);
       }
     }
   },

@@ -1,4 +1,4 @@
-import { isAlphanumeric } from './bytes.ts';
+import { isAlphanumeric } from '../scan/bytes.ts';
 import { readCodePoint, sequenceLength } from './code-points.ts';
 import type { EscapeDecoder, Output } from './unescape.ts';
 

@@ -1,4 +1,4 @@
-import { isAlphanumeric, isLetter, isLower } from '../bytes.ts';
+import { isAlphanumeric, isLetter, isLower } from '../../scan/bytes.ts';
 
 /*
  * What stands between the words of a text unseen: tags around each of them, hyphens at line ends, the joints of a name that is a whole

@@ -1,4 +1,4 @@
-import { isAlphanumeric } from '../bytes.ts';
+import { isAlphanumeric } from '../../scan/bytes.ts';
 import { createMatcher } from '../matcher.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { isLetter } from '../bytes.ts';
+import { isLetter } from '../../scan/bytes.ts';
 import { createMatcher } from '../matcher.ts';
 import { type Region, spellings } from './phrases.ts';
 

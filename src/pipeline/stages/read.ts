@@ -3,14 +3,12 @@ import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
-import { createLocator } from '../../text/locate.ts';
-import { bodyFormat } from '../../text/redact.ts';
 import { plainBody } from '../body.ts';
 import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
-import { type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
+import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
@@ -78,7 +76,7 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
       call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
       return;
     }
-    call.bodyTexts = note(call, readPart(bodyPart(call, bytes), engine, bounds));
+    call.bodyTexts = note(call, readPart(bodyOf(call, bytes), engine, bounds));
     if (bytes !== call.body) readCoding(call, engine, bounds);
   }
 
@@ -117,7 +115,7 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
   const readerOf =
     (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
     (body) => {
-      const { findings, unreadable } = readPart(bodyPart(call, body), engine, boundsFrom(tenant));
+      const { findings, unreadable } = readPart(bodyOf(call, body), engine, boundsFrom(tenant));
       return unreadable === undefined ? findings : undefined;
     };
 
@@ -142,11 +140,7 @@ const sentOf = ({ target, receivedAtMs, openTails }: Call) => ({
   sent: { atMs: receivedAtMs, openTails },
 });
 
-function bodyPart(call: Call, bytes: Buffer): Part {
-  const format = bodyFormat(call.contentType, bytes);
-  const locator: Part['locator'] = (hidden) => {
-    const locate = createLocator(format, bytes, [...hidden]);
-    return (offset) => `body:${locate(offset)}`;
-  };
-  return { ...sentOf(call), name: 'body', bytes, format, locator };
-}
+const bodyOf = (call: Call, bytes: Buffer): Part => ({
+  ...bodyPart(bytes, call.contentType, call.target.host),
+  ...sentOf(call),
+});

@@ -1,5 +1,5 @@
+import { isAlphanumeric } from '../../scan/bytes.ts';
 import type { Budget } from '../budget.ts';
-import { isAlphanumeric } from '../bytes.ts';
 import type { Span } from '../span-map.ts';
 
 /** Called with the name of a column or field, and with a value that stands under it. */

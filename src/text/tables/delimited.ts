@@ -1,4 +1,4 @@
-import { byteSet, digits, lowerCase, upperCase } from '../bytes.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../../scan/bytes.ts';
 import type { Span } from '../span-map.ts';
 import {
   columnsMax,

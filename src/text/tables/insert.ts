@@ -1,4 +1,4 @@
-import { byteSet } from '../bytes.ts';
+import { byteSet } from '../../scan/bytes.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
 

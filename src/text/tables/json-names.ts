@@ -1,4 +1,4 @@
-import { byteSet } from '../bytes.ts';
+import { byteSet } from '../../scan/bytes.ts';
 import type { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 

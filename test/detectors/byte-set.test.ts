@@ -11,14 +11,7 @@ import {
   union,
   withBothCases,
 } from '../../src/detectors/byte-set.ts';
-import {
-  isAlphanumeric,
-  isDigit,
-  isHexDigit,
-  isLetter,
-  isLower,
-  isUpper,
-} from '../../src/detectors/bytes.ts';
+import { isAlphanumeric, isDigit, isHexDigit, isLetter, isLower, isUpper } from '../../src/scan/bytes.ts';
 
 const classes = [
   { name: 'digits', is: isDigit, regex: /[0-9]/ },

@@ -1,3 +1,13 @@
+/* Classes of bytes, all of ASCII. What lies outside of a text is of no class. */
+
+export const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
+export const isLower = (byte = 0): boolean => byte >= 0x61 && byte <= 0x7a;
+export const isUpper = (byte = 0): boolean => byte >= 0x41 && byte <= 0x5a;
+export const isLetter = (byte = 0): boolean => isLower(byte | 0x20);
+export const isAlphanumeric = (byte = 0): boolean => isLetter(byte) || isDigit(byte);
+export const isHexDigit = (byte = 0): boolean =>
+  isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
 /** A table that tells of each byte whether it is one of `characters` (Latin-1). */
 export function byteSet(characters: string): Uint8Array {
   const table = new Uint8Array(256);
@@ -8,16 +18,6 @@ export function byteSet(characters: string): Uint8Array {
 export const digits = '0123456789';
 export const lowerCase = 'abcdefghijklmnopqrstuvwxyz';
 export const upperCase = lowerCase.toUpperCase();
-
-const alphanumerics = byteSet(digits + lowerCase + upperCase);
-
-export function isAlphanumeric(byte: number | undefined): boolean {
-  return byte !== undefined && alphanumerics[byte] === 1;
-}
-
-export function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
-}
 
 const hexValues = new Int8Array(256).fill(-1);
 for (let value = 0; value < 16; value += 1) {
