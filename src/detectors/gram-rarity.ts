@@ -12,31 +12,46 @@ const percentOf: Readonly<Record<string, number>> = JSON.parse(
 const digitPercent = 0.5;
 const otherPercent = 0.05;
 
-/** Counted in English documentation and code, the most frequent first. */
-const commonTrigrams = (
-  'the con ing ons ion ent tio nst rea ead str ort por tri and rin all rom for ate sta ame ter tes age ode est ret fro nam com ' +
-  'typ ype ten tur ine ver hat nde pro ect urn cti onl nly key etu ith res ext imp thi don und ers mpo val ind ado ile tha her ' +
-  'htt ttp def nti cal ist ore par exp ant che ace mbe ber ati git fin fil end num int ena lic nte umb ess not lin tex his tor ' +
-  'pat err yte den byt ere efi nod nan are its one tps out ord ned wit cod unc cha ath xpo pti ide ted rro eng fun eco act ror ' +
-  'nct opt use art oun mat scr tch der eve equ len red gen men cri des tra nts sio own ite pre lue ack rac les ult cre tho rec ' +
-  'alu ost son ngt gth ont ase pla tar new han als din tat per req dat ser mes rit tte now npm wor ces whe atc ste ule lea jec ' +
-  'map lis esc ble cor ues add app set get tin nce ies era rip ool ass can tid ole enc ans our ipt min max low oli onf que ope ' +
-  'eat ins ain ang jso pol eld arg igi ire rse ars dis nge rep nfi omm bod sec aul rat pac dex wha hin pen ded ody has ome sed ' +
-  'mis gin ntr fer tre tru ive ach run fie ali hea syn tan nal lat abl bje iel fig thu efa nds fau sto hub obj orm ove hos met ' +
-  'mpl oth dec pes unt inc mit ast ail ses las rsi wer ync ndi let ple rou ime gat cat url you ise ean ull ake hen ill tim eth ' +
-  'hec eck ice man log ref ffe omp ern ade row wri sin kno rce ran dig har rul iti thr tap way ert rov lse ens ata hro ity nne ' +
-  'hem lac pos lds ven ait wai ose sol icy too ete sag ign ial cka llo fac boo mod env arr uff rst eac dre kag eci nci ure rue ' +
-  'old ren whi eme any irs ini nul led buf cou nse ica mon tem ust qui sou omi nes eam eso wil ute ows ock urc ngs try ori bas ' +
-  'dge spe tal awa kin ild fir ara cto rge nta onn ddr nec rra cte atu swe dir iss ner oke ray pas put nin ssi rts sch cke att ' +
-  'ery sti cid uir nsw ume ges reg fal unk sse erf sli ppr sho lid tak lob sig cli hou epo ett lle cla hod dit sma cas may cie ' +
-  'eys rma efo ova sca igh ifi amp sts doc org nat ema ors pec'
-).split(' ');
-/** Rank 60 comes up half as often as the first, rank 120 a third as often. */
+/** Counted in English documentation and in JSON, the most frequent first, one behind the other. */
+const commonTrigrams =
+  ' ththehe ioninged  re to intiong to is  an coor  a es entandon er nd e t": fors a is fo wi ofs tre in ---of  no, "' +
+  'verall",  betercon ststrons pr: "ectse estthiat e aan  -  ca paresle ersll  li deatets n tthaatitri expro mahate s' +
+  'ithcomhise iyou ust t see cnt  ither fi yost th  whodeas en rea aruse alwitly tedsions pattesare ore oesss. notd t' +
+  'sta on asints iile dirinptipreagee pit optame mobe tcheadists, e fn aortcal soctifilr te, t ich perf tite opou tor' +
+  'parmplmenline. al chepletypif ntedisturevendersi. t if but aatcack, a haillypes oporte  tee rereot  doretbleme d a' +
+  'de equ suindmattinine meut hanultve lesdefe d trs sder en un lovaltemcanwhe cho twilrecce sedcodinsname eirehenore' +
+  'serg tmodreq veromablsinoveivet othoe md iendnsemetourencs wadd vajeclicexpactoutbutry asst. s form. idatnstn ince' +
+  'e wr aomperrasen oensrs ne  adunde n byct ext neld uleref, tuesttenalchaontnod frt wodud. urnby quesett cet icarat' +
+  'oneainetueraalissided --e licee bscrge redd b clom s c.jscen wadescrie: s piesefatatcespecy tem  pofro pedinss d o' +
+  'ferauls":objvenbjenumbersteanyfauidehinritarglowdult smberipimp fauncomeathtraa sh tt, geteths: luerenlisach sispe' +
+  'rt  "tspantsrroheaue ntrteno adirtrus n tyndi evnta naangiptaluararepeatitiumbalsail talearac nuay pac obommrorure' +
+  'opeoth fuarsed.pene":attsesigntarmanexake tre, )whi===ata sprseappampcateciockn. e ug as mume, iustlatfunginribt f' +
+  'd swor ))ernescrmalloxamakeh ad,  ruoolt: ny ildds d f ge daonar isups rd wnct, os bso s ln e. - apantmitlly sher.' +
+  '. semer offey a() r erce =i=itposck ran wodler c bofinty s",))"ifis deteoululdisp. =ow upporytic he mibuiuilgentan' +
+  'denhavmesiningeordshoartes.bacrighouplasonn s lepeslogibuime imn, stofixminrunon.igh ates"s en c baityt btimd cur ' +
+  'ertt p, see claounn baveutiwrintirnseser, led wendlnedaceitswaradey olieerlstsosef alase vikeincnpmkeyollharclicto' +
+  'likmakhttttpnin, w aceangitarrqui. aeam ".nnet mpont el aorit richctessehodl tans-- ckahica pancisellepporn n fsub' +
+  'y. r. espkagtai sacurowsstir sghtsee kehestalreltrya cecol bhas wrtivspochiurltex, bd pcorrreno ner eronl). rout d' +
+  't":litfienecmain w munlyn pelensiy,  otdepefirgeo snessom.coeacregnews ueasy s laialdexerir mo c "ny cngsad lobic ' +
+  's (land rramrraputpin), ta crencoes,e hoteruesynullrtirovonfariseny iplietteptgs g fm tlemizea fges ou abr p uponn' +
+  'pas holerglousi crrieienuntuffcifdice geta( -roplibmornfido ts.ts"g icasr wilion"ptsnatosted,kinuir tiketddef ycep' +
+  'js"epeedisouclua nwinbasckey d syaryorkiedn mo bfigt lenedifpe urcmislartlyg sar pri fe=" mpon":le:folo ilocex.. c' +
+  'ast. fgrataborsery: throsecmmaraysitvidficaut platujsoely eaxprpt rtsard br):  pi "diciutemayrtethrr dy wls drea t' +
+  'socnt.lt o dpm t nu ccouoleludinag onorrl t he.jys buf=hejs . rful cu =h giync';
+/** The share of the most frequent one, and how fast the others are rarer: fitted to their counts. */
+const firstShare = 0.0128;
+const shareAt = (rank: number): number => firstShare / (1 + rank / 6) ** 0.8;
+const trigramLength = 3;
+const trigramCount = commonTrigrams.length / trigramLength;
+/** What is not among them is rarer than the last of them. */
+const otherShareMax = shareAt(trigramCount);
 const trigramShares = new Map(
-  commonTrigrams.map((trigram, rank) => [
-    packed(trigram.charCodeAt(0), trigram.charCodeAt(1), trigram.charCodeAt(2)),
-    0.006 / (1 + rank / 60),
-  ]),
+  Array.from({ length: trigramCount }, (_, rank) => {
+    const [a, b, c] = Buffer.from(
+      commonTrigrams.substr(rank * trigramLength, trigramLength),
+    ) as unknown as Triple;
+    return [packed(a, b, c), shareAt(rank)] as const;
+  }),
 );
 
 const shares = Float64Array.from({ length: 256 }, (_, byte) => {
@@ -53,13 +68,29 @@ function packed(a: number, b: number, c: number): number {
   return a | (b << 8) | (c << 16);
 }
 
-export type Gram = readonly [number, number, number, last?: number];
+type Triple = readonly [number, number, number];
+
+export type Gram = readonly [...Triple, last?: number];
+
+const shareOfTriple = (a: number, b: number, c: number): number =>
+  trigramShares.get(packed(a, b, c)) ?? Math.min(otherShareMax, shareOf(a) * shareOf(b) * shareOf(c));
+
+/** Of all that may follow two bytes, as far as they are ordinary. */
+const pairShares = new Float64Array(2 ** 16);
+for (let first = 0; first < 256; first++)
+  for (let second = 0; second < 256; second++)
+    pairShares[first | (second << 8)] = shareOf(first) * shareOf(second);
+for (const [triple, share] of trigramShares) {
+  const pair = triple & 0xffff;
+  pairShares[pair] = (pairShares[pair] as number) + share;
+}
 
 /** The expected share of positions of a text at which these folded bytes begin; any of them may be `anyByte`. */
 export function gramShare([a, b, c, d = anyByte]: Gram): number {
-  const share = shareOf(a) * shareOf(b) * shareOf(c) * shareOf(d);
-  const trigram = trigramShares.get(packed(a, b, c)) ?? 0;
-  return share + trigram * shareOf(d);
+  const triple = shareOfTriple(a, b, c);
+  if (d === anyByte || b === anyByte || c === anyByte) return triple * shareOf(d);
+  // How often the last byte follows the two before it.
+  return (triple * shareOfTriple(b, c, d)) / (pairShares[b | (c << 8)] as number);
 }
 
 /** The triples of which most of a text consists, packed little-endian into 24 bits, and their shares. */
@@ -67,7 +98,7 @@ export const ordinaryTriples = listOrdinaryTriples();
 
 function listOrdinaryTriples(): { readonly packed: Int32Array; readonly share: Float64Array } {
   const bytes = [...shares.keys()].filter((byte) => shareOf(byte) * 100 > digitPercent);
-  const triples = bytes.flatMap((a) => bytes.flatMap((b) => bytes.map((c): Gram => [a, b, c])));
+  const triples = bytes.flatMap((a) => bytes.flatMap((b) => bytes.map((c): Triple => [a, b, c])));
   return {
     packed: Int32Array.from(triples, ([a, b, c]) => packed(a, b, c)),
     share: Float64Array.from(triples, gramShare),

@@ -7,10 +7,11 @@ import { Needles } from './needles.ts';
  *
  * An automaton reads a byte, then a table, and the next step waits for what the table said. Here nothing waits: the text is
  * read four bytes at a time, and at every second position three bytes are hashed into a table whose entry has a bit for each
- * kind of byte that may follow them. Looking at every second position suffices because each word puts two consecutive grams of
- * four bytes into the table: wherever the word begins, one of the two stands at a sampled position. Which two is free, so each
- * word takes those that are rarest in ordinary text, and the hash's multiplier is chosen so that ordinary text misses. Only
- * where the table says yes are the candidate words compared byte by byte.
+ * kind of byte that may follow them. Looking at every second position suffices because each word puts two grams of four bytes into
+ * the table, one from an even and one from an odd place in it: wherever the word begins, one of the two stands at a sampled position.
+ * Which two is free, so each word takes those that are rarest in ordinary text, and the hash's multiplier is chosen so that ordinary
+ * text misses. Only where the table says yes are the candidate words compared byte by byte. Where all words are long enough to have
+ * four such grams, every fourth position is enough.
  *
  * Measured by bench/scan.ts with 500 words: about three times a byte-wise Aho-Corasick on plain text, 1.3 to 1.7 times on text full of
  * the words.
@@ -39,13 +40,17 @@ const never = (): boolean => false;
 /** Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. */
 export function createMatcher(words: readonly string[]): Matcher {
   const needles = new Needles(words);
-  const grams = words.flatMap((_, word) => chooseGrams(needles.valuesOf(word), word));
+  const all = words.map((_, word) => needles.valuesOf(word));
+  const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
+  const grams = all.flatMap((word, index) => chooseGrams(word, index, stride));
   const slotBits = Math.ceil(Math.log2(Math.max(1, grams.length * slotsPerGram)));
   const shift = 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
   const multiplier = chooseMultiplier(grams, shift);
   const followers = buildFollowers(grams, multiplier, shift);
   const { firstOf, entries } = buildEntries(grams, needles, multiplier, shift);
-  const candidates = new GramScan({ followers, firstOf, entries, multiplier, shift });
+  const { starts, values, folds } = needles;
+  const tables = { followers, firstOf, entries, starts, values, folds, multiplier, shift, stride } as const;
+  const candidates = new GramScan(tables);
   return {
     scan(bytes, onHit, isStopped = never) {
       const take = (word: number, start: number): void => {
@@ -75,8 +80,11 @@ interface Gram {
   readonly last: number;
 }
 
-/** The two consecutive grams of the word that are rarest in ordinary text. */
-function chooseGrams(word: Uint8Array, wordIndex: number): readonly Gram[] {
+/** Of a word with four grams whose hashed bytes are all known. */
+const longLength = 6;
+
+/** Of the grams of the word those that are rarest in ordinary text, one for each remainder of its place by the stride. */
+function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): readonly Gram[] {
   const byteAt = (index: number): number => (index in word ? (word[index] as number) | 0x20 : anyByte);
   const bytesAt = (offset: number): Four => [
     byteAt(offset),
@@ -86,16 +94,16 @@ function chooseGrams(word: Uint8Array, wordIndex: number): readonly Gram[] {
   ];
   // Of its three hashed bytes a gram may have one outside of the word, or the table fills up.
   const first = word.length < 4 ? -1 : 0;
-  const last = Math.max(word.length - 4, word.length - 3 ? first : 0);
-  let best = first;
-  let bestShare = Number.POSITIVE_INFINITY;
-  let share = gramShare(bytesAt(first));
-  for (let offset = first; offset <= last; offset++) {
-    const nextShare = gramShare(bytesAt(offset + 1));
-    if (share + nextShare < bestShare) [best, bestShare] = [offset, share + nextShare];
-    share = nextShare;
-  }
-  return [best, best + 1].map((offset) => toGram(wordIndex, offset, bytesAt(offset)));
+  const last = Math.max(word.length - 3, first + stride - 1);
+  return Array.from({ length: stride }, (_, remainder) => {
+    let best = first + remainder;
+    let bestShare = Number.POSITIVE_INFINITY;
+    for (let offset = best; offset <= last; offset += stride) {
+      const share = gramShare(bytesAt(offset));
+      if (share < bestShare) [best, bestShare] = [offset, share];
+    }
+    return toGram(wordIndex, best, bytesAt(best));
+  });
 }
 
 function toGram(wordIndex: number, offset: number, [a, b, c, last]: Four): Gram {

@@ -9,40 +9,40 @@ const wordLengthMin = 2;
 
 export class Needles {
   /** A byte of the text, folded where the word has a letter, equals the value. */
-  readonly #values: Uint8Array;
-  readonly #folds: Uint8Array;
+  readonly values: Uint8Array;
+  readonly folds: Uint8Array;
   /** Where each word begins, and behind all of them where the last one ends. */
-  readonly #starts: Int32Array;
+  readonly starts: Int32Array;
 
   /** Words are read as UTF-8. Throws RangeError for one of less than two bytes. */
   constructor(words: readonly string[]) {
-    this.#starts = startsOf(words);
-    const size = this.#starts[words.length] as number;
+    this.starts = startsOf(words);
+    const size = this.starts[words.length] as number;
     const bytes = Buffer.alloc(size);
     for (let word = 0; word < words.length; word++)
-      bytes.write(words[word] as string, this.#starts[word] as number);
-    this.#values = new Uint8Array(size);
-    this.#folds = new Uint8Array(size);
+      bytes.write(words[word] as string, this.starts[word] as number);
+    this.values = new Uint8Array(size);
+    this.folds = new Uint8Array(size);
     for (let at = 0; at < size; at++) {
       const byte = bytes[at] as number;
       const fold = isLetter(byte) ? 0x20 : 0;
-      this.#folds[at] = fold;
-      this.#values[at] = byte | fold;
+      this.folds[at] = fold;
+      this.values[at] = byte | fold;
     }
   }
 
   /** The bytes of the n-th word, letters in lower case. */
   valuesOf(word: number): Uint8Array {
-    return this.#values.subarray(this.#starts[word], this.#starts[word + 1]);
+    return this.values.subarray(this.starts[word], this.starts[word + 1]);
   }
 
   /** Whether the n-th word stands in the text there, ASCII letters compared without case. */
   standsAt(word: number, text: Uint8Array, start: number): boolean {
-    const from = this.#starts[word] as number;
-    const length = (this.#starts[word + 1] as number) - from;
+    const from = this.starts[word] as number;
+    const length = (this.starts[word + 1] as number) - from;
     if (start < 0 || start + length > text.length) return false;
-    const values = this.#values;
-    const folds = this.#folds;
+    const values = this.values;
+    const folds = this.folds;
     for (let index = 0; index < length; index++) {
       if (((text[start + index] as number) | (folds[from + index] as number)) !== values[from + index])
         return false;

@@ -23,8 +23,6 @@ export interface PatternBounds {
   readonly reachMax: number;
   /** Bytes before its start that a match may look at. */
   readonly behindMax: number;
-  /** No match is without a decimal digit, in it or in what it looks ahead to. */
-  readonly needsDigit: boolean;
 }
 
 /** What no match can be without, and how many bytes it may begin before that, or before its end; undefined where it can be without. */
@@ -41,10 +39,9 @@ const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
 export function analysePattern(pattern: string, flags = ''): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
-  const leads = { digit: leadTo(root, isDigit), token: leadTo(root, isRun) };
   return {
-    bounds: { reachMax: reachOf(root), behindMax: behindOf(root), needsDigit: leads.digit !== undefined },
-    leads,
+    bounds: { reachMax: reachOf(root), behindMax: behindOf(root) },
+    leads: { digit: leadTo(root, isDigit), token: leadTo(root, isRun) },
     tokenBody: bodyOf(root),
     opening: openingOf(root),
   };

@@ -1,6 +1,5 @@
 import type { Confidence } from '../call.ts';
-import { isDigit } from '../scan/bytes.ts';
-import type { Outline } from '../scan/outline.ts';
+import { nextDigit, type Outline } from '../scan/outline.ts';
 import { confidenceOf } from './confidence.ts';
 import { cutTokenEnd, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
@@ -44,8 +43,6 @@ export class Search {
   readonly #markers: Region[] = [];
   /** For each rule the start of its last hint, once there are many. */
   #lastHints: number[] | undefined;
-  /** Bytes that were seen to hold no digit. */
-  readonly #digitless: Region = { from: 0, to: 0 };
   #latin1: string | undefined;
   #complete = true;
   #hits = 0;
@@ -110,10 +107,11 @@ export class Search {
       // A hit may come behind one that stands a little farther on.
       return isIn(this.#markers[next], at) || isIn(this.#markers[next - 1], at);
     };
+    const isMarked = this.#markers.length > 0;
     for (const { from, to } of regionsOf(this.#outline, this.#bytes.length, gate)) {
       if (!this.#complete) return;
       const onHit = (word: number, at: number): void => {
-        if (!isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
+        if (!isMarked || !isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
       };
       matcher.scan(this.#bytes.subarray(from, to), onHit, () => this.#isOver());
     }
@@ -215,22 +213,33 @@ export class Search {
 
   #searchWindow(rule: Rule): void {
     const { windowFrom, windowTo } = this.#room();
-    const { needsDigit, reachMax } = rule.detector.bounds;
     const from = Math.max(0, windowFrom[rule.index] as number);
     const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
-    if (!needsDigit || this.#hasDigit(from, Math.min(this.#bytes.length, to + reachMax)))
-      this.#search(rule, from, to);
+    const { digit } = rule.detector.leads;
+    if (digit === undefined) this.#search(rule, from, to);
+    else this.#searchNearDigits(rule, from, to, digit);
   }
 
-  /** Words like "card" stand everywhere, and most rules look for a number beside them: what has none is not searched. */
-  #hasDigit(from: number, to: number): boolean {
-    const clear = this.#digitless;
-    const isBeside = from >= clear.from && from <= clear.to;
-    if (!isBeside) clear.from = from;
-    let at = isBeside ? clear.to : from;
-    while (at < to && !isDigit(this.#bytes[at])) at++;
-    clear.to = at;
-    return at < to;
+  /**
+   * Words like "card" stand everywhere, and most rules look for a number beside them. A match begins less than `lead` bytes before its first
+   * digit or with it, and nowhere else it is searched for.
+   */
+  #searchNearDigits(rule: Rule, from: number, to: number, lead: number): void {
+    const bytes = this.#bytes;
+    const outline = this.#outline;
+    const end = Math.min(bytes.length, to + lead);
+    // Each search reaches out of its region, so two that lie close together are one.
+    const gapMax = Math.max(lead, rule.detector.bounds.reachMax);
+    let searchedTo = from;
+    for (let digit = nextDigit(bytes, outline, from, end); digit < end; ) {
+      const start = digit - lead + 1;
+      let last = digit;
+      do {
+        last = digit;
+        digit = nextDigit(bytes, outline, last + 1, end);
+      } while (digit - last <= gapMax && digit < end);
+      searchedTo = this.#search(rule, Math.max(start, searchedTo), Math.min(to, last + 1));
+    }
   }
 
   #digits(start: number, end: number, count: number): void {
@@ -241,14 +250,15 @@ export class Search {
     }
   }
 
-  /** Finds the rule's matches that begin in the region; they may reach out of it. */
-  #search(rule: Rule, from: number, to: number): void {
+  /** Finds the rule's matches that begin in the region; they may reach out of it. Answers where the last one ends, or the region. */
+  #search(rule: Rule, from: number, to: number): number {
     let at = from;
     while (at < to && this.#complete) {
       const pieceEnd = Math.min(to, at + pieceBytes);
       at = Math.max(pieceEnd, this.#searchPiece(rule, at, pieceEnd));
-      if (at < to && this.#isOver()) return;
+      if (at < to && this.#isOver()) break;
     }
+    return at;
   }
 
   /** Answers where the last match ends. */

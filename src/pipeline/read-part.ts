@@ -104,7 +104,11 @@ export function readPart(
     if (found.length > findingsMax) break;
   }
   if (found.length <= findingsMax) {
-    const split = findSplit({ bytes, format, found, cutTokens }, engine, { maxDecodedBytes, isOver });
+    const { outline } = views[0] as View;
+    const split = findSplit({ bytes, outline, format, found, cutTokens }, engine, {
+      maxDecodedBytes,
+      isOver,
+    });
     found.push(...split.map((it) => ({ ...it, view: undefined })));
     found.push(...distinct(weighHints(found, hints)));
     found.push(...findRepeats(found, views, { max: findingsMax, isOver }));

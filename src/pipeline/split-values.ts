@@ -1,4 +1,5 @@
 import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
+import type { Outline } from '../scan/outline.ts';
 import type { Bounds } from '../text/budget.ts';
 import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../text/fields.ts';
 import { JoinedPieces } from '../text/joined-pieces.ts';
@@ -22,6 +23,7 @@ export interface Placed<T> extends Span {
 
 export interface SplitSearch {
   readonly bytes: Buffer;
+  readonly outline: Outline;
   readonly format: FieldFormat;
   /** What the part shows by itself. */
   readonly found: readonly Placed<Match>[];
@@ -48,8 +50,8 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
-  const { bytes, format, cutTokens } = search;
-  if (cutTokens.length === 0 && !mayHoldSeries(bytes, format)) return [];
+  const { bytes, outline, format, cutTokens } = search;
+  if (cutTokens.length === 0 && !mayHoldSeries(bytes, format, outline)) return [];
   const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
   const fieldLists = fieldsOf(bytes, format);
   const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));

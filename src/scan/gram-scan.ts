@@ -9,21 +9,28 @@ export interface GramTables {
   readonly firstOf: Int32Array;
   /** Four numbers each: a gram, which bits of it count, its word, and the word's first byte beside the gram's place in it. */
   readonly entries: Int32Array;
+  /** The words, as `Needles` has them. */
+  readonly starts: Int32Array;
+  readonly values: Uint8Array;
+  readonly folds: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;
+  /** Grams are looked for at each position of a text that this divides. */
+  readonly stride: 2 | 4;
 }
 
-/** Called with a word that has the gram which stands in the text, and where in the text that word would begin. */
+/** Called with a word that may stand in the text, and where; it is for sure where the text is no longer than a piece. */
 export type OnCandidate = (word: number, start: number) => void;
 
-/** Candidates of one call; where there may be more it goes on in another one. */
+/** Candidates of one call, and comparisons; where there may be more it goes on in another one. */
 const hitsPerCall = 1024;
+const comparisonsPerCall = 16_384;
 const hitBytes = 8;
 const numbersPerEntry = 4;
 /** The kernel's memory never is. */
 const isBigEndian = endianness() === 'BE';
-/** A gram reaches over the end of a piece. */
-const stepBytes = pieceBytesMax - 8;
+/** A gram reaches over the end of a piece. What is looked at in one step divides it. */
+const stepBytes = pieceBytesMax - 16;
 
 /**
  * A memory of the kernel reserves gigabytes of addresses, so only large tables have one of their own. Small ones, of which there are as many
@@ -43,17 +50,16 @@ export class GramScan {
   readonly #own: Kernel | undefined;
 
   constructor(tables: GramTables) {
-    const { followers, firstOf, entries } = tables;
     this.#tables = tables;
-    this.#hitsAt = tablesAt + followers.byteLength + firstOf.byteLength + entries.byteLength;
+    this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
     // In one call all entries may be hits beyond the last.
-    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + entries.length / numbersPerEntry);
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + tables.entries.length / numbersPerEntry);
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
   }
 
-  /** Calls `take` for all candidates from left to right. Once `isStopped` says yes, which it is asked after each call that has some, it ends. */
+  /** Calls `take` for all candidates from left to right. Once `isStopped` says yes, which it is asked again and again as long as there is something to compare, it ends. */
   scan(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (this.#own) this.#scanWith(this.#own, bytes, take, isStopped);
     else this.#scanShared(bytes, take, isStopped);
@@ -80,25 +86,43 @@ export class GramScan {
       kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
       const to = Math.min(length - from, stepBytes);
       for (let at = 0; at < to; at = exports.position()) {
-        const count = exports.match(at, to);
+        const count = exports.match(at, to, end - from);
         const hitsEnd = this.#hitsAt + hitBytes * count;
         for (let hit = this.#hitsAt; hit < hitsEnd; hit += hitBytes)
           take(view.getInt32(hit, true), from + view.getInt32(hit + 4, true));
-        if (count > 0 && isStopped()) return;
+        if ((count > 0 || exports.position() < to) && isStopped()) return;
       }
     }
   }
 
   #fill({ exports, view }: Kernel): void {
-    const { followers, firstOf, entries, multiplier, shift } = this.#tables;
+    const { multiplier, shift, stride } = this.#tables;
     let at = tablesAt;
-    const places = [followers, firstOf, entries].map((numbers) => {
+    const places = contentsOf(this.#tables).map((content) => {
       const place = at;
-      new Int32Array(view.buffer, place, numbers.length).set(numbers);
-      if (isBigEndian) Buffer.from(view.buffer, place, numbers.byteLength).swap32();
-      at += numbers.byteLength;
+      const bytes = Buffer.from(view.buffer, place, content.byteLength);
+      bytes.set(new Uint8Array(content.buffer, content.byteOffset, content.byteLength));
+      if (isBigEndian && content instanceof Int32Array) bytes.swap32();
+      at += content.byteLength;
       return place;
-    }) as [number, number, number];
-    exports.useTables(...places, this.#hitsAt, hitsPerCall, multiplier, shift);
+    }) as [number, number, number, number, number, number];
+    exports.useTables(
+      ...places,
+      this.#hitsAt,
+      ...[hitsPerCall, comparisonsPerCall],
+      ...[multiplier, shift, stride],
+    );
   }
 }
+
+/** In the order in which they stand in the memory; numbers first, for those begin at multiples of four. */
+const contentsOf = ({ followers, firstOf, entries, starts, values, folds }: GramTables) => [
+  followers,
+  firstOf,
+  entries,
+  starts,
+  values,
+  folds,
+];
+
+const roundedUp = (at: number): number => Math.ceil(at / hitBytes) * hitBytes;

@@ -21,13 +21,18 @@ interface Exports {
       followers: number,
       firstOf: number,
       entries: number,
+      starts: number,
+      values: number,
+      folds: number,
       hits: number,
       hitsMax: number,
+      comparisonsMax: number,
       multiplier: number,
       shift: number,
+      stride: number,
     ]
   ): void;
-  match(from: number, to: number): number;
+  match(from: number, to: number, length: number): number;
   position(): number;
 }
 

@@ -1,3 +1,4 @@
+import { isDigit } from './bytes.ts';
 import { Kernel, pieceBytesMax } from './kernel.ts';
 
 /*
@@ -33,6 +34,12 @@ export const textFlags = {
   at: 1 << 13,
   parenthesis: 1 << 14,
   nonAscii: 1 << 15,
+  newline: 1 << 16,
+  escape: 1 << 17,
+  lessThan: 1 << 18,
+  equals: 1 << 19,
+  bracket: 1 << 20,
+  capitalJ: 1 << 21,
 } as const;
 
 /** Of every text, even of an empty one. */
@@ -41,18 +48,24 @@ export const anyFlag = 1 << 30;
 export interface Outline {
   /** Of `textFlags`. */
   readonly flags: number;
-  /** Of `blockFlags`, for each block of the text. */
-  readonly blocks: Uint8Array;
+  /** Of `blockFlags`, eight bits for each block of the text, four blocks in each number: the first of them in its lowest bits. */
+  readonly blocks: Int32Array;
 }
 
+/** Looked at in one step where most have nothing. */
+const blocksPerWord = 4;
+const bitsPerBlock = 8;
+
 const kernel = new Kernel();
-/** A block is judged with those before and behind it, so each piece begins with the last two of the piece before. */
-const stepBytes = pieceBytesMax - 2 * blockBytes;
+/** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
+const stepBytes = pieceBytesMax - blocksPerWord * blockBytes;
+
+const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
 /** Reads the text once. */
 export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
-  const blocks = new Uint8Array(Math.ceil(length / blockBytes));
+  const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
@@ -60,8 +73,11 @@ export function outlineOf(bytes: Uint8Array): Outline {
     flags |= kernel.exports.outline(end - from);
     const first = from / blockBytes;
     const count = Math.ceil((end - from) / blockBytes);
-    for (let index = 0; index < count; index++)
-      blocks[first + index] = (blocks[first + index] as number) | (kernel.blocks[index] as number);
+    for (let index = 0; index < count; index++) {
+      const block = first + index;
+      const word = block >> 2;
+      blocks[word] = (blocks[word] as number) | ((kernel.blocks[index] as number) << shiftOf(block));
+    }
     if (end === length) break;
   }
   return { flags, blocks };
@@ -90,17 +106,34 @@ export function stretchesOf(
 ): readonly Stretch[] {
   if ((flags & flag) === 0) return none;
   const stretches: Stretch[] = [];
+  const anyOfWord = flag * 0x01010101;
   let from = 0;
   let to = -1;
-  for (let index = 0; index < blocks.length; index++) {
-    if (((blocks[index] as number) & flag) === 0) continue;
-    const start = index * blockBytes - before;
-    if (start > to) {
-      if (to > from) stretches.push({ from, to });
-      from = Math.max(0, start);
+  for (let word = 0; word < blocks.length; word++) {
+    let rest = (blocks[word] as number) & anyOfWord;
+    for (let block = word * blocksPerWord; rest !== 0; block++, rest >>>= bitsPerBlock) {
+      if ((rest & flag) === 0) continue;
+      const start = block * blockBytes - before;
+      if (start > to) {
+        if (to > from) stretches.push({ from, to });
+        from = Math.max(0, start);
+      }
+      to = Math.min(length, (block + 1) * blockBytes + after);
     }
-    to = Math.min(length, (index + 1) * blockBytes + after);
   }
   stretches.push({ from, to });
   return stretches;
+}
+
+/** The next digit from `from` on and before `to`; `to` where there is none. */
+export function nextDigit(bytes: Uint8Array, { blocks }: Outline, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const block = Math.floor(at / blockBytes);
+    const end = (block + 1) * blockBytes;
+    if ((((blocks[block >> 2] as number) >> shiftOf(block)) & blockFlags.digit) !== 0)
+      for (const stop = Math.min(end, to); at < stop; at++) if (isDigit(bytes[at])) return at;
+    at = end;
+  }
+  return to;
 }

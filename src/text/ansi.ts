@@ -5,9 +5,6 @@ const openBracket = 0x5b;
 /** Of those that colour text; longer ones stay. */
 const sequenceBytesMax = 32;
 
-/** Whether there is the byte that such a sequence begins with. */
-export const mayHoldAnsi = (bytes: Buffer): boolean => bytes.includes(escapeCharacter);
-
 /**
  * Control sequences of terminals (ECMA-48, 5.4), which colour a text or move the cursor and stand for nothing: `ESC [`, then
  * parameter bytes, intermediate bytes and a final one.

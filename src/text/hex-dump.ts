@@ -1,5 +1,5 @@
 import { readHex } from '../scan/bytes.ts';
-import { blockFlags } from '../scan/outline.ts';
+import { blockFlags, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 
@@ -25,7 +25,7 @@ const offset = /(?<![0-9A-Za-z])[0-9A-Fa-f]{4,16}:?[ \t]{1,4}(?=[0-9A-Fa-f]{2})/
  */
 export const hexDump: BlockDecoder = {
   name: 'hex-dump',
-  needs: blockFlags.digit,
+  needs: textFlags.newline,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     if ((outline.flags & signs) !== signs) return;
     let end = 0;

@@ -1,4 +1,5 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
+import { textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { joinedParts } from './joined-parts.ts';
@@ -38,8 +39,8 @@ const inline = new Set(
  */
 export const markup: BlockDecoder = {
   name: 'markup',
+  needs: textFlags.lessThan,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    if (!bytes.includes(lessThan)) return;
     const seams = new Seams(bytes);
     let end = 0;
     for (let seam = seams.next(0); seam < bytes.length; seam = seams.next(Math.max(seam + 1, end))) {

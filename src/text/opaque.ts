@@ -1,3 +1,4 @@
+import { outlineOf, textFlags } from '../scan/outline.ts';
 import type { Span } from './span-map.ts';
 
 /** What no text can be read from: pictures, sounds, packed and encrypted files; `binary` is what nothing tells the format of. */
@@ -112,12 +113,13 @@ const tokensMax = 64;
 const jweBytesMax = 4096;
 
 /** The first encrypted message inside a text. */
-export function findEncrypted(bytes: Buffer): OpaqueContent | undefined {
+export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
   if (bytes.includes('-----BEGIN '))
     for (const armour of armours) {
       const start = bytes.indexOf(armour);
       if (start >= 0) return { kind: 'encrypted', start, end: start + armour.length };
     }
+  if ((outline.flags & textFlags.capitalJ) === 0) return undefined;
   let count = 0;
   for (let at = bytes.indexOf(thirdOfHeader); at >= 0; at = bytes.indexOf(thirdOfHeader, at + 1)) {
     if (bytes[at - 1] !== 0x79 || bytes[at - 2] !== 0x65) continue;

@@ -1,4 +1,5 @@
 import { byteSet, readHex } from '../scan/bytes.ts';
+import { textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { Output } from './unescape.ts';
@@ -19,6 +20,7 @@ const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
+  needs: textFlags.equals,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let done = 0;
     let escapeEnd = -1;

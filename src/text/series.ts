@@ -1,3 +1,4 @@
+import { blockFlags, outlineOf, stretchesOf } from '../scan/outline.ts';
 import type { Field, FieldFormat } from './fields.ts';
 
 /*
@@ -66,10 +67,15 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
   return series;
 }
 
+/** From a digit to the end of its sign. */
+const margin = { before: 0, after: 3 };
+
 /** What only names of a first piece have, as each format writes them, and what then those of another one have. */
-const worded: readonly [Buffer, Buffer] = [Buffer.from('first_'), Buffer.from('second_')];
+const worded: Readonly<Partial<Record<FieldFormat, readonly [first: Buffer, other: Buffer]>>> = {
+  json: [Buffer.from('first_'), Buffer.from('second_')],
+};
 const signs: Readonly<Record<FieldFormat, readonly (readonly [first: Buffer, ...others: Buffer[]])[]>> = {
-  json: [...numbered('":', '\\":'), worded],
+  json: numbered('":', '\\":'),
   form: numbered('='),
   xml: numbered('>', '='),
   multipart: numbered('"'),
@@ -85,8 +91,12 @@ function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
  * Whether fields may be numbered, told by a few quick looks: nearly all texts have no such names, and need not be taken apart. Of names
  * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
  */
-export function mayHoldSeries(bytes: Buffer, format: FieldFormat): boolean {
-  return signs[format].some(
-    ([first, ...others]) => bytes.includes(first) && others.some((other) => bytes.includes(other)),
+export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outlineOf(bytes)): boolean {
+  const { [format]: words } = worded;
+  if (words?.every((word) => bytes.includes(word))) return true;
+  const numbers = stretchesOf(outline, blockFlags.digit, bytes.length, margin).map(({ from, to }) =>
+    bytes.subarray(from, to),
   );
+  const hold = (sign: Buffer): boolean => numbers.some((it) => it.includes(sign));
+  return signs[format].some(([first, ...others]) => hold(first) && others.some(hold));
 }

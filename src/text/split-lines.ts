@@ -1,4 +1,5 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
+import { textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -36,6 +37,7 @@ const brokenLine: Gap = {
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
+  needs: textFlags.newline,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let newlineAt = bytes.indexOf(newline);
     while (newlineAt >= 0) {

@@ -1,3 +1,4 @@
+import type { EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import type { Span } from './span-map.ts';
 import type { TableReader } from './tables/cell.ts';
@@ -19,14 +20,14 @@ const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, js
 
 /** The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. */
 export function readTables(
-  bytes: Buffer,
+  { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,
   isKnown: (span: Span) => boolean,
   separator: Buffer,
   budget: Budget,
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;
   for (const reader of readers) {
-    if (!reader.mayHold(bytes)) continue;
+    if ((outline.flags & reader.needs) === 0 || !reader.mayHold(bytes)) continue;
     const take = (name: Span, value: Span): void => {
       const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
       if (isKnown(span)) return;

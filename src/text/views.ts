@@ -1,5 +1,4 @@
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
-import { mayHoldAnsi } from './ansi.ts';
 import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
@@ -45,7 +44,12 @@ const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 /** Without any of these there is nothing to unescape. */
 const escapeSigns =
-  textFlags.backslash | textFlags.percent | textFlags.ampersand | textFlags.nul | textFlags.nonAscii;
+  textFlags.backslash |
+  textFlags.percent |
+  textFlags.ampersand |
+  textFlags.nul |
+  textFlags.escape |
+  textFlags.nonAscii;
 const formSigns = escapeSigns | textFlags.plus;
 /** Of which the places are told. */
 const opaqueMax = 16;
@@ -61,11 +65,12 @@ export function decodeViews(
   bounds: DecodeBounds,
 ): { views: View[]; opaque: readonly OpaqueContent[]; unreadable: string | undefined } {
   const budget = new Budget(bounds);
-  const encrypted = findEncrypted(source);
+  const outline = outlineOf(source);
+  const encrypted = findEncrypted(source, outline);
   const opaque = encrypted ? [encrypted] : [];
   const root: Layer = {
     bytes: source,
-    outline: outlineOf(source),
+    outline,
     encodings: [],
     depth: 0,
     spans: undefined,
@@ -95,7 +100,7 @@ export function decodeViews(
 function tableOf(layer: Layer, budget: Budget): View | undefined {
   // What no escape touches was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
-  const cells = readTables(layer.bytes, isKnown, separator, budget);
+  const cells = readTables(layer, isKnown, separator, budget);
   if (!cells) return undefined;
   const bytes = cells.bytes();
   return {
@@ -112,7 +117,7 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
   const signs = table === formEscapes ? formSigns : escapeSigns;
-  if ((layer.outline.flags & signs) === 0 && !mayHoldAnsi(layer.bytes)) return undefined;
+  if ((layer.outline.flags & signs) === 0) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);

@@ -97,7 +97,9 @@ t.test('agrees with a naive search on random words and texts at every alignment'
     const alphabet = alphabets[random(alphabets.length)] as string[];
     const letters = (length: number): string =>
       Array.from({ length }, () => alphabet[random(alphabet.length)]).join('');
-    const words = Array.from({ length: 1 + random(40) }, () => letters(2 + random(7)));
+    // Where all have six letters and more, fewer places of the text are looked at.
+    const shortest = round % 2 === 0 ? 2 : 6;
+    const words = Array.from({ length: 1 + random(40) }, () => letters(shortest + random(7)));
     const matcher = createMatcher(words);
     for (let offset = 0; offset < 9; offset++) {
       const text = Buffer.from(letters(random(90)));
@@ -196,12 +198,15 @@ t.test('a thrown error ends a scan and nothing else', async (t) => {
 });
 
 t.test('texts longer than a piece of the kernel are seen whole', async (t) => {
-  const words = ['seam', 'x seam y'];
-  for (let at = 16_360; at < 16_400; at++) {
-    const text = Buffer.alloc(40_000, '.');
-    text.write('x seam y', at);
-    t.strictSame(hitsOf(words, text).sort(), naiveHits(words, text).sort());
-  }
+  for (const words of [
+    ['seam', 'x seam y'],
+    ['x seam', 'x seam y'],
+  ])
+    for (let at = 16_350; at < 16_400; at++) {
+      const text = Buffer.alloc(40_000, '.');
+      text.write('x seam y', at);
+      t.strictSame(hitsOf(words, text).sort(), naiveHits(words, text).sort());
+    }
 });
 
 t.test('refuses a word of less than two bytes', (t) => {

@@ -62,6 +62,9 @@ const texts = [
   { text: 'sin but no number', found: [] },
   { text: `sin ${' '.repeat(17)}123456`, found: [] },
   { text: `sin but none here ${'-'.repeat(40)} sin 123456`, found: ['123456'] },
+  { text: 'sin 1 123456', found: ['123456'] },
+  { text: `sin 1${' '.repeat(10)}123456`, found: ['123456'] },
+  { text: `sin 123456${' '.repeat(4)}654321`, found: ['123456', '654321'] },
 ];
 for (const { text, found } of texts) {
   t.test(`finds ${found.length} in ${JSON.stringify(text)}`, (t) => {
@@ -75,20 +78,21 @@ for (const { text, found } of texts) {
 }
 
 const patterns = [
-  { pattern: '\\d{9}', needsDigit: true },
-  { pattern: '[A-Z]{3}\\d', needsDigit: true },
-  { pattern: '(?=[A-Z]{0,8}\\d)[A-Z0-9]{9}', needsDigit: true },
-  { pattern: '[A-Z]\\d|\\d[A-Z]', needsDigit: true },
-  { pattern: '(?:[a-z]-[0-4]){2}', needsDigit: true },
-  { pattern: '[A-Z]\\d|[A-Z]{2}', needsDigit: false },
-  { pattern: '[A-Z]\\d{0,3}', needsDigit: false },
-  { pattern: '(?!\\d)[A-Z]', needsDigit: false },
-  { pattern: '(?<=\\d)[A-Z]', needsDigit: false },
-  { pattern: '\\w{9}', needsDigit: false },
+  { pattern: '\\d{9}', lead: 1 },
+  { pattern: '[A-Z]{3}\\d', lead: 4 },
+  { pattern: '(?=[A-Z]{0,8}\\d)[A-Z0-9]{9}', lead: 9 },
+  { pattern: '[A-Z]\\d|\\d[A-Z]', lead: 2 },
+  { pattern: '(?:[a-z]-[0-4]){2}', lead: 3 },
+  { pattern: '[A-Z]\\d|[A-Z]{2}', lead: undefined },
+  { pattern: '[A-Z]\\d{0,3}', lead: undefined },
+  { pattern: '(?!\\d)[A-Z]', lead: undefined },
+  { pattern: '(?<=\\d)[A-Z]', lead: undefined },
+  { pattern: '\\w{9}', lead: undefined },
 ];
-for (const { pattern, needsDigit } of patterns) {
-  t.test(`${needsDigit ? 'no' : 'a'} match of ${pattern} is without a digit`, (t) => {
-    t.equal(analysePattern(pattern).bounds.needsDigit, needsDigit);
+for (const { pattern, lead } of patterns) {
+  const name = lead ? `has a digit in its first ${lead} bytes` : 'may be without a digit';
+  t.test(`a match of ${pattern} ${name}`, (t) => {
+    t.equal(analysePattern(pattern).leads.digit, lead);
     t.end();
   });
 }

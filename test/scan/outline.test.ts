@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { pieceBytesMax } from '../../src/scan/kernel.ts';
-import { blockBytes, blockFlags, outlineOf, stretchesOf, textFlags } from '../../src/scan/outline.ts';
+import {
+  blockBytes,
+  blockFlags,
+  nextDigit,
+  outlineOf,
+  stretchesOf,
+  textFlags,
+} from '../../src/scan/outline.ts';
 
 type Flag = keyof typeof blockFlags;
 
@@ -48,9 +55,10 @@ function runEnds(text: string, isIn: RegExp, length: number): number[] {
 /** The blocks that have a flag, told twice. */
 function blocksWith(text: string, flag: Flag): { seen: number[]; wanted: number[] } {
   const { blocks } = outlineOf(Buffer.from(text, 'latin1'));
+  const flags = Buffer.from(blocks.buffer);
   const wanted = new Set(endsOf[flag](text).map((at) => Math.floor(at / blockBytes)));
   return {
-    seen: [...blocks.keys()].filter((index) => ((blocks[index] as number) & blockFlags[flag]) !== 0),
+    seen: [...flags.keys()].filter((index) => ((flags[index] as number) & blockFlags[flag]) !== 0),
     wanted: [...wanted],
   };
 }
@@ -104,6 +112,12 @@ t.test('tells which signs stand anywhere in a text', async (t) => {
     at: '@',
     parenthesis: '(',
     nonAscii: '\x80',
+    newline: '\n',
+    escape: '\x1b',
+    lessThan: '<',
+    equals: '=',
+    bracket: '[',
+    capitalJ: 'J',
   } as const;
   for (const [name, sign] of Object.entries(signs) as [keyof typeof signs, string][]) {
     for (const at of [0, 15, 16, 63, 64, pieceBytesMax - 1, pieceBytesMax, 40_000]) {
@@ -127,9 +141,24 @@ t.test('tells which signs stand anywhere in a text', async (t) => {
   }
 });
 
+t.test('tells where the next digit stands', async (t) => {
+  const random = seeded(11);
+  for (let round = 0; round < 300; round++) {
+    const text = Array.from({ length: random(400) }, () => (random(40) === 0 ? '7' : 'x')).join('');
+    const bytes = Buffer.from(text);
+    const from = random(bytes.length + 1);
+    const to = from + random(bytes.length - from + 1);
+    const at = text.indexOf('7', from);
+    const wanted = at < 0 || at > to ? to : at;
+    const seen = nextDigit(bytes, outlineOf(bytes), from, to);
+    if (seen !== wanted) return t.fail('a difference', { text, from, to, seen, wanted });
+  }
+  t.pass('no difference');
+});
+
 t.test('what stands before and behind a text in its memory does not count', async (t) => {
-  const holder = Buffer.from(`${'7@'.repeat(40)}abc${'(1234567890'.repeat(9)}`);
-  const { flags, blocks } = outlineOf(holder.subarray(80, 83));
+  const holder = Buffer.from(`${'7@J'.repeat(40)}abc${'(1234567890\n'.repeat(9)}`);
+  const { flags, blocks } = outlineOf(holder.subarray(120, 123));
   t.same([...blocks], [0]);
   for (const flag of Object.values(textFlags)) t.equal(flags & flag, 0);
   outlineOf(Buffer.alloc(3 * pieceBytesMax, '1'));

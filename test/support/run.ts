@@ -30,9 +30,13 @@ const isOurs = (name: string): boolean =>
   exported.includes(name) || /^(https?|no)_proxy$/i.test(name) || /^POSTERN_(?!TEST_|REEXEC)/.test(name);
 const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)));
 
+// Each test file is a process, and so is each daemon and command in it: they share what was compiled. Coverage would be less exact by it.
+const compiled = process.argv.includes('--disable-coverage')
+  ? { NODE_COMPILE_CACHE: join(folder, 'compiled') }
+  : {};
 const child = spawn('tap', process.argv.slice(2), {
   stdio: ['ignore', 'pipe', 'inherit'],
-  env: { ...own, POSTERN_TEST_LEFT_OUT: leftOutFile },
+  env: { ...own, ...compiled, POSTERN_TEST_LEFT_OUT: leftOutFile },
 });
 const exited = once(child, 'exit');
 let totals = '';

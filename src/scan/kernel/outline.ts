@@ -15,6 +15,7 @@ const hasRhythm: u32 = 16;
 // Flags of the whole text: those, and these from the ninth bit on.
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
+const furtherSignBits: u32 = 16;
 
 /*
  * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
@@ -36,6 +37,14 @@ function signsOf(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(8, 0, 86, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
     i8x16.relaxed_swizzle(i8x16(40, 0, 0, 0, 0, 2, 4, 0, 64, 0, 0, 16, 1, 0, 0, 0), low),
+  );
+}
+
+/** A bit each for a newline, an escape character, `<`, `=`, `[` and `J`. */
+function furtherSignsOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 2, 0, 12, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33, 18, 4, 8, 0, 0), low),
   );
 }
 
@@ -71,6 +80,7 @@ export function outline(length: i32): u32 {
   let all: u32 = 0;
   let seen = i8x16.splat(0);
   let signSeen = i8x16.splat(0);
+  let furtherSignSeen = i8x16.splat(0);
   let digitsBefore: u64 = 0;
   let numbers1Before: u64 = 0;
   let numbers2Before: u64 = 0;
@@ -110,6 +120,10 @@ export function outline(length: i32): u32 {
     signSeen = v128.or(
       v128.or(signSeen, v128.or(signsOf(highA, lowA), signsOf(highB, lowB))),
       v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
+    );
+    furtherSignSeen = v128.or(
+      v128.or(furtherSignSeen, v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB))),
+      v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
     );
     const classesA = classesOf(highA, lowA);
     const classesB = classesOf(highB, lowB);
@@ -210,10 +224,16 @@ export function outline(length: i32): u32 {
     store<u8>(block, <u8>flags);
     all |= flags;
   }
-  const two = i64x2.extract_lane(signSeen, 0) | i64x2.extract_lane(signSeen, 1);
-  const four = <u32>two | <u32>(<u64>two >> 32);
-  const eight = four | (four >> 16);
-  all |= ((eight | (eight >> 8)) & 0x7f) << signBits;
+  all |= (joined(signSeen) & 0x7f) << signBits;
+  all |= joined(furtherSignSeen) << furtherSignBits;
   if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
   return all;
+}
+
+/** The bits of all sixteen bytes in one. */
+function joined(bytes: v128): u32 {
+  const two = i64x2.extract_lane(bytes, 0) | i64x2.extract_lane(bytes, 1);
+  const four = <u32>two | <u32>(<u64>two >> 32);
+  const eight = four | (four >> 16);
+  return (eight | (eight >> 8)) & 0xff;
 }

@@ -1,4 +1,5 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../scan/bytes.ts';
+import { textFlags } from '../../scan/outline.ts';
 import type { Span } from '../span-map.ts';
 import {
   columnsMax,
@@ -32,7 +33,8 @@ const quotedBytesMax = 4096;
 
 /** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
 export const delimited: TableReader = {
-  mayHold: (bytes) => bytes.includes(newline),
+  needs: textFlags.newline,
+  mayHold: () => true,
   read(bytes, take, budget) {
     let lineEnd = bytes.indexOf(newline);
     let searched = 0;

@@ -1,3 +1,4 @@
+import { textFlags } from '../../scan/outline.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
@@ -14,7 +15,8 @@ interface Row {
 
 /** Tables of HTML: cells belong to the header above them, and to one at the beginning of their row. */
 export const html: TableReader = {
-  mayHold: (bytes) => bytes.includes(less) && signs.some((sign) => bytes.includes(sign)),
+  needs: textFlags.lessThan,
+  mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
     const rows = new Rows(bytes, take);
     let searched = 0;

@@ -1,4 +1,5 @@
 import { byteSet } from '../../scan/bytes.ts';
+import { textFlags } from '../../scan/outline.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
 
@@ -16,7 +17,8 @@ const rowBytesMax = 16_384;
 
 /** Rows of SQL with a list of their columns. */
 export const insert: TableReader = {
-  mayHold: (bytes) => bytes.includes(open) && signs.some((sign) => bytes.includes(sign)),
+  needs: textFlags.parenthesis,
+  mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
     let readTo = 0;
     for (const { 0: whole, index, indices } of bytes.toString('latin1').matchAll(columnList)) {

@@ -1,3 +1,4 @@
+import { anyFlag } from '../../scan/outline.ts';
 import { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 import { isName, type TableReader, type TakeCell } from './cell.ts';
@@ -16,6 +17,7 @@ const stride = 512;
 
 /** Objects of JSON that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
 export const jsonFields: TableReader = {
+  needs: anyFlag,
   mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
     for (const sign of signs) {

@@ -1,3 +1,4 @@
+import { textFlags } from '../../scan/outline.ts';
 import { type JsonTokenKind, JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, type TakeCell, takeRow } from './cell.ts';
@@ -37,6 +38,7 @@ const frameOf = (isObject: boolean): Frame => ({
 
 /** Arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
 export const jsonGrid: TableReader = {
+  needs: textFlags.bracket,
   mayHold: (bytes) => nextGrid(bytes, 0) >= 0,
   read(bytes, take, budget) {
     let walked = { start: 0, end: 0 };
