@@ -22,6 +22,8 @@ export interface Candidate {
 /** A surface of a tool, ready to be asked. */
 export interface Mounted {
   readonly toolName: string;
+  /** What stands in no operation belongs to another tool at this host. */
+  readonly isGuest: boolean;
   /** Literal segments below which it lies. */
   readonly under: readonly string[];
   /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
@@ -41,20 +43,29 @@ export interface Mounts {
 export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
   const hosts = new HostTree<Mounted>();
   const byTool = new Map<string, Mounted[]>();
-  const owners = new Map<string, string>();
   const mounts = tools.flatMap((tool) => {
     checkNames(tool, mistakes);
     return [tool, ...tool.surfaces].flatMap((surface) => {
       const compiled = compileSurface(tool, surface, mistakes);
-      return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, toolName: tool.name }));
+      return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, tool }));
     });
   });
-  // Of several surfaces at one host, that of the longest path is asked first.
-  mounts.sort((a, b) => b.pattern.under.length - a.pattern.under.length);
-  for (const { pattern, compiled, toolName } of mounts) {
-    const owner = owners.get(pattern.text) ?? toolName;
-    if (owner !== toolName) mistakes.push(`${toolName}: ${pattern.text} already belongs to ${owner}`);
-    owners.set(pattern.text, toolName);
+  // Of several surfaces at one host, that of the longest path is asked first, and guests before whom the host belongs to.
+  mounts.sort(
+    (a, b) =>
+      b.pattern.under.length - a.pattern.under.length ||
+      Number(b.compiled.isGuest) - Number(a.compiled.isGuest),
+  );
+  const owners = new Map<string, string>();
+  for (const { pattern, compiled, tool } of mounts)
+    if (!compiled.isGuest && !owners.has(pattern.text)) owners.set(pattern.text, tool.name);
+  for (const { pattern, compiled, tool } of mounts) {
+    const { name: toolName, guest_of: host } = tool;
+    const owner = owners.get(pattern.text);
+    if (host === undefined && owner !== toolName)
+      mistakes.push(`${toolName}: ${pattern.text} already belongs to ${owner}`);
+    if (host !== undefined && owner !== host)
+      mistakes.push(`${toolName}: guest_of: ${pattern.text} does not belong to ${host}`);
     const mounted = { ...compiled, under: pattern.under };
     hosts.add(pattern, mounted);
     byTool.set(toolName, [...(byTool.get(toolName) ?? []), mounted]);
@@ -114,7 +125,8 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   addBases(surface, paths, extraction);
   for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);
   const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
-  return { toolName: tool.name, bases, paths, unknown: unknownOf(surface, extraction) };
+  const isGuest = tool.guest_of !== undefined;
+  return { toolName: tool.name, isGuest, bases, paths, unknown: unknownOf(surface, extraction) };
 }
 
 /** A path of literals alone; undefined for one with placeholders. */

@@ -1,4 +1,5 @@
 import type { Resource, UnknownField } from '../call.ts';
+import { addressesOf } from './addresses.ts';
 import type { Capture } from './paths.ts';
 import type { Reading } from './reading.ts';
 import { type Extract, type ResourceField, resourceFields } from './schema.ts';
@@ -111,21 +112,14 @@ function qualifyRepo(resource: Draft): void {
     .join(',');
 }
 
-/** `Ann <ann@acme.com>` is ann@acme.com. */
-function addressOf(text: string): string {
-  const open = text.endsWith('>') ? text.lastIndexOf('<') : -1;
-  return open < 0 ? text : text.slice(open + 1, -1);
-}
-
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */
 export function readPrincipals(sources: readonly Source[], reading: Reading): readonly string[] {
   if (sources.length === 0) return none;
   const principals = new Set<string>();
   for (const read of sources) {
     for (const value of read(reading)) {
-      for (const name of value.split(',')) {
-        const principal = addressOf(name.trim());
-        if (principal !== '') principals.add(bounded(principal));
+      for (const principal of addressesOf(value)) {
+        principals.add(bounded(principal));
         if (principals.size >= principalsMax) return [...principals, furtherPrincipals];
       }
     }

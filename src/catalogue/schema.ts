@@ -125,6 +125,8 @@ export const toolSchema = surface.extend({
   name: identifier,
   title: z.string().min(1),
   hosts: hosts.min(1),
+  /** The tool that has these hosts, where several tools of one vendor share them: what this table lacks is that tool's. */
+  guest_of: identifier.optional(),
   surfaces: z.array(surface).default([]),
   /** Its tests: what the requests are understood as. */
   examples: z.array(example).default([]),

@@ -1,3 +1,4 @@
+import { messageRecipients } from './addresses.ts';
 import { arnAccounts, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
 import { isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
 import { type Field, parseFields, valuesNamed } from './form.ts';
@@ -23,6 +24,7 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     sigv4:region        the region that an AWS request is signed for
  *     iam:json:$.Who      the account that an IAM principal stands for
  *     policy:form:Policy  the principals of the AWS policy document at a place (policy:body: the body itself)
+ *     mime:json:$.raw     the recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself)
  */
 export function parseSource(text: string): Source | undefined {
   const colon = text.indexOf(':');
@@ -55,6 +57,10 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
     argument === 'body'
       ? (reading) => policyPrincipals(reading.json())
       : within((value) => policyPrincipals(value))(argument),
+  mime: (argument) =>
+    argument === 'body'
+      ? (reading) => messageRecipients(reading.request.bodyText() ?? '')
+      : within(messageRecipients)(argument),
 };
 
 /** A kind whose argument is a place, and which reads something out of what stands there. */

@@ -33,7 +33,7 @@ const customProxy = 'custom_proxy';
 export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
   return {
     tools,
-    toolOf: (host) => hosts.find(host)?.values[0]?.toolName,
+    toolOf: (host) => hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName,
     understand(request) {
       const { scheme, host } = request.target;
       const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
@@ -82,7 +82,7 @@ function understandAt(
   let owner: Mounted | undefined;
   for (const mount of mounts) {
     if (!mount.under.every((name, index) => segments?.[index] === name)) continue;
-    owner ??= mount;
+    if (!mount.isGuest) owner ??= mount;
     const below = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
     const candidates = below && mount.paths.find(method, below);
     const missed: Candidate[] = [];

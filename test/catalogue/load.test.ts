@@ -80,6 +80,15 @@ const cases: readonly { name: string; files: Record<string, string>; mistakes: r
     mistakes: [/^other: api\.demo\.example already belongs to demo$/],
   },
   {
+    name: 'a guest of a tool that does not have its host',
+    files: {
+      'demo.yaml': tool('  {}\n'),
+      'other.yaml':
+        'name: other\ntitle: Other\nhosts: [api.demo.example, api.other.example]\nguest_of: demo\n',
+    },
+    mistakes: [/^other: guest_of: api\.other\.example does not belong to demo$/],
+  },
+  {
     name: 'a file that is not called like its tool',
     files: { 'demos.yaml': tool('  {}\n') },
     mistakes: [/^demos\.yaml: name: the file of demo must be called demo\.yaml$/],

@@ -406,6 +406,46 @@ t.test('additions bring hosts and operations to a tool, and tools of their own',
   t.strictSame(extended.understand(tagged).resource.tags, { env: 'prod' }, 'and take nothing away');
 });
 
+t.test('tools that share a host each have their operations, and one of them the rest', async (t) => {
+  const suite = {
+    name: 'suite',
+    title: 'Suite',
+    hosts: ['api.suite.example'],
+    operations: { users: { list_users: { verb: 'READ', call: 'GET /users' } } },
+  };
+  const mail = {
+    name: 'suite_mail',
+    title: 'Suite Mail',
+    hosts: ['api.suite.example'],
+    guest_of: 'suite',
+    operations: {
+      mail: {
+        send_email: {
+          verb: 'WRITE',
+          call: 'POST /messages',
+          extract: { principals: 'mime:json:$.raw' },
+        },
+      },
+    },
+  };
+  const { understand, toolOf } = loadCatalogue(t.testdir({}), [mail, suite]);
+  const raw = Buffer.from('To: "Doe, Ann" <ann@acme.com>, eve@example.net\n\nHello').toString('base64url');
+  const at = (method: string, path: string, body?: unknown) => {
+    const { toolName, name, principals } = understand(
+      requestOf(method, `https://api.suite.example${path}`, {}, body),
+    );
+    return { toolName, name, principals };
+  };
+  t.strictSame(at('GET', '/users'), { toolName: 'suite', name: 'list_users', principals: [] });
+  t.strictSame(at('POST', '/messages', { raw }), {
+    toolName: 'suite_mail',
+    name: 'send_email',
+    principals: ['ann@acme.com', 'eve@example.net'],
+  });
+  t.strictSame(at('GET', '/messages'), { toolName: 'suite', name: 'GET:/messages', principals: [] });
+  t.equal(toolOf('api.suite.example'), 'suite');
+});
+
 t.test('a destination is the resource where there is one, else the host', async (t) => {
   const cases = [
     ['POST', issues, undefined, 'github:acme/app'],
