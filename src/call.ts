@@ -39,6 +39,19 @@ export interface Operation {
   readonly resource: Resource;
   /** Whom the operation addresses: mail recipients, collaborators, share targets. */
   readonly principals: readonly string[];
+  /**
+   * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
+   * the operation that bears them is the strictest. Absent where there is one alone.
+   */
+  readonly parts?: readonly OperationPart[];
+}
+
+/** One of several things that a call does, and what is its own of method, target and body. */
+export interface OperationPart {
+  readonly operation: Omit<Operation, 'parts'>;
+  readonly method?: string;
+  readonly target?: Target;
+  readonly body?: BodyValue;
 }
 
 /** What an operation acts on; a field that is not known is absent. `repo` is `org/name`. */

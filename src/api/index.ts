@@ -34,6 +34,7 @@ import { applyPolicy, tryPolicy } from './routes/policies-apply.ts';
 import { simulatePolicies } from './routes/policies-simulate.ts';
 import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
+import { listTools, showTool } from './routes/tools.ts';
 import { listTraces, showTrace } from './routes/traces.ts';
 import { usage } from './routes/usage.ts';
 
@@ -79,6 +80,8 @@ export const apiRoutes: readonly Route[] = [
   createIncident,
   transitionIncident,
   noteIncident,
+  listTools,
+  showTool,
   listTraces,
   showTrace,
   listAudit,

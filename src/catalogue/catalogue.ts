@@ -1,6 +1,6 @@
 /** What the rest of the gateway needs of the tool catalogue. */
 export { destinationOf } from './destination.ts';
-export { CatalogueError, loadCatalogue } from './load.ts';
+export { CatalogueError, loadCatalogue, readTables, type ToolTables } from './load.ts';
 export type { Request } from './reading.ts';
-export { type ToolSummary, toldFields } from './summary.ts';
+export { type OperationSummary, type ToolSummary, toldFields } from './summary.ts';
 export type { Catalogue } from './understand.ts';

@@ -1,4 +1,5 @@
 import type { Verb } from '../call.ts';
+import { requestsOf } from './batch.ts';
 import { type Extraction, toExtraction } from './extract.ts';
 import { HostTree } from './hosts.ts';
 import { graphqlMeaning, type Meaning, rpcMeaning, shortMethod, strictness, verbOf } from './meaning.ts';
@@ -121,6 +122,13 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   if (graphql) {
     const meaning = (reading: Reading) => graphqlMeaning(byField, extraction, reading);
     addRoutes(paths, surface, graphql.call, { ...any, label: 'graphql', meaning });
+  }
+  for (const batch of surface.batch ?? []) {
+    const meaning = (reading: Reading) => ({
+      ...{ name: 'batch', category: 'batch', verb: 'ADMIN' as const, extraction },
+      batch: { requests: requestsOf(batch, reading) },
+    });
+    addRoutes(paths, surface, batch.call, { ...any, label: 'batch', meaning });
   }
   addBases(surface, paths, extraction);
   for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);

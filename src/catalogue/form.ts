@@ -54,6 +54,20 @@ export function multipartFields(text: string, contentType: string): readonly Fie
   return fields;
 }
 
+/** The contents of the parts of a multipart body (RFC 2046, 5.1), without their own heads; at most `max`. */
+export function rawParts(text: string, contentType: string, max: number): readonly string[] {
+  const [, quoted, plain] = boundaryOf.exec(contentType) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) return [];
+  const parts: string[] = [];
+  for (const part of text.split(`--${boundary}`, max + 2).slice(1)) {
+    if (part.startsWith('--')) break;
+    const gap = /\r?\n\r?\n/.exec(part.slice(0, partHeadMax));
+    parts.push(gap ? part.slice(gap.index + gap[0].length).replace(/\r?\n$/, '') : '');
+  }
+  return parts;
+}
+
 /** Values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`. */
 export function valuesNamed(fields: readonly Field[], name: string): readonly string[] {
   const star = name.indexOf('*');

@@ -1,3 +1,13 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  type SelectionSetNode,
+} from 'graphql';
+
 /** One root field of a GraphQL document; `kind` is that of its operation. */
 export interface RootField {
   readonly kind: 'query' | 'mutation' | 'subscription';
@@ -6,77 +16,46 @@ export interface RootField {
 }
 
 const documentLengthMax = 65_536;
-const rootFieldsMax = 100;
-
-/** Tokens of GraphQL (October 2021, 2.1) but for block strings; sticky, so that the text is read once from left to right. */
-const token =
-  /[\s,\uFEFF]+|#[^\n\r]*|"(?:[^"\\\n\r]|\\.)*"|\.\.\.|[A-Za-z_]\w*|-?\d[\w.+-]*|[!$&()/:=@[\]{|}]/y;
-const ignored = /^[\s,#\uFEFF]/;
-const isName = /^[A-Za-z_]/;
+const tokensMax = 4096;
+/** Fields and fragments that are gone through. */
+const selectionsMax = 100;
 
 /**
- * The root fields of all operations in a document, or undefined where it is malformed, spreads a fragment at its root, or is
- * longer than 64 KB or 100 fields: then nobody can say what it does without the schema.
+ * The root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8), those of fragments included, whatever a variable
+ * may switch off. Undefined where it is malformed, or longer than 64 KB, 4,096 tokens or 100 fields: then nobody can say what it does.
  */
 export function rootFieldsOf(document: string): readonly RootField[] | undefined {
-  const tokens = tokensOf(document);
-  if (!tokens) return undefined;
+  const parsed = documentLengthMax < document.length ? undefined : documentOf(document);
+  if (!parsed) return undefined;
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  const operations: OperationDefinitionNode[] = [];
+  for (const definition of parsed.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+    else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
+    // Definitions of types are for servers.
+    else return undefined;
+  }
   const fields: RootField[] = [];
-  let kind: RootField['kind'] | 'fragment' | undefined;
-  let depth = 0;
-  let brackets = 0;
-  for (let i = 0; i < tokens.length; i++) {
-    const text = tokens[i] ?? '';
-    if (text === '(' || text === '[') brackets++;
-    else if (text === ')' || text === ']') brackets--;
-    else if (brackets > 0) continue;
-    else if (text === '{') {
-      // A document may be a selection alone: a query (2.3, query shorthand).
-      if (depth++ === 0) kind ??= 'query';
-    } else if (text === '}') {
-      if (--depth === 0) kind = undefined;
-    } else if (depth === 0) {
-      kind ??= kindOf(text);
-      if (!kind) return undefined;
-    } else if (depth === 1 && kind && kind !== 'fragment') {
-      if (text === '...') return undefined;
-      if (text === '@') i++;
-      else if (isName.test(text) && tokens[i + 1] !== ':') fields.push({ kind, name: text });
-    }
-    if (depth < 0 || brackets < 0 || fields.length > rootFieldsMax) return undefined;
-  }
-  return depth === 0 && brackets === 0 && fields.length > 0 ? fields : undefined;
+  let selections = 0;
+  /** Whether all of it is known; a fragment that spreads itself comes to the bound. */
+  const add = (kind: RootField['kind'], { selections: list }: SelectionSetNode): boolean =>
+    list.every((selection) => {
+      if (++selections > selectionsMax) return false;
+      if (selection.kind === Kind.FIELD) return fields.push({ kind, name: selection.name.value }) > 0;
+      if (selection.kind === Kind.INLINE_FRAGMENT) return add(kind, selection.selectionSet);
+      const fragment = fragments.get(selection.name.value);
+      return fragment !== undefined && add(kind, fragment.selectionSet);
+    });
+  const isKnown = operations.every(({ operation, selectionSet }) => add(operation, selectionSet));
+  return isKnown && fields.length > 0 ? fields : undefined;
 }
 
-const kindOf = (text: string): RootField['kind'] | 'fragment' | undefined =>
-  text === 'query' || text === 'mutation' || text === 'subscription' || text === 'fragment'
-    ? text
-    : undefined;
-
-/** Undefined where something stands in the text that is no token. */
-function tokensOf(text: string): readonly string[] | undefined {
-  if (text.length > documentLengthMax) return undefined;
-  const tokens: string[] = [];
-  for (let at = 0; at < text.length; ) {
-    if (text.startsWith('"""', at)) {
-      const end = endOfBlockString(text, at + 3);
-      if (end === undefined) return undefined;
-      at = end;
-      continue;
-    }
-    token.lastIndex = at;
-    const match = token.exec(text)?.[0];
-    if (match === undefined) return undefined;
-    if (!ignored.test(match)) tokens.push(match);
-    at += match.length;
+function documentOf(text: string): DocumentNode | undefined {
+  try {
+    return parse(text, { noLocation: true, maxTokens: tokensMax });
+  } catch (error) {
+    // The parser calls itself for what is nested, and of brackets alone 4,096 tokens are too deep.
+    if (error instanceof GraphQLError || error instanceof RangeError) return undefined;
+    throw error;
   }
-  return tokens;
-}
-
-/** Behind the closing `"""`; one with a backslash before it does not close (2.9.4). */
-function endOfBlockString(text: string, from: number): number | undefined {
-  for (let at = text.indexOf('"""', from); at >= 0; at = text.indexOf('"""', at + 3)) {
-    if (text[at - 1] !== '\\') return at + 3;
-  }
-  return undefined;
 }

@@ -17,21 +17,45 @@ export class CatalogueError extends Error {
   }
 }
 
-/**
- * Reads and compiles `<dir>/<vendor>.yaml`. `additions` are tools of the same form from elsewhere; one that bears the name of
- * a tool adds its hosts to it, and its operations go before the tool's own. Throws `CatalogueError`.
- */
-export function loadCatalogue(dir: string, additions: readonly unknown[] = []): Catalogue {
+/** The tables of a folder, read once. */
+export interface ToolTables {
+  /**
+   * Compiles them. `additions` are tools of the same form from elsewhere; one that bears the name of a tool adds its hosts to it, and its
+   * operations go before the tool's own. Mistakes name an addition by its index; undefined ones are passed over. Throws `CatalogueError`.
+   */
+  catalogue(additions?: readonly unknown[]): Catalogue;
+}
+
+/** Reads `<dir>/<vendor>.yaml`. Throws `CatalogueError`. */
+export function readTables(dir: string): ToolTables {
   const mistakes: string[] = [];
-  const tools = readTools(dir, mistakes);
+  const own = readTools(dir, mistakes);
+  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+  let plain: Catalogue | undefined;
+  return {
+    catalogue(additions = []) {
+      if (additions.some((it) => it !== undefined)) return catalogueOf(own, additions);
+      plain ??= catalogueOf(own, []);
+      return plain;
+    },
+  };
+}
+
+function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catalogue {
+  const mistakes: string[] = [];
+  const tools = [...own];
   for (const [index, addition] of additions.entries()) {
-    const tool = parseTool(addition, `tools[${index}]`, mistakes);
+    const tool = addition === undefined ? undefined : parseTool(addition, `tools[${index}]`, mistakes);
     if (tool) addTool(tools, tool);
   }
   const mounts = compile(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
   return createCatalogue(tools.map(toSummary), mounts);
 }
+
+/** The catalogue of a folder, with `additions`: see `ToolTables`. */
+export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
+  readTables(dir).catalogue(additions);
 
 /** The tools of a folder, as their files say. What is wrong is added to `mistakes`. */
 export function readTools(dir: string, mistakes: string[]): Tool[] {

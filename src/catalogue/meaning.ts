@@ -2,7 +2,7 @@ import { type Verb, verbs } from '../call.ts';
 import { isObject } from './body-path.ts';
 import type { Extraction } from './extract.ts';
 import { rootFieldsOf } from './graphql.ts';
-import type { Reading } from './reading.ts';
+import type { Reading, Request } from './reading.ts';
 import type { Rpc } from './schema.ts';
 
 /** What a request was found to be, before its resource is read. */
@@ -11,6 +11,10 @@ export interface Meaning {
   readonly category: string;
   readonly verb: Verb;
   readonly extraction: Extraction;
+  /** Where the request does several things: all of them, this one included. */
+  readonly parts?: readonly Meaning[];
+  /** Of a batch: what it consists of; undefined where nobody can tell. */
+  readonly batch?: { readonly requests: readonly Request[] | undefined };
 }
 
 /** Operations of a surface by the vendor's own name for them. */
@@ -30,6 +34,14 @@ export function strictest<T extends { readonly verb: Verb }>(items: readonly T[]
 
 const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const verbOf = (method: string): Verb => (readMethods.has(method) ? 'READ' : 'WRITE');
+
+/** The strictest, and beside it the others. */
+function several(meanings: readonly Meaning[]): Meaning | undefined {
+  const first = strictest(meanings);
+  if (!first || meanings.length === 1) return first;
+  const parts = [...new Set(meanings)];
+  return parts.length > 1 ? { ...first, parts } : first;
+}
 
 /** The method as it may stand in a name. */
 export const shortMethod = (method: string): string => (/^[A-Z-]{1,20}$/.test(method) ? method : 'OTHER');
@@ -74,7 +86,7 @@ export function rpcMeaning(
       });
     }
   }
-  return strictest(meanings);
+  return several(meanings);
 }
 
 function actionVerb(rpc: Rpc, action: string): Verb {
@@ -95,22 +107,27 @@ export function graphqlMeaning(named: Named, extraction: Extraction, reading: Re
     ...requests.map((request) => (isObject(request) ? request['query'] : undefined)),
     ...reading.query().map(({ name, value }) => (name === 'query' ? value : undefined)),
   ].filter((document) => typeof document === 'string');
-  const meanings = documents.map((document) => documentMeaning(document, named, extraction) ?? unreadable);
+  const meanings = documents.flatMap(
+    (document) => documentMeanings(document, named, extraction) ?? [unreadable],
+  );
   // A persisted query has no document: its text is at the vendor's.
-  return (documents.length >= requests.length && strictest(meanings)) || unreadable;
+  return (documents.length >= requests.length && several(meanings)) || unreadable;
 }
 
-function documentMeaning(document: string, named: Named, extraction: Extraction): Meaning | undefined {
-  const fields = rootFieldsOf(document);
-  return (
-    fields &&
-    strictest(
-      fields.map(({ kind, name }) => {
-        const verb = kind === 'mutation' ? 'WRITE' : 'READ';
-        const known = named.get(name);
-        if (known && (known.verb !== 'READ' || verb === 'READ')) return known;
-        return { name: toSnakeCase(name).slice(0, 64), category: 'graphql', verb, extraction };
-      }),
-    )
-  );
+function documentMeanings(
+  document: string,
+  named: Named,
+  extraction: Extraction,
+): readonly Meaning[] | undefined {
+  const meanings = new Map<string, Meaning>();
+  for (const { kind, name } of rootFieldsOf(document) ?? []) {
+    const verb = kind === 'mutation' ? 'WRITE' : 'READ';
+    const known = named.get(name);
+    const isKnown = known && (known.verb !== 'READ' || verb === 'READ');
+    const meaning = isKnown
+      ? known
+      : { name: toSnakeCase(name).slice(0, 64), category: 'graphql', verb, extraction };
+    meanings.set(`${kind} ${name}`, meaning as Meaning);
+  }
+  return meanings.size > 0 ? [...meanings.values()] : undefined;
 }

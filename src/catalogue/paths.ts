@@ -186,7 +186,7 @@ const templateLengthMax = 128;
  * are those of `known`, a template.
  */
 export function templateOf(segments: readonly string[], known: readonly Part[] = []): string {
-  let template = known.map(partText).join('');
+  let template = known.map(partText).join('').replaceAll('+}', '}');
   for (const segment of segments.slice(known.length)) {
     template += `/${segment.length > wordLengthMax || idLike.test(segment) ? '{id}' : segment}`;
     if (template.length > templateLengthMax) return template.slice(0, templateLengthMax);
@@ -194,5 +194,8 @@ export function templateOf(segments: readonly string[], known: readonly Part[] =
   return template || '/';
 }
 
-const partText = (part: Part): string =>
-  `/${part.kind === 'literal' ? part.text : part.kind === 'one' ? `${part.prefix}{${part.name}}${part.suffix}` : `{${part.name}}`}`;
+/** A part of a template as it is written, with the slash before it. */
+export function partText(part: Part): string {
+  if (part.kind === 'literal') return `/${part.text}`;
+  return part.kind === 'one' ? `/${part.prefix}{${part.name}}${part.suffix}` : `/{${part.name}+}`;
+}

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { verbs } from '../call.ts';
+import { parseBodyPath } from './body-path.ts';
 import { parseHostPattern } from './hosts.ts';
 import { parsePath, parseRoute } from './paths.ts';
 import { parseSource, parseTagSource } from './sources.ts';
@@ -69,6 +70,18 @@ const operation = z
   })
   .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
 
+/** Requests of the same tool in one body; each is understood by itself. */
+const batch = z.strictObject({
+  call: oneOrMore(route),
+  /** `multipart`: parts of type application/http. Else where their list stands in JSON, each with `method`, `url` and perhaps `body`. */
+  requests: z.union([
+    z.literal('multipart'),
+    parsed(parseBodyPath, 'multipart, or a path to a list ($.requests)'),
+  ]),
+  /** Whether their paths stand below that of the batch, without its last segment; else they are whole. */
+  below: z.boolean().default(false),
+});
+
 /** Remote procedures: one path, and the action named elsewhere. Actions without an operation are named in snake_case. */
 const rpc = z.strictObject({
   call: oneOrMore(route),
@@ -96,6 +109,7 @@ const surface = z.strictObject({
   extract: extract.default({}),
   rpc: rpc.optional(),
   graphql: z.strictObject({ call: oneOrMore(route) }).optional(),
+  batch: oneOrMore(batch).optional(),
   /** The verb of paths that stand in no operation, where the method does not tell it. */
   unknown_verb: z.enum(['WRITE', 'ADMIN']).optional(),
   /** By category, then by name. A name may come back on another surface with the same verb. */
@@ -137,4 +151,5 @@ export type Surface = z.output<typeof surface>;
 export type OperationEntry = z.output<typeof operation>;
 export type Extract = z.output<typeof extract>;
 export type Rpc = z.output<typeof rpc>;
+export type Batch = z.output<typeof batch>;
 export type Example = z.output<typeof example>;

@@ -1,7 +1,14 @@
 import type { Verb } from '../call.ts';
 import { operationsOf, unknownCategory } from './compile.ts';
-import { capturesOf } from './paths.ts';
-import { type Extract, type ResourceField, resourceFields, type Surface, type Tool } from './schema.ts';
+import { capturesOf, partText } from './paths.ts';
+import {
+  type Extract,
+  type OperationEntry,
+  type ResourceField,
+  resourceFields,
+  type Surface,
+  type Tool,
+} from './schema.ts';
 
 /** What a table may tell of a call beside its operation. */
 export type ToldField = ResourceField | 'tags' | 'principals';
@@ -11,7 +18,9 @@ export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'pri
 export interface ToolSummary {
   readonly name: string;
   readonly title: string;
-  readonly operations: readonly { readonly name: string; readonly category: string; readonly verb: Verb }[];
+  /** As its file writes them. */
+  readonly hosts: readonly string[];
+  readonly operations: readonly OperationSummary[];
   /** Whether calls bear further names: those that the vendor has for actions which the table does not list. */
   readonly takesOtherNames: boolean;
   /** All that its calls have; undefined where a call may name others. */
@@ -20,17 +29,26 @@ export interface ToolSummary {
   readonly fields: readonly ToldField[];
 }
 
+export interface OperationSummary {
+  readonly name: string;
+  readonly category: string;
+  readonly verb: Verb;
+  /** Methods and paths below the tool's base path, `rpc` with an action, `graphql` with a root field. */
+  readonly calls: readonly string[];
+}
+
 export function toSummary(tool: Tool): ToolSummary {
   const surfaces = [tool, ...tool.surfaces];
-  const operations = new Map(
-    [...operationsOf(tool)].map(({ name, category, verb }) => [
-      `${category} ${name}`,
-      { name, category, verb },
-    ]),
-  );
+  const operations = new Map<string, OperationSummary>();
+  for (const { name, category, verb, entry } of operationsOf(tool)) {
+    const known = operations.get(`${category} ${name}`);
+    const calls = [...(known?.calls ?? []), ...callsOf(entry)];
+    operations.set(`${category} ${name}`, { name, category, verb, calls });
+  }
   return {
     name: tool.name,
     title: tool.title,
+    hosts: [...new Set(surfaces.flatMap((it) => it.hosts ?? []).map(({ text }) => text))],
     operations: [...operations.values()],
     takesOtherNames: surfaces.some(({ rpc, graphql }) => rpc ?? graphql),
     categories: surfaces.some(({ rpc }) => rpc?.category_from !== undefined)
@@ -39,6 +57,12 @@ export function toSummary(tool: Tool): ToolSummary {
     fields: fieldsOf(tool, surfaces),
   };
 }
+
+const callsOf = ({ call = [], rpc = [], graphql = [] }: OperationEntry): string[] => [
+  ...call.map(({ methods, parts }) => `${methods.join('|')} ${parts.map(partText).join('') || '/'}`),
+  ...rpc.map((it) => `rpc ${it}`),
+  ...graphql.map((it) => `graphql ${it}`),
+];
 
 const categoriesOf = ({ operations, rpc, graphql }: Surface): string[] => [
   ...Object.keys(operations),

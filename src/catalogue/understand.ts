@@ -1,12 +1,14 @@
-import type { Operation } from '../call.ts';
+import type { Operation, OperationPart } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
 import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
+import { messagesOf, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { type Capture, splitPath, templateOf } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
+import { resourceFields as unknownFields } from './schema.ts';
 import type { ToolSummary } from './summary.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
@@ -31,18 +33,22 @@ export interface Catalogue {
 const customProxy = 'custom_proxy';
 
 export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
+  function understand(request: Request, mayBeBatch: boolean): Operation {
+    const { scheme, host } = request.target;
+    const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
+    // A batch in a batch is none that a vendor takes.
+    const inBatch = mayBeBatch ? (it: Request): Operation => understand(it, false) : undefined;
+    return byMethod(request, (method) => {
+      const operation = match && understandAt(match, method, request, request.target.path, inBatch);
+      if (operation && operation.category !== unknownCategory) return operation;
+      return messagesOf(request, method) ?? operation ?? unknownHost(scheme, method);
+    });
+  }
+
   return {
-    tools,
+    tools: [...tools, ...protocols],
     toolOf: (host) => hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName,
-    understand(request) {
-      const { scheme, host } = request.target;
-      const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
-      return byMethod(
-        request,
-        (method) =>
-          (match && understandAt(match, method, request, request.target.path)) ?? unknownHost(scheme, method),
-      );
-    },
+    understand: (request) => understand(request, true),
     understandAs(toolName, below, request) {
       const match = { values: byTool.get(toolName) ?? [], captures: noCaptures };
       const { scheme, path } = request.target;
@@ -50,7 +56,9 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
         bases.map((base) => `${under.map((it) => `/${it}`).join('')}${base}${below}`),
       );
       return byMethod(request, (method) => {
-        const known = [path, ...new Set(places)].map((it) => understandAt(match, method, request, it));
+        const known = [path, ...new Set(places)].map((it) =>
+          understandAt(match, method, request, it, undefined),
+        );
         const operation = known.find((it) => it && it.category !== unknownCategory) ?? known.find(Boolean);
         return operation ?? { ...unknownHost(scheme, method), toolName };
       });
@@ -67,7 +75,29 @@ function byMethod(request: Request, understand: (method: string) => Operation): 
   const overriding = overridingMethods(request);
   return overriding.length === 0
     ? operation
-    : (strictest([operation, ...overriding.map(understand)]) ?? operation);
+    : together([{ operation }, ...overriding.map((it) => ({ operation: understand(it), method: it }))]);
+}
+
+/** All that a call does at once: the strictest, and beside it the others. */
+function together(parts: readonly [OperationPart, ...OperationPart[]]): Operation {
+  const { parts: _, ...first } = strictest(parts.map(({ operation }) => operation)) as Operation;
+  const all = parts.flatMap((part) => partsOf(part.operation)?.map((it) => ({ ...part, ...it })) ?? part);
+  return { ...first, parts: all };
+}
+
+const partsOf = ({ parts }: Operation): Operation['parts'] => parts;
+
+/** Undefined where the batch cannot be told, which then is one of anything. */
+function batchOf(
+  requests: readonly Request[] | undefined,
+  understand: (request: Request) => Operation,
+): Operation | undefined {
+  const parts = requests?.map((request): OperationPart => {
+    const { method, target } = request;
+    return { operation: understand(request), method, target, body: request.bodyValue() };
+  });
+  const [first, ...others] = parts ?? [];
+  return first && together([first, ...others]);
 }
 
 /** Undefined where the tool lies below another path of the host. */
@@ -76,6 +106,7 @@ function understandAt(
   method: string,
   request: Request,
   path: string,
+  inBatch: ((request: Request) => Operation) | undefined,
 ): Operation | undefined {
   const segments = splitPath(path);
   const reading = new Reading(request, hostCaptures);
@@ -90,6 +121,8 @@ function understandAt(
       reading.matched(candidate.captures, below ?? []);
       const meaning = candidate.meaning(reading, method);
       if (meaning) {
+        if (meaning.batch)
+          return (inBatch && batchOf(meaning.batch.requests, inBatch)) ?? anything(mount.toolName);
         const operation = toOperation(mount.toolName, meaning, candidate.captures, reading);
         // Conditions on an unclear body were missed without anybody knowing whether they hold.
         const { verb } = (reading.isUnclear && strictest([meaning, ...missed])) || meaning;
@@ -106,12 +139,12 @@ function understandAt(
 
 function toOperation(
   toolName: string,
-  { name, category, verb, extraction }: Meaning,
+  { name, category, verb, extraction, parts }: Meaning,
   captures: readonly Capture[],
   reading: Reading,
 ): Operation {
   const resource = readResource(extraction, captures, reading);
-  return {
+  const operation = {
     toolName,
     name,
     category,
@@ -119,7 +152,24 @@ function toOperation(
     resource,
     principals: readPrincipals(extraction.principals, reading),
   };
+  if (!parts) return operation;
+  return {
+    ...operation,
+    parts: parts.map(({ parts: _, ...part }) => ({
+      operation: toOperation(toolName, part, captures, reading),
+    })),
+  };
 }
+
+/** A batch that nobody can take apart may do anything to anything for anybody. */
+const anything = (toolName: string): Operation => ({
+  toolName,
+  name: 'batch',
+  category: 'batch',
+  verb: 'ADMIN',
+  resource: { unknown: unknownFields },
+  principals: ['*'],
+});
 
 const schemeLengthMax = 32;
 

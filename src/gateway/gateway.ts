@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { loadCatalogue } from '../catalogue/catalogue.ts';
+import { readTables } from '../catalogue/catalogue.ts';
 import { ConfigError, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import { changedFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
@@ -75,7 +75,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     warn(config, log);
     let gate = createGate(config, foundations);
     closers.add(() => gate.upstream.close());
-    const servers = openServers(() => gate, authority, foundations.catalogue, log);
+    const servers = openServers(() => gate, authority, log);
     closers.add(() => servers.close());
     for (const address of config.proxy.listen) bound.proxy.push(await listen(servers.newProxy(), address));
     for (const address of config.control.listen)
@@ -200,7 +200,7 @@ async function openFoundations(
     journal,
     engines: loadEngines(),
     injections: packagedInjections(),
-    catalogue: loadCatalogue(join(dataFolder, 'tools')),
+    toolTables: readTables(join(dataFolder, 'tools')),
     pepper,
     vault,
     throttles: createAuthThrottles(),

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import type { Catalogue } from '../catalogue/catalogue.ts';
+import { type Catalogue, CatalogueError, type ToolTables } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
@@ -38,6 +38,7 @@ import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import { isForOne } from './not-yet.ts';
 import { routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
@@ -46,7 +47,7 @@ export interface Foundations {
   readonly journal: Journal;
   readonly engines: Engines;
   readonly injections: InjectionReader;
-  readonly catalogue: Catalogue;
+  readonly toolTables: ToolTables;
   readonly pepper: Buffer;
   readonly vault: Vault;
   readonly throttles: AuthThrottles;
@@ -63,10 +64,11 @@ export interface Foundations {
 
 /** Puts one generation together. Throws `ConfigError` with all mistakes of policy files, or of routes; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
-  checkTools(config, on.catalogue);
+  const catalogue = catalogueFor(config, on.toolTables);
+  checkTools(config, catalogue);
   const engineOf = enginesFor(config, on.engines);
   const tenants = createTenants(config, on.registeredTenants, on.store);
-  const tools = toolsKnownTo(on.catalogue);
+  const tools = toolsKnownTo(catalogue);
   const known = namesInFiles(config, tools, on.registeredTenants);
   const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), engineOf);
   const names = headerNames(config.branding.headerWord);
@@ -77,7 +79,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     ownListeners: on.ownListeners,
   });
   const judging = {
-    catalogue: on.catalogue,
+    catalogue,
     clock: () => performance.now(),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
@@ -127,6 +129,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     store: on.store,
     tenants,
     policies,
+    catalogue,
     tools,
     guard,
     upstream,
@@ -170,6 +173,17 @@ export function enginesFor(config: Config, engines: Engines): (tenantId: string)
   engines.keepOnly(tenants);
   const ofTenant = new Map(tenants.map((tenant) => [tenant.id, engines.of(tenant)]));
   return (tenantId) => ofTenant.get(tenantId) ?? engines.common;
+}
+
+/** The tables with what the configuration adds for all tenants, or for the only one. */
+function catalogueFor({ file, tools, tenants }: Config, tables: ToolTables): Catalogue {
+  try {
+    return tables.catalogue(tools.map((it) => (isForOne(it, tenants) ? undefined : it.addition)));
+  } catch (error) {
+    if (!(error instanceof CatalogueError)) throw error;
+    const toMistake = (message: string): Mistake => ({ path: 'tools', line: undefined, message });
+    throw new ConfigError(file, error.mistakes.map(toMistake));
+  }
 }
 
 /** A route's misspelt tool would pass by the rules for the one that is meant. */

@@ -14,6 +14,10 @@ interface Gap {
   readonly instead: string;
 }
 
+/** Whether it is for one tenant among several. */
+export const isForOne = ({ tenantId }: Config['tools'][number], tenants: Config['tenants']): boolean =>
+  tenantId !== null && !(tenants.size === 1 && tenants.has(tenantId));
+
 const refused: readonly Gap[] = [
   { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
@@ -67,9 +71,9 @@ const ignored: readonly Gap[] = [
     instead: 'nobody is told',
   },
   {
-    path: 'tools[].hosts',
-    isAsked: ({ tools }) => tools.some((it) => it.addition !== undefined),
-    instead: 'the catalogue is the built-in one',
+    path: 'tools[].tenant',
+    isAsked: ({ tools, tenants }) => tools.some((it) => it.addition !== undefined && isForOne(it, tenants)),
+    instead: 'a tool with hosts for one tenant of several is not in the catalogue',
   },
   {
     path: 'tools[].max_body_bytes',

@@ -2,7 +2,6 @@ import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { apiRoutes } from '../api/index.ts';
 import { createRouter } from '../api/router.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { type AgentConnections, createAgentConnections } from '../http/agent-connections.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
 import type { Log } from '../log.ts';
@@ -16,7 +15,7 @@ import { createContexts } from '../tls/contexts.ts';
 import { createHttpServer, limitConnections } from './listeners.ts';
 
 /** The listening servers, and the connections inside their tunnels. */
-export function openServers(gate: () => Gate, authority: Authority, catalogue: Catalogue, log: Log) {
+export function openServers(gate: () => Gate, authority: Authority, log: Log) {
   const { limits } = gate().config;
   const connections = createKeyConnections();
   const forward = createForward(gate, connections, log);
@@ -30,7 +29,7 @@ export function openServers(gate: () => Gate, authority: Authority, catalogue: C
     serve: (socket, tunnel) => inside.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, log);
-  const inbound = createInbound(gate, { catalogue, connections }, log);
+  const inbound = createInbound(gate, connections, log);
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound =
     (serve: (exchange: NodeExchange) => void) =>

@@ -1,4 +1,4 @@
-import type { BodyValue, Call, Identity } from '../call.ts';
+import type { BodyValue, Call, Identity, OperationPart } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { Budget, TenantConfig } from '../config/schema.ts';
 import { kept } from '../kept.ts';
@@ -34,18 +34,20 @@ export function createBudgets(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
       budgets = compileBudgets(tenant);
       compiled.set(tenant, budgets);
     }
-    const facts = toFacts(call, identity, tenant);
+    const facts = [undefined, ...(call.operation?.parts ?? [])].map((part) =>
+      toFacts(call, identity, tenant, part),
+    );
     return budgets.map((it) => chargeOf(it, call, facts));
   };
 }
 
 const noCharges: readonly BudgetCharge[] = [];
 
-/** A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
-const chargeOf = (budget: CompiledBudget, call: Call, facts: MatchFacts): BudgetCharge => ({
+/** One of several things that the call does is enough. A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
+const chargeOf = (budget: CompiledBudget, call: Call, facts: readonly MatchFacts[]): BudgetCharge => ({
   name: budget.name,
   day: budget.day.of(call.receivedAtMs),
-  amount: budget.isCounted(facts) ? Math.min(budget.amountOf(call), budget.daily) : 0,
+  amount: facts.some(budget.isCounted) ? Math.min(budget.amountOf(call), budget.daily) : 0,
   daily: budget.daily,
 });
 
@@ -85,14 +87,19 @@ function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => numb
   return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }
 
-const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {
+const toFacts = (
+  call: Call,
+  identity: Identity,
+  tenant: TenantConfig,
+  part: OperationPart | undefined,
+): MatchFacts => {
   if (!call.operation) throw new Error('budgets need a call that was understood');
   return {
     envName: identity.envName,
-    operation: call.operation,
-    method: call.method,
+    operation: part?.operation ?? call.operation,
+    method: part?.method ?? call.method,
     overridingMethods: overridingMethods(toRequest(call, tenant.maxDecodedBytes)),
-    target: call.target,
+    target: part?.target ?? call.target,
     agentId: identity.agentId,
     runtimeType: call.claimed.runtimeType,
     ownAgent: identity.ownAgent,

@@ -1,16 +1,18 @@
-import type { Call } from '../call.ts';
+import type { Operation } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
+import type { Target } from '../target.ts';
 
 /**
  * Whether the call addresses somebody outside the organisation: a principal whose domain or account is not the tenant's own;
  * without principals, a host that is neither internal nor a known tool's.
  */
-export function isExternal(call: Call, tenant: TenantConfig): boolean {
-  const { operation, target } = call;
-  if (operation && operation.principals.length > 0) {
-    return operation.principals.some((principal) => !isOwn(principal, tenant));
-  }
-  if (operation && operation.toolName !== 'custom_proxy') return false;
+export function isExternal(
+  { principals, toolName }: Pick<Operation, 'principals' | 'toolName'>,
+  target: Target,
+  tenant: TenantConfig,
+): boolean {
+  if (principals.length > 0) return principals.some((principal) => !isOwn(principal, tenant));
+  if (toolName !== 'custom_proxy') return false;
   return (
     !isWithin(target.host, tenant.orgDomains) &&
     !tenant.internal.hosts.some((glob) => matchesHost(glob, target.host))

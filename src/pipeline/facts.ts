@@ -1,4 +1,12 @@
-import type { BodyValue, Call, ContentClass, DataClass, Operation, OwnAgent } from '../call.ts';
+import type {
+  BodyValue,
+  Call,
+  ContentClass,
+  DataClass,
+  Operation,
+  OperationPart,
+  OwnAgent,
+} from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts } from '../policy/index.ts';
@@ -28,15 +36,18 @@ export class CallFacts implements Facts {
   readonly trustScore = 1;
   readonly #call: Call;
   readonly #tenant: TenantConfig;
+  readonly #body: BodyValue | undefined;
 
-  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig) {
+  /** Of one `part` of the call, where it has several. */
+  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig, part?: OperationPart) {
     if (!call.operation || !call.identity)
       throw new Error('facts need a call that was identified and understood');
     this.envName = call.identity.envName;
-    this.operation = call.operation;
-    this.method = call.method;
+    this.operation = part?.operation ?? call.operation;
+    this.method = part?.method ?? call.method;
     this.overridingMethods = overridingMethods(toRequest(call, tenant.maxDecodedBytes));
-    this.target = call.target;
+    this.target = part?.target ?? call.target;
+    this.#body = part?.body;
     this.agentId = call.identity.agentId;
     this.runtimeType = call.claimed.runtimeType;
     this.ownAgent = call.identity.ownAgent;
@@ -51,7 +62,7 @@ export class CallFacts implements Facts {
   }
 
   bodyValue(): BodyValue {
-    return bodyValue(this.#call, this.#tenant.maxDecodedBytes);
+    return this.#body ?? bodyValue(this.#call, this.#tenant.maxDecodedBytes);
   }
 
   get bodyHidesNames(): boolean {
@@ -59,7 +70,7 @@ export class CallFacts implements Facts {
   }
 
   get isExternalPrincipal(): boolean {
-    return isExternal(this.#call, this.#tenant);
+    return isExternal(this.operation, this.target, this.#tenant);
   }
 
   /** As it was when the call was admitted; what this call charges itself does not count. */

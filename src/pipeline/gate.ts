@@ -1,4 +1,5 @@
 import type { PresentedKey } from '../call.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
@@ -27,6 +28,8 @@ export interface Gate {
   readonly store: Store;
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
+  /** What calls are understood by. */
+  readonly catalogue: Catalogue;
   /** What policies may name as tools. */
   readonly tools: readonly KnownTool[];
   readonly guard: Guard;

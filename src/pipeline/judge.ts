@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts';
+import type { Call, OperationPart } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type Denylist } from './denylist.ts';
@@ -16,6 +16,7 @@ import {
   withoutOwnKeys,
 } from './opinion.ts';
 import { judgeByPosture } from './posture.ts';
+import { strictestOpinion } from './strictest-opinion.ts';
 
 export interface Judged {
   readonly opinion: Enforceable;
@@ -64,10 +65,15 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
         `The call cannot be read to its end, so it is not let out: ${call.unreadable}.`,
       );
     }
-    const byPolicy =
-      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant)));
-    if (byPolicy?.action) return opinionOfPolicy(byPolicy);
-    return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
+    const opinionOnPart = (part?: OperationPart): Opinion => {
+      const byPolicy =
+        rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant, part)));
+      if (byPolicy?.action) return opinionOfPolicy(byPolicy);
+      return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
+    };
+    const whole = opinionOnPart();
+    const parts = call.operation?.parts;
+    return parts ? strictestOpinion(whole, parts, opinionOnPart) : whole;
   }
 
   return (call, tenant, rules, given = asTheyAre) => {

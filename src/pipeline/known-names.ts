@@ -3,7 +3,7 @@ import { type Catalogue, loadCatalogue, toldFields } from '../catalogue/catalogu
 import type { Config, TenantConfig } from '../config/schema.ts';
 import type { KnownNames, KnownTool } from '../policy/index.ts';
 
-/** Calls that have no table: those to hosts that no tool has, and messages between agents. */
+/** Calls that have no table: those to hosts that no tool has. */
 const unlisted: readonly KnownTool[] = [
   {
     name: 'custom_proxy',
@@ -12,7 +12,6 @@ const unlisted: readonly KnownTool[] = [
     categories: ['http', 'other'],
     fields: [],
   },
-  { name: 'a2a', operations: [], takesOtherNames: true, categories: ['messaging'], fields: [] },
 ];
 
 /** The tools of a catalogue, by default those that come with the gateway, and what else calls are said to be of. */

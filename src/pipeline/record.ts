@@ -1,4 +1,4 @@
-import type { Call, Identity } from '../call.ts';
+import type { Call, Identity, OperationPart } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { shownDestination } from '../signals/shown-destination.ts';
@@ -85,6 +85,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   if (operation) {
     line += `,"tool_name":${json(operation.toolName)},"operation":${json(method === call.method ? operation.name : method)}`;
     line += `,"category":${json(operation.category)},"verb":"${operation.verb}"`;
+    if (operation.parts) line += list('parts', partNames(operation.parts));
   }
   line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;
   if (verdict?.wouldBe) line += `,"would_be":"${verdict.wouldBe}"`;
@@ -110,6 +111,15 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   if (verdict?.approval) line += `,"approval_id":"${verdict.approval.approvalId}"`;
   return `${line}${list('explanation', verdict?.explanation)}}`;
 }
+
+/** Of those that one trace names. */
+const recordedPartsMax = 20;
+
+const partNames = (parts: readonly OperationPart[]): readonly string[] =>
+  [...new Set(parts.map(({ operation }) => `${operation.toolName} ${operation.name}`))].slice(
+    0,
+    recordedPartsMax,
+  );
 
 /** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
 function list(name: string, values: readonly unknown[] | undefined): string {

@@ -1,7 +1,9 @@
-import type { ToolSummary } from '../catalogue/catalogue.ts';
+import type { OperationSummary, ToolSummary } from '../catalogue/catalogue.ts';
 
 /** What of a tool rules may name. */
-export type KnownTool = Omit<ToolSummary, 'title'>;
+export type KnownTool = Omit<ToolSummary, 'title' | 'hosts' | 'operations'> & {
+  readonly operations: readonly Omit<OperationSummary, 'calls'>[];
+};
 
 /** What a policy is checked against. A list that is left out is not checked. */
 export interface KnownNames {

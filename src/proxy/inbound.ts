@@ -1,5 +1,4 @@
 import { Call, type Claimed } from '../call.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
@@ -26,23 +25,21 @@ import { readRequestHead } from './request-head.ts';
 /** Whether a request target belongs to the inbound routes, so that `createInbound` answers it. */
 export const isInbound = isInboundTarget;
 
-/** What all routes share. */
-export interface Served {
-  readonly catalogue: Catalogue;
-  readonly connections: KeyConnections;
-}
-
 /**
  * `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy: the request is judged like any other and sent on to the
  * upstream of its route, with the stored credential of that. Every answer says what was decided.
  */
-export function createInbound(gate: () => Gate, on: Served, log: Log): (exchange: NodeExchange) => void {
+export function createInbound(
+  gate: () => Gate,
+  connections: KeyConnections,
+  log: Log,
+): (exchange: NodeExchange) => void {
   return function inbound(exchange) {
     const current = gate();
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
     exchange.answer.once('close', current.enter());
-    serve(current, on, { exchange, traceId, receivedAtMs }).catch((thrown: unknown) => {
+    serve(current, connections, { exchange, traceId, receivedAtMs }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(exchange, error, refusalHeaders(current.names, traceId, error.code));
@@ -57,7 +54,11 @@ interface Arrival {
 }
 
 /** Finds out who calls which route. */
-async function serve(gate: Gate, on: Served, { exchange, traceId, receivedAtMs }: Arrival): Promise<void> {
+async function serve(
+  gate: Gate,
+  connections: KeyConnections,
+  { exchange, traceId, receivedAtMs }: Arrival,
+): Promise<void> {
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
   const route = gate.config.inbound.get(path.prefix);
@@ -91,7 +92,7 @@ async function serve(gate: Gate, on: Served, { exchange, traceId, receivedAtMs }
   if (refusal || !route)
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
-  await passOn(gate, on, { exchange, route, path, toCall: (body) => toCall(target, body) });
+  await passOn(gate, connections, { exchange, route, path, toCall: (body) => toCall(target, body) });
 }
 
 interface Passing {
@@ -104,7 +105,7 @@ interface Passing {
 /** What the caller of a route asks for, as far as the route takes it. */
 async function passOn(
   gate: Gate,
-  { catalogue, connections }: Served,
+  connections: KeyConnections,
   { exchange, route, path, toCall }: Passing,
 ): Promise<void> {
   const bodyless = toCall(noBody);
@@ -123,7 +124,7 @@ async function passOn(
   // A form may name another method, too.
   const refusedByBody = whyMethodNotAllowed(gate, route, call);
   if (refusedByBody) return turnBack(refusedByBody);
-  understandByRoute(gate, catalogue, call, route, path);
+  understandByRoute(gate, call, route, path);
   const verdict = await gate.inspect(call);
   enforce(gate, call, verdict, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
@@ -134,13 +135,12 @@ async function passOn(
 /** The tool that a route names is that of its calls, whatever the host of its upstream. */
 function understandByRoute(
   gate: Gate,
-  catalogue: Catalogue,
   call: Call,
   { tool, tenantId }: InboundRoute,
   { rest }: InboundPath,
 ): void {
   if (tool === null) return;
-  understandAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
+  understandAs(gate.catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
 /** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */

@@ -125,14 +125,16 @@ export function examine(
 
 const noViolations: readonly string[] = [];
 
-function violations({ scope }: KeyRecord, { toolName, verb }: AdmitRequest): readonly string[] {
+function violations({ scope }: KeyRecord, request: AdmitRequest): readonly string[] {
   if (scope === null) return noViolations;
-  const found: string[] = [];
-  if (scope.tools !== null && !scope.tools.includes(toolName))
-    found.push(`The key may not be used with the tool ${toolName}.`);
-  if (scope.verbs !== null && !scope.verbs.includes(verb))
-    found.push(`The key may not be used for calls of the class ${verb}.`);
-  return found;
+  const found = new Set<string>();
+  for (const { toolName, verb } of [request, ...(request.parts ?? [])]) {
+    if (scope.tools !== null && !scope.tools.includes(toolName))
+      found.add(`The key may not be used with the tool ${toolName}.`);
+    if (scope.verbs !== null && !scope.verbs.includes(verb))
+      found.add(`The key may not be used for calls of the class ${verb}.`);
+  }
+  return [...found];
 }
 
 /** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */

@@ -28,13 +28,30 @@ const cases: readonly { name: string; document: string; want: unknown }[] = [
   {
     name: 'a fragment at the root',
     document: 'mutation { ...F } fragment F on Mutation { deleteRef }',
-    want: undefined,
+    want: m('deleteRef'),
   },
   {
     name: 'an inline fragment at the root',
-    document: 'mutation { ... on Mutation { deleteRef } }',
+    document: 'mutation { ... on Mutation { a: deleteRef } b }',
+    want: m('deleteRef', 'b'),
+  },
+  {
+    name: 'fragments in fragments',
+    document:
+      'mutation { ...F } fragment F on M { ...G ... @include(if: true) { c } } fragment G on M { deleteRef }',
+    want: m('deleteRef', 'c'),
+  },
+  {
+    name: 'a fragment that is not there',
+    document: 'mutation { a ...F }',
     want: undefined,
   },
+  {
+    name: 'a fragment that spreads itself',
+    document: 'mutation { ...F } fragment F on M { a ...F }',
+    want: undefined,
+  },
+  { name: 'a definition of a type', document: 'type A { b: Int } query { a }', want: undefined },
   { name: 'nothing', document: '', want: undefined },
   { name: 'an empty selection', document: 'mutation { }', want: undefined },
   { name: 'an unknown keyword', document: 'mutatiom { deleteRef }', want: undefined },
@@ -45,7 +62,9 @@ const cases: readonly { name: string; document: string; want: unknown }[] = [
   { name: 'characters that are no token', document: '{ a ; b }', want: undefined },
   { name: 'more fields than can be judged', document: `{ ${'a '.repeat(101)}}`, want: undefined },
   { name: 'a document over 64 KB', document: `{ a ${' '.repeat(70_000)}}`, want: undefined },
-  { name: 'deep nesting', document: `{ a ${'{ b '.repeat(5000)}${'}'.repeat(5000)} }`, want: q('a') },
+  { name: 'deep nesting', document: `{ a ${'{ b '.repeat(1300)}${'}'.repeat(1300)} }`, want: q('a') },
+  { name: 'deeper nesting', document: `{ a ${'{ b '.repeat(5000)}${'}'.repeat(5000)} }`, want: undefined },
+  { name: 'deep lists', document: `{ a(b: ${'['.repeat(5000)}${']'.repeat(5000)}) }`, want: undefined },
 ];
 
 for (const { name, document, want } of cases) {

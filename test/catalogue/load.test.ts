@@ -126,6 +126,10 @@ t.test('tells the mistakes of additions by their index', async (t) => {
   t.throws(() => loadCatalogue(dir, [{ name: 'x', title: 'X', hosts: [] }]), /tools\[0\]: hosts: /);
 });
 
-t.test('an empty folder is a catalogue that knows nothing', async (t) => {
-  t.strictSame(loadCatalogue(t.testdir({ 'README.md': 'no tool' })).tools, []);
+t.test('an empty folder is a catalogue that knows protocols alone', async (t) => {
+  const { tools } = loadCatalogue(t.testdir({ 'README.md': 'no tool' }));
+  t.strictSame(
+    tools.map(({ name }) => name),
+    ['mcp', 'a2a'],
+  );
 });

@@ -52,8 +52,8 @@ t.test('what only lacks its effect is a warning', (t) => {
     ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
     ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
     [
-      'tools[].hosts',
-      'tools: [{ name: in_house, hosts: [a.example.com], response_scan: { mode: enforce } }]',
+      'tools[].tenant',
+      'tenants: [{ id: a }, { id: b }]\ntools: [{ name: in_house, tenant: a, hosts: [a.example.com] }]',
     ],
     ['tools[].max_body_bytes', 'tools: [{ name: slack, max_body_bytes: 1KB }]'],
     ['tools[].sensitive', 'tools: [{ name: slack, sensitive: false }]'],

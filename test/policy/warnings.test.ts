@@ -38,7 +38,7 @@ t.test('names that nothing has are warned of, with the nearest that something ha
     ],
     [withRule({ escalate_to: 'pager' }), 'rule a: there is no channel of the kind pager; nobody is notified'],
     [withMatch({ tool_name: 'githb' }), 'rule a: there is no tool githb; did you mean github?'],
-    [withMatch({ tool_names: ['github', 'jira'] }), 'rule a: there is no tool jira'],
+    [withMatch({ tool_names: ['github', 'backstage'] }), 'rule a: there is no tool backstage'],
     [
       withMatch({ tool_name: 'git*' }),
       'rule a: there is no tool git*; names are compared as they stand, without wildcards',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Call } from '../../call.ts';
+import { a2aVerb } from '../../catalogue/a2a.ts';
 import { GatewayError } from '../../errors.ts';
 import { newTraceId } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
@@ -53,7 +54,8 @@ export const a2aScan = route({
       toolName: 'a2a',
       name: method,
       category: 'messaging',
-      verb: 'WRITE',
+      // Of a method that the protocol does not have nobody knows what it does.
+      verb: a2aVerb(method) ?? 'WRITE',
       resource: {},
       principals: [],
     };

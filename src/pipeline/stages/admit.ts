@@ -207,6 +207,7 @@ function toRequest(
     host: call.target.host,
     toolName: operation.toolName,
     verb: operation.verb,
+    ...(operation.parts ? { parts: operation.parts.map((it) => it.operation) } : {}),
     counts: 'call',
     termsOf,
     chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),

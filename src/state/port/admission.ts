@@ -62,6 +62,8 @@ export interface AdmitRequest {
   /** For the scope of an ephemeral key. */
   readonly toolName: string;
   readonly verb: Verb;
+  /** Where the call does several things at once: all of them, and the scope of the key must have all. */
+  readonly parts?: readonly { readonly toolName: string; readonly verb: Verb }[];
   /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
   readonly counts: 'call' | 'rate';
   /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */

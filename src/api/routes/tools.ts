@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { verbs } from '../../call.ts';
+import type { ToolSummary } from '../../catalogue/catalogue.ts';
+import { missing } from '../fields.ts';
+import { route } from '../route.ts';
+
+/* What the gateway knows of the tools that agents call: the names that policies can use. */
+
+const tag = 'tools';
+
+const toolLine = {
+  name: z.string(),
+  title: z.string(),
+  hosts: z
+    .array(z.string())
+    .describe('Host patterns, perhaps with the beginning of a path; none of a protocol.'),
+};
+
+const operation = z.object({
+  name: z.string(),
+  category: z.string(),
+  verb: z.enum(verbs),
+  calls: z.array(z.string()).describe('Methods and paths, actions and root fields that it stands for.'),
+});
+
+const lineOf = ({ name, title, hosts }: ToolSummary) => ({ name, title, hosts: [...hosts] });
+
+/** `GET /v1/tools`: all tools, by name. */
+export const listTools = route({
+  method: 'GET',
+  path: '/v1/tools',
+  tag,
+  summary: 'List the tools whose calls are understood',
+  access: 'key',
+  answer: z
+    .object({ items: z.array(z.object({ ...toolLine, operations: z.int().describe('How many it has.') })) })
+    .meta({ id: 'ToolList' }),
+  handle: ({ gate }) => ({
+    items: gate.catalogue.tools
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((tool) => ({ ...lineOf(tool), operations: tool.operations.length })),
+  }),
+});
+
+/** `GET /v1/tools/{name}`: one tool with its operations. */
+export const showTool = route({
+  method: 'GET',
+  path: '/v1/tools/:name',
+  tag,
+  summary: 'Show a tool and its operations',
+  access: 'key',
+  answer: z.object({ ...toolLine, operations: z.array(operation) }).meta({ id: 'Tool' }),
+  handle({ gate, params }) {
+    const tool = gate.catalogue.tools.find(({ name }) => name === params['name']);
+    if (!tool) throw missing('tool');
+    return {
+      ...lineOf(tool),
+      operations: tool.operations.map(({ calls, ...rest }) => ({ ...rest, calls: [...calls] })),
+    };
+  },
+});

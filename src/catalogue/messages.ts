@@ -1,0 +1,90 @@
+import type { Operation, OperationPart, Verb } from '../call.ts';
+import { a2aOperations, a2aVerb, cardPaths } from './a2a.ts';
+import { isObject } from './body-path.ts';
+import { mcpMeaning, mcpOperations } from './mcp.ts';
+import { strictest } from './meaning.ts';
+import type { Request } from './reading.ts';
+import type { OperationSummary, ToolSummary } from './summary.ts';
+
+/*
+ * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools (MCP), or between two agents (A2A).
+ * They are told by their methods, for their hosts are nobody's in particular.
+ */
+
+export interface MessageMeaning {
+  readonly toolName: string;
+  readonly name: string;
+  readonly category: string;
+  readonly verb: Verb;
+}
+
+/** They stand at no host of their own. */
+export const protocols: readonly ToolSummary[] = [
+  protocol('mcp', 'Model Context Protocol', mcpOperations),
+  protocol('a2a', 'Agent2Agent protocol', a2aOperations),
+];
+
+function protocol(name: string, title: string, operations: readonly OperationSummary[]): ToolSummary {
+  const categories = [...new Set(operations.map(({ category }) => category))];
+  // Tools of servers, and methods of agents, are named as those name them.
+  return { name, title, hosts: [], operations, takesOtherNames: true, categories, fields: [] };
+}
+
+const messagesMax = 100;
+const versionName = '"jsonrpc"';
+/** How an escape of a letter begins. */
+const escapeOfLetter = '\\u00';
+
+/** What the messages in a request do; undefined where it bears none that a protocol has. */
+export function messagesOf(request: Request, method: string): Operation | undefined {
+  const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
+  const meanings = known.map((it) => ({ ...it, resource: {}, principals: [] }));
+  const first = strictest(meanings);
+  if (!first || meanings.length === 1) return first;
+  return { ...first, parts: meanings.map((operation): OperationPart => ({ operation })) };
+}
+
+function withoutBody({ target, headers }: Request, method: string): readonly MessageMeaning[] {
+  const [path = ''] = target.path.split('?', 1);
+  if (cardPaths.some((it) => path.endsWith(it)))
+    return [
+      {
+        toolName: 'a2a',
+        name: 'agent_card',
+        category: 'messaging',
+        verb: method === 'GET' ? 'READ' : 'WRITE',
+      },
+    ];
+  const hasSession = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'mcp-session-id');
+  if (!hasSession || (method !== 'GET' && method !== 'DELETE')) return [];
+  // Streamable HTTP: a GET waits for what the server has to say, a DELETE ends the session.
+  const name = method === 'GET' ? 'listen' : 'end_session';
+  return [{ toolName: 'mcp', name, category: 'session', verb: method === 'GET' ? 'READ' : 'WRITE' }];
+}
+
+function inBody(request: Request): readonly MessageMeaning[] {
+  // Most bodies are sent away by a look for the name that every message has, which may be written with escapes.
+  if (!request.mentions(versionName) && !request.mentions(escapeOfLetter)) return [];
+  const body = request.bodyValue();
+  if (body.kind === 'none') return [];
+  const readings = body.kind === 'value' ? body.readings : [];
+  const messages = readings.flatMap((it) => (Array.isArray(it) ? it.slice(0, messagesMax + 1) : [it]));
+  const isClear = body.kind === 'value' && messages.length <= messagesMax;
+  if (!isClear) return request.mentions(versionName) ? [unclear] : [];
+  const rpc = messages.filter((it) => isObject(it) && it['jsonrpc'] === '2.0') as Record<string, unknown>[];
+  const meanings = rpc.map(meaningOf);
+  // One that no protocol has does not make the others harmless.
+  return meanings.some(Boolean) ? meanings.map((it) => it ?? unclear) : [];
+}
+
+function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined {
+  const { method } = message;
+  if (method !== undefined && typeof method !== 'string') return undefined;
+  const verb = method === undefined ? undefined : a2aVerb(method);
+  if (method !== undefined && verb !== undefined)
+    return { toolName: 'a2a', name: method, category: 'messaging', verb };
+  return mcpMeaning(method, message);
+}
+
+/** Servers may read it differently, so it may be any message. */
+const unclear: MessageMeaning = { toolName: 'mcp', name: 'unclear', category: 'messages', verb: 'ADMIN' };

@@ -1,0 +1,53 @@
+import type { Decision, OperationPart } from '../call.ts';
+import type { Opinion } from './opinion.ts';
+
+/* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
+
+const strictness: Readonly<Record<Decision, number>> = {
+  ALLOW: 0,
+  SANITIZE: 1,
+  REQUIRE_APPROVAL: 2,
+  DENY: 3,
+};
+
+const isStricter = (a: Decision, b: Decision): boolean => strictness[a] > strictness[b];
+
+/** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, and their tags stay. */
+export function strictestOpinion(
+  whole: Opinion,
+  parts: readonly OperationPart[],
+  opinionOn: (part: OperationPart) => Opinion,
+): Opinion {
+  let strictest = whole;
+  const opinions = parts.map((part) => {
+    const opinion = opinionOn(part);
+    if (isStricter(opinion.decision, strictest.decision)) strictest = ofPart(opinion, part, parts.length);
+    return opinion;
+  });
+  const all = [whole, ...opinions];
+  const cutting = all.filter(({ decision, alsoSanitize }) => decision === 'SANITIZE' || alsoSanitize);
+  return {
+    ...strictest,
+    cuts: distinct((cutting.length > 0 ? cutting : [strictest]).flatMap(({ cuts }) => cuts)),
+    alsoSanitize: cutting.length > 0,
+    tags: distinct(all.flatMap(({ tags }) => tags)),
+    matched: distinct(all.flatMap(({ matched }) => matched)),
+    incidents: distinct(all.flatMap(({ incidents }) => incidents)),
+    wouldBe: all
+      .map(({ wouldBe }) => wouldBe)
+      .reduce((most, it) => (it !== undefined && (most === undefined || isStricter(it, most)) ? it : most)),
+  };
+}
+
+const ofPart = (opinion: Opinion, { operation }: OperationPart, count: number): Opinion => ({
+  ...opinion,
+  explanation: [
+    `Of ${count} things that the call does at once, ${operation.toolName} ${operation.name} decides.`,
+    ...opinion.explanation,
+  ],
+});
+
+/** An incident of several parts is one: causes are compared by what opened them. */
+function distinct<T>(items: readonly T[]): readonly T[] {
+  return [...new Map(items.map((it) => [typeof it === 'string' ? it : JSON.stringify(it), it])).values()];
+}
