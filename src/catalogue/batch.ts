@@ -20,13 +20,18 @@ export function requestsOf(batch: Batch, reading: Reading): readonly Request[] |
   return isBounded && requests.every((it) => it !== undefined) ? requests : undefined;
 }
 
-function inList({ requests, below }: Batch, reading: Reading): readonly (Request | undefined)[] {
+function inList({ requests, below, names }: Batch, reading: Reading): readonly (Request | undefined)[] {
   const lists = requests === 'multipart' ? [] : valuesAt(reading.json(), requests);
   if (reading.isUnclear) return [];
   return lists
     .flatMap((list) => (Array.isArray(list) ? list.slice(0, requestsMax + 1) : [undefined]))
     .map((it) => {
-      const { method = 'GET', url, headers, body } = isObject(it) ? it : {};
+      const {
+        [names.method]: method = 'GET',
+        [names.url]: url,
+        [names.body]: body,
+        headers,
+      } = isObject(it) ? it : {};
       if (typeof method !== 'string' || typeof url !== 'string') return undefined;
       const fields = isObject(headers)
         ? Object.entries(headers).flatMap(([name, value]) => [name, String(value)])

@@ -16,6 +16,8 @@ export interface Candidate {
   readonly verb: Verb;
   /** For mistakes in the table. */
   readonly label: string;
+  /** Other surfaces are asked before this counts. */
+  readonly isFallback?: true;
   /** What the request is, or undefined where it is not this. */
   meaning(reading: Reading, method: string): Meaning | undefined;
 }
@@ -46,7 +48,7 @@ export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
   const byTool = new Map<string, Mounted[]>();
   const mounts = tools.flatMap((tool) => {
     checkNames(tool, mistakes);
-    return [tool, ...tool.surfaces].flatMap((surface) => {
+    return surfacesOf(tool).flatMap((surface) => {
       const compiled = compileSurface(tool, surface, mistakes);
       return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, tool }));
     });
@@ -84,11 +86,18 @@ function checkNames(tool: Tool, mistakes: string[]): void {
   }
 }
 
-/** All named operations of a tool, in the order of its file. */
+/** In the order in which they are asked at one host. */
+export const surfacesOf = (tool: Tool): readonly Surface[] => [
+  tool,
+  ...tool.surfaces,
+  ...(tool.table ? [tool.table] : []),
+];
+
+/** All named operations of a tool, in the order of its file, those of its table behind them. */
 export function* operationsOf(
   tool: Tool,
 ): Generator<{ name: string; category: string; verb: Verb; entry: OperationEntry }> {
-  for (const { operations } of [tool, ...tool.surfaces]) {
+  for (const { operations } of surfacesOf(tool)) {
     for (const [category, entries] of Object.entries(operations)) {
       for (const [name, entry] of Object.entries(entries)) yield { name, category, verb: entry.verb, entry };
     }
@@ -196,6 +205,7 @@ function addBases(surface: Surface, paths: PathTree<Candidate>, extraction: Extr
       conditions: 0,
       verb: 'ADMIN',
       label: 'unknown',
+      isFallback: true,
       meaning: ({ segments }, method) => unknown(method, templateOf(segments, base)),
     };
     paths.add({ methods: ['*'], parts: base }, candidate);

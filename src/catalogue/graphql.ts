@@ -1,11 +1,13 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
   type OperationDefinitionNode,
   parse,
   type SelectionSetNode,
+  valueFromASTUntyped,
 } from 'graphql';
 
 /** One root field of a GraphQL document; `kind` is that of its operation. */
@@ -13,6 +15,8 @@ export interface RootField {
   readonly kind: 'query' | 'mutation' | 'subscription';
   /** The field itself, not its alias. */
   readonly name: string;
+  /** By name, as the request's variables make them; a variable that is not there is undefined. */
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 const documentLengthMax = 65_536;
@@ -24,7 +28,10 @@ const selectionsMax = 100;
  * The root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8), those of fragments included, whatever a variable
  * may switch off. Undefined where it is malformed, or longer than 64 KB, 4,096 tokens or 100 fields: then nobody can say what it does.
  */
-export function rootFieldsOf(document: string): readonly RootField[] | undefined {
+export function rootFieldsOf(
+  document: string,
+  variables: Readonly<Record<string, unknown>> = {},
+): readonly RootField[] | undefined {
   const parsed = documentLengthMax < document.length ? undefined : documentOf(document);
   if (!parsed) return undefined;
   const fragments = new Map<string, FragmentDefinitionNode>();
@@ -41,13 +48,22 @@ export function rootFieldsOf(document: string): readonly RootField[] | undefined
   const add = (kind: RootField['kind'], { selections: list }: SelectionSetNode): boolean =>
     list.every((selection) => {
       if (++selections > selectionsMax) return false;
-      if (selection.kind === Kind.FIELD) return fields.push({ kind, name: selection.name.value }) > 0;
+      if (selection.kind === Kind.FIELD) return fields.push(toField(kind, selection, variables)) > 0;
       if (selection.kind === Kind.INLINE_FRAGMENT) return add(kind, selection.selectionSet);
       const fragment = fragments.get(selection.name.value);
       return fragment !== undefined && add(kind, fragment.selectionSet);
     });
   const isKnown = operations.every(({ operation, selectionSet }) => add(operation, selectionSet));
   return isKnown && fields.length > 0 ? fields : undefined;
+}
+
+function toField(
+  kind: RootField['kind'],
+  { name, arguments: list = [] }: FieldNode,
+  variables: Readonly<Record<string, unknown>>,
+): RootField {
+  const given = list.map((it) => [it.name.value, valueFromASTUntyped(it.value, variables)] as const);
+  return { kind, name: name.value, arguments: Object.fromEntries(given) };
 }
 
 function documentOf(text: string): DocumentNode | undefined {

@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
 import { toSummary } from './summary.ts';
+import { parseTable } from './table.ts';
 import { type Catalogue, createCatalogue } from './understand.ts';
 
 /** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
@@ -57,21 +58,45 @@ function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catal
 export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
   readTables(dir).catalogue(additions);
 
-/** The tools of a folder, as their files say. What is wrong is added to `mistakes`. */
-export function readTools(dir: string, mistakes: string[]): Tool[] {
+/** Examples are the last part of a file and half of it: who does not try them does not parse them. */
+const examplesBegin = /^examples:/m;
+
+/** The tools of a folder, as their files say, with their examples where `withExamples`. What is wrong is added to `mistakes`. */
+export function readTools(dir: string, mistakes: string[], withExamples = false): Tool[] {
   const files = readdirSync(dir)
     .filter((file) => file.endsWith('.yaml'))
     .sort();
   return files.flatMap((file) => {
-    const document = parseDocument(readFileSync(join(dir, file), 'utf8'), { merge: true });
+    const text = readFileSync(join(dir, file), 'utf8');
+    const end = withExamples ? -1 : text.search(examplesBegin);
+    const document = parseDocument(end < 0 ? text : text.slice(0, end), { merge: true });
     mistakes.push(...document.errors.map(({ message }) => `${file}: ${message}`));
     if (document.errors.length > 0) return [];
     const tool = parseTool(document.toJS(), file, mistakes);
     if (tool && `${tool.name}.yaml` !== basename(file)) {
       mistakes.push(`${file}: name: the file of ${tool.name} must be called ${tool.name}.yaml`);
     }
-    return tool ?? [];
+    return tool ? withTable(tool, dir, mistakes) : [];
   });
+}
+
+/** `generated/<tool>.txt` has what the vendor publishes as data; the tool's own file goes before. */
+function withTable(tool: Tool, dir: string, mistakes: string[]): Tool {
+  const file = join('generated', `${tool.name}.txt`);
+  const text = readIfThere(join(dir, file));
+  if (text === undefined) return tool;
+  const table = parseTable(text, tool.base_paths);
+  if (typeof table === 'string') mistakes.push(`${file}: ${table}`);
+  return typeof table === 'string' ? tool : { ...tool, table };
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function parseTool(value: unknown, where: string, mistakes: string[]): Tool | undefined {
@@ -91,11 +116,11 @@ function addTool(tools: Tool[], addition: Tool): void {
     return;
   }
   // The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it.
-  const { surfaces, name, title, examples, ...own } = known;
+  const { surfaces, name, title, examples, table, ...own } = known;
   const hosts = [...known.hosts, ...addition.hosts];
   tools[index] = {
     ...addition,
-    ...{ name, title, examples, hosts },
+    ...{ name, title, examples, hosts, ...(table ? { table } : {}) },
     extract: { ...known.extract, ...addition.extract },
     unknown_verb: addition.unknown_verb ?? known.unknown_verb,
     surfaces: [...addition.surfaces, { ...own, hosts }, ...surfaces],

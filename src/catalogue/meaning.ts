@@ -1,7 +1,6 @@
 import { type Verb, verbs } from '../call.ts';
-import { isObject } from './body-path.ts';
 import type { Extraction } from './extract.ts';
-import { rootFieldsOf } from './graphql.ts';
+import type { RootField } from './graphql.ts';
 import type { Reading, Request } from './reading.ts';
 import type { Rpc } from './schema.ts';
 
@@ -94,40 +93,34 @@ function actionVerb(rpc: Rpc, action: string): Verb {
   return rpc.read.some((beginning) => action.startsWith(beginning)) ? 'READ' : rpc.verb;
 }
 
-const batchMax = 100;
-
 /** The strictest of the root fields of a GraphQL request, or of all requests of a batch; a WRITE where they cannot be told. */
 export function graphqlMeaning(named: Named, extraction: Extraction, reading: Reading): Meaning {
   const unreadable: Meaning = { name: 'graphql', category: 'graphql', verb: 'WRITE', extraction };
-  const body = reading.json();
-  if (reading.isUnclear) return unreadable;
-  const requests = Array.isArray(body) ? body : [body];
-  if (requests.length > batchMax) return unreadable;
-  const documents = [
-    ...requests.map((request) => (isObject(request) ? request['query'] : undefined)),
-    ...reading.query().map(({ name, value }) => (name === 'query' ? value : undefined)),
-  ].filter((document) => typeof document === 'string');
-  const meanings = documents.flatMap(
-    (document) => documentMeanings(document, named, extraction) ?? [unreadable],
+  const documents = reading.graphql();
+  if (reading.isUnclear || documents.length === 0) return unreadable;
+  const meanings = documents.flatMap((fields) =>
+    fields ? fieldMeanings(fields, named, extraction) : [unreadable],
   );
-  // A persisted query has no document: its text is at the vendor's.
-  return (documents.length >= requests.length && several(meanings)) || unreadable;
+  return several(meanings) ?? unreadable;
 }
 
-function documentMeanings(
-  document: string,
+function fieldMeanings(
+  fields: readonly RootField[],
   named: Named,
   extraction: Extraction,
-): readonly Meaning[] | undefined {
+): readonly Meaning[] {
   const meanings = new Map<string, Meaning>();
-  for (const { kind, name } of rootFieldsOf(document) ?? []) {
+  for (const { kind, name } of fields) {
     const verb = kind === 'mutation' ? 'WRITE' : 'READ';
     const known = named.get(name);
     const isKnown = known && (known.verb !== 'READ' || verb === 'READ');
-    const meaning = isKnown
-      ? known
-      : { name: toSnakeCase(name).slice(0, 64), category: 'graphql', verb, extraction };
-    meanings.set(`${kind} ${name}`, meaning as Meaning);
+    const unlisted: Meaning = {
+      name: toSnakeCase(name).slice(0, 64),
+      category: 'graphql',
+      verb,
+      extraction,
+    };
+    meanings.set(`${kind} ${name}`, isKnown ? known : unlisted);
   }
-  return meanings.size > 0 ? [...meanings.values()] : undefined;
+  return [...meanings.values()];
 }

@@ -2,6 +2,7 @@ import type { BodyValue } from '../call.ts';
 import type { Target } from '../target.ts';
 import { isObject } from './body-path.ts';
 import { type Field, multipartFields, parseFields } from './form.ts';
+import { type RootField, rootFieldsOf } from './graphql.ts';
 import { type Capture, captured } from './paths.ts';
 
 /** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
@@ -20,6 +21,25 @@ export interface Request {
   bodyValue(): BodyValue;
 }
 
+/** Of one request; a batch is rarely longer than ten. */
+const documentsMax = 100;
+
+/** Variables are an object, or in a query the JSON of one. */
+function documentIn(document: unknown, variables: unknown): readonly RootField[] | undefined {
+  if (typeof document !== 'string') return undefined;
+  const given = typeof variables === 'string' ? parseObject(variables) : variables;
+  return rootFieldsOf(document, isObject(given) ? given : {});
+}
+
+function parseObject(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No variables, as the vendor will find, too.
+    return undefined;
+  }
+}
+
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
 export class Reading {
   readonly request: Request;
@@ -30,6 +50,7 @@ export class Reading {
   #query: readonly Field[] | undefined;
   #form: readonly Field[] | undefined;
   #json: { readonly value: unknown } | undefined;
+  #graphql: readonly (readonly RootField[] | undefined)[] | undefined;
   #isUnclear = false;
 
   constructor(request: Request, hostCaptures: ReadonlyMap<string, string>) {
@@ -113,6 +134,27 @@ export class Reading {
     // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
     const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
+  }
+
+  /** The root fields of each GraphQL document in the request; undefined for one that is not there or cannot be read. */
+  graphql(): readonly (readonly RootField[] | undefined)[] {
+    this.#graphql ??= this.#readGraphql();
+    return this.#graphql;
+  }
+
+  /** A persisted query has no document: its text is at the vendor's. */
+  #readGraphql(): readonly (readonly RootField[] | undefined)[] {
+    const body = this.json();
+    const requests = (Array.isArray(body) ? body : [body]).slice(0, documentsMax + 1);
+    const inBody = requests.map((it) =>
+      isObject(it) ? documentIn(it['query'], it['variables']) : undefined,
+    );
+    const inQuery = this.query().filter(({ name }) => name === 'query');
+    const [variables] = this.query().filter(({ name }) => name === 'variables');
+    const others = inQuery.map(({ value }) => documentIn(value, variables?.value));
+    const all =
+      this.request.method.toUpperCase() === 'GET' || body === undefined ? others : [...inBody, ...others];
+    return all.length > documentsMax ? [undefined] : all;
   }
 
   /** Whether the body was asked for and nobody can tell how the vendor reads it. */

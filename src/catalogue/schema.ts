@@ -73,11 +73,18 @@ const operation = z
 /** Requests of the same tool in one body; each is understood by itself. */
 const batch = z.strictObject({
   call: oneOrMore(route),
-  /** `multipart`: parts of type application/http. Else where their list stands in JSON, each with `method`, `url` and perhaps `body`. */
+  /** `multipart`: parts of type application/http. Else where their list stands in JSON, each with the fields that `names` names. */
   requests: z.union([
     z.literal('multipart'),
     parsed(parseBodyPath, 'multipart, or a path to a list ($.requests)'),
   ]),
+  names: z
+    .strictObject({
+      method: z.string().default('method'),
+      url: z.string().default('url'),
+      body: z.string().default('body'),
+    })
+    .prefault({}),
   /** Whether their paths stand below that of the batch, without its last segment; else they are whole. */
   below: z.boolean().default(false),
 });
@@ -146,7 +153,10 @@ export const toolSchema = surface.extend({
   examples: z.array(example).default([]),
 });
 
-export type Tool = z.output<typeof toolSchema>;
+export type Tool = z.output<typeof toolSchema> & {
+  /** What its vendor publishes as data: asked where the tool's own surfaces have no operation. */
+  readonly table?: Surface;
+};
 export type Surface = z.output<typeof surface>;
 export type OperationEntry = z.output<typeof operation>;
 export type Extract = z.output<typeof extract>;

@@ -1,6 +1,6 @@
 import { messageRecipients } from './addresses.ts';
 import { arnAccounts, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
-import { isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
+import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
 import { type Field, parseFields, valuesNamed } from './form.ts';
 import type { Reading } from './reading.ts';
 
@@ -19,6 +19,7 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     json:$.a.b[*].c     a path into a JSON body
  *     form:user           a field of an urlencoded or multipart body; one * stands for anything
  *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere
+ *     graphql:field.a.b   an argument of a GraphQL root field, as literal or variable (graphql:*.input.email: of any field)
  *     host:json:$.url     the host of the URL at a place
  *     arn:account         the accounts of the AWS resources that path and fields name
  *     sigv4:region        the region that an AWS request is signed for
@@ -48,6 +49,11 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
     ...valuesNamed(reading.form(), name),
     ...textsOf(reading.jsonField(name)),
   ],
+  graphql: (argument) => {
+    const [name = '', ...steps] = argument.split('.');
+    const path = steps.length > 0 ? parseBodyPath(`$.${steps.join('.')}`) : undefined;
+    return path && ((reading) => graphqlArguments(reading, name, path));
+  },
   arn: (field) => (field === 'account' ? arnAccounts : undefined),
   sigv4: (field) => (field === 'region' ? (reading) => maybe(signedRegion(reading)) : undefined),
   // What is no URL stays as it is: it is still whom the call addresses.
@@ -62,6 +68,15 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
       ? (reading) => messageRecipients(reading.request.bodyText() ?? '')
       : within(messageRecipients)(argument),
 };
+
+/** `*` where nobody can tell the arguments, which is nobody's address. */
+function graphqlArguments(reading: Reading, name: string, path: BodyPath): readonly string[] {
+  return reading.graphql().flatMap((fields) => {
+    if (!fields) return ['*'];
+    const own = fields.filter((it) => name === '*' || it.name === name);
+    return own.flatMap((it) => valuesAt(it.arguments, path).flatMap(textsOf));
+  });
+}
 
 /** A kind whose argument is a place, and which reads something out of what stands there. */
 function within(read: (value: string) => readonly string[]): (argument: string) => Source | undefined {

@@ -1,5 +1,5 @@
 import type { Verb } from '../call.ts';
-import { operationsOf, unknownCategory } from './compile.ts';
+import { operationsOf, surfacesOf, unknownCategory } from './compile.ts';
 import { capturesOf, partText } from './paths.ts';
 import {
   type Extract,
@@ -38,7 +38,7 @@ export interface OperationSummary {
 }
 
 export function toSummary(tool: Tool): ToolSummary {
-  const surfaces = [tool, ...tool.surfaces];
+  const surfaces = surfacesOf(tool);
   const operations = new Map<string, OperationSummary>();
   for (const { name, category, verb, entry } of operationsOf(tool)) {
     const known = operations.get(`${category} ${name}`);

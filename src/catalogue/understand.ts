@@ -111,6 +111,8 @@ function understandAt(
   const segments = splitPath(path);
   const reading = new Reading(request, hostCaptures);
   let owner: Mounted | undefined;
+  /** What the path is where no surface has an operation for it, below a base that says what it acts on. */
+  let unknown: Operation | undefined;
   for (const mount of mounts) {
     if (!mount.under.every((name, index) => segments?.[index] === name)) continue;
     if (!mount.isGuest) owner ??= mount;
@@ -126,12 +128,13 @@ function understandAt(
         const operation = toOperation(mount.toolName, meaning, candidate.captures, reading);
         // Conditions on an unclear body were missed without anybody knowing whether they hold.
         const { verb } = (reading.isUnclear && strictest([meaning, ...missed])) || meaning;
-        return verb === operation.verb ? operation : { ...operation, verb };
+        if (!candidate.isFallback) return verb === operation.verb ? operation : { ...operation, verb };
+        unknown ??= operation;
       }
       missed.push(candidate);
     }
   }
-  if (!owner) return undefined;
+  if (unknown || !owner) return unknown;
   reading.matched([], segments ?? []);
   const meaning = owner.unknown(method, segments ? templateOf(segments) : '/{path}');
   return toOperation(owner.toolName, meaning, [], reading);

@@ -12,6 +12,12 @@ const suite = {
     { call: 'POST /$batch', requests: '$.requests', below: true },
     { call: 'POST /composite', requests: '$.compositeRequest' },
     { call: 'POST /batch', requests: 'multipart' },
+    {
+      call: 'POST /actions',
+      requests: '$.data.actions',
+      names: { url: 'relative_path', body: 'data' },
+      below: true,
+    },
   ],
   operations: {
     users: {
@@ -83,6 +89,12 @@ t.test('paths of a batch may stand below it or be whole, with or without a host'
     parts('/v1/composite', { compositeRequest: [{ method: 'GET', url: 'https://evil.example/x' }] }),
     ['/x'],
   );
+});
+
+t.test('the fields of a request in a batch may have other names', async (t) => {
+  const actions = [{ method: 'post', relative_path: '/acme/mail', data: { to: 'eve@example.net' } }];
+  const { name, principals } = understand('/v1/actions', { data: { actions } });
+  t.strictSame({ name, principals }, { name: 'send_email', principals: ['eve@example.net'] });
 });
 
 t.test('a part of a batch has the body and the headers of its own', async (t) => {

@@ -1,5 +1,7 @@
 import t from 'tap';
+import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { rootFieldsOf } from '../../src/catalogue/graphql.ts';
+import { requestOf } from './support.ts';
 
 const q = (...names: string[]) => names.map((name) => ({ kind: 'query', name }));
 const m = (...names: string[]) => names.map((name) => ({ kind: 'mutation', name }));
@@ -68,5 +70,78 @@ const cases: readonly { name: string; document: string; want: unknown }[] = [
 ];
 
 for (const { name, document, want } of cases) {
-  t.test(`reads the root fields of ${name}`, async (t) => t.strictSame(rootFieldsOf(document), want));
+  t.test(`reads the root fields of ${name}`, async (t) =>
+    t.strictSame(
+      rootFieldsOf(document)?.map(({ kind, name }) => ({ kind, name })),
+      want,
+    ),
+  );
 }
+
+t.test('reads arguments as literals and variables', async (t) => {
+  const argumentsOf = (document: string, variables = {}) => rootFieldsOf(document, variables)?.[0]?.arguments;
+  t.strictSame(
+    { ...argumentsOf('mutation { invite(input: { email: "ann@acme.com", n: 1, on: [true, A] }) }') },
+    {
+      input: { __proto__: null, email: 'ann@acme.com', n: 1, on: [true, 'A'] },
+    },
+  );
+  const invite = 'mutation M($who: I!) { invite(input: $who) }';
+  t.strictSame(argumentsOf(invite, { who: { email: 'eve@example.net' } }), {
+    input: { email: 'eve@example.net' },
+  });
+  t.strictSame(argumentsOf(invite), { input: undefined });
+  t.strictSame(argumentsOf('mutation M($e: S) { invite(input: { email: $e }) }', { e: 'x' })?.['input'], {
+    __proto__: null,
+    email: 'x',
+  });
+});
+
+const tool = {
+  name: 'demo',
+  title: 'Demo',
+  hosts: ['api.demo.example'],
+  graphql: { call: ['POST /graphql', 'GET /graphql'] },
+  operations: {
+    members: {
+      invite_user: {
+        verb: 'ADMIN',
+        graphql: 'invite',
+        extract: { principals: 'graphql:invite.input.email', org: 'graphql:*.org' },
+      },
+    },
+  },
+};
+const { understand } = loadCatalogue(t.testdir({}), [tool]);
+const url = 'https://api.demo.example/graphql';
+const principalsOf = (body: unknown) => understand(requestOf('POST', url, {}, body)).principals;
+
+t.test('whom an operation addresses may stand in the document or in its variables', async (t) => {
+  t.strictSame(principalsOf({ query: 'mutation { a: invite(input: { email: "eve@example.net" }) }' }), [
+    'eve@example.net',
+  ]);
+  const query = 'mutation M($x: I) { ...F } fragment F on M { invite(input: $x) }';
+  t.strictSame(principalsOf({ query, variables: { x: { email: 'ann@acme.com' } } }), ['ann@acme.com']);
+  t.strictSame(
+    principalsOf([
+      { query: 'mutation { invite(input: { email: "ann@acme.com" }) }' },
+      { query: 'mutation { invite(input: { email: "eve@example.net" }) }' },
+    ]),
+    ['ann@acme.com', 'eve@example.net'],
+  );
+  const inUrl = `${url}?query=${encodeURIComponent(query)}&variables=${encodeURIComponent('{"x":{"email":"ann@acme.com"}}')}`;
+  t.strictSame(understand(requestOf('GET', inUrl)).principals, ['ann@acme.com']);
+});
+
+t.test('where one document of several cannot be read, it may address anybody', async (t) => {
+  const known = { query: 'mutation { invite(input: { email: "ann@acme.com" }, org: "acme") }' };
+  const { principals, resource, name } = understand(requestOf('POST', url, {}, [known, { id: 'persisted' }]));
+  t.strictSame(
+    { principals, org: resource.org, name },
+    {
+      principals: ['ann@acme.com', '*'],
+      org: 'acme,*',
+      name: 'invite_user',
+    },
+  );
+});
