@@ -107,7 +107,7 @@ export function* operationsOf(
 function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<Mounted, 'under'> {
   const layers = surface === tool ? [tool.extract] : [surface.extract, tool.extract];
   const extraction = toExtraction(layers);
-  const paths = new PathTree<Candidate>();
+  const paths = new PathTree<Candidate>(surface.ignore_case);
   const byAction = new Map<string, Meaning>();
   const byField = new Map<string, Meaning>();
   for (const [category, entries] of Object.entries(surface.operations)) {

@@ -12,19 +12,26 @@ export interface Extraction {
   readonly principals: readonly Source[];
   /** Acted on even where no place tells which. */
   readonly unknown: readonly UnknownField[];
+  /** Names in the path may have encoded slashes. */
+  readonly decodesSlashes: boolean;
+  /** Somebody is addressed, also where no place tells who. */
+  readonly addressesUnknown: boolean;
 }
 
 type Draft = { -readonly [Field in keyof Resource]: Resource[Field] };
 
 /** Joins what an operation, its surface and its tool say, in this order. */
 export function toExtraction(layers: readonly Extract[]): Extraction {
+  const unknown = layers.flatMap((layer) => layer.unknown ?? []);
   return {
     fields: resourceFields
       .map((field) => ({ field, sources: layers.flatMap((layer) => layer[field] ?? []) }))
       .filter(({ sources }) => sources.length > 0),
     tags: layers.flatMap((layer) => layer.tags ?? []),
     principals: layers.flatMap((layer) => layer.principals ?? []),
-    unknown: layers.flatMap((layer) => layer.unknown ?? []),
+    unknown: unknown.filter((it) => it !== 'principals'),
+    addressesUnknown: unknown.includes('principals'),
+    decodesSlashes: layers.some((layer) => layer.decode_slashes),
   };
 }
 
@@ -43,7 +50,9 @@ export function readResource(
 ): Resource {
   const resource: Draft = {};
   for (const { name } of captures) {
-    if (isResourceField(name)) resource[name] = bounded(reading.placeholder(name) ?? '');
+    const value = reading.placeholder(name) ?? '';
+    if (isResourceField(name))
+      resource[name] = bounded(extraction.decodesSlashes ? withSlashes(value) : value);
   }
   for (const field of reading.hostFields) {
     if (isResourceField(field)) resource[field] ??= bounded(reading.placeholder(field) ?? '');
@@ -60,6 +69,8 @@ export function readResource(
   if (unknown.length > 0) resource.unknown = unknown;
   return resource;
 }
+
+const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
 
 /** What the file says so of, what an unclear body may tell, and a repository by its number, which may be anybody's. */
 function unknownFields(extraction: Extraction, resource: Draft, reading: Reading): readonly UnknownField[] {
@@ -113,8 +124,11 @@ function qualifyRepo(resource: Draft): void {
 }
 
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */
-export function readPrincipals(sources: readonly Source[], reading: Reading): readonly string[] {
-  if (sources.length === 0) return none;
+export function readPrincipals(
+  { principals: sources, addressesUnknown }: Extraction,
+  reading: Reading,
+): readonly string[] {
+  if (sources.length === 0) return addressesUnknown ? [furtherPrincipals] : none;
   const principals = new Set<string>();
   for (const read of sources) {
     for (const value of read(reading)) {
@@ -125,6 +139,6 @@ export function readPrincipals(sources: readonly Source[], reading: Reading): re
     }
   }
   // Nobody can tell whom an unclear body addresses, so it may be a stranger.
-  if (reading.isUnclear) principals.add(furtherPrincipals);
+  if (reading.isUnclear || (addressesUnknown && principals.size === 0)) principals.add(furtherPrincipals);
   return principals.size > 0 ? [...principals] : none;
 }

@@ -4,7 +4,10 @@ import { decodeField, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
 /** With `-` for all that `toFolded` folds. */
-const overrides = new Set(['-method', 'x-http-method-override', 'x-http-method', 'x-method-override']);
+const overrides = new Set([
+  ...['-method', '-httpmethod'],
+  ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+]);
 const lengths = { least: '_method'.length, most: 'x-http-method-override'.length } as const;
 /** Each character may be an escape. */
 const encodedNameMax = 3 * lengths.most;

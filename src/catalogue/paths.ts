@@ -74,10 +74,15 @@ class Node<T> {
  */
 export class PathTree<T> {
   readonly #root = new Node<T>();
+  readonly #ignoresCase: boolean;
+
+  constructor(ignoresCase = false) {
+    this.#ignoresCase = ignoresCase;
+  }
 
   add({ methods, parts }: Route, value: T): void {
     let node = this.#root;
-    for (const part of parts) node = childOf(node, part);
+    for (const part of parts) node = childOf(node, this.#ignoresCase ? folded(part) : part);
     for (const method of methods) {
       const values = node.byMethod.get(method);
       if (values) values.push(value);
@@ -87,7 +92,8 @@ export class PathTree<T> {
 
   /** All that was added for the method at the most specific template of the path. */
   find(method: string, segments: readonly string[]): readonly T[] | undefined {
-    return walk(this.#root, method, segments, 0);
+    const compared = this.#ignoresCase ? segments.map((it) => it.toLowerCase()) : segments;
+    return walk(this.#root, method, compared, 0);
   }
 
   /** Every list of values that share a method and a template. */
@@ -97,6 +103,13 @@ export class PathTree<T> {
     for (const { to } of node.placeholders) yield* this.leaves(to);
     if (node.rest) yield* this.leaves(node.rest);
   }
+}
+
+/** Names of placeholders mean what they mean in any case. */
+function folded(part: Part): Part {
+  if (part.kind === 'rest') return part;
+  if (part.kind === 'literal') return { ...part, text: part.text.toLowerCase() };
+  return { ...part, prefix: part.prefix.toLowerCase(), suffix: part.suffix.toLowerCase() };
 }
 
 function childOf<T>(node: Node<T>, part: Part): Node<T> {

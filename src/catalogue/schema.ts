@@ -3,7 +3,7 @@ import { verbs } from '../call.ts';
 import { parseBodyPath } from './body-path.ts';
 import { parseHostPattern } from './hosts.ts';
 import { parsePath, parseRoute } from './paths.ts';
-import { parseSource, parseTagSource } from './sources.ts';
+import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 
 /*
  * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may have further
@@ -43,8 +43,10 @@ const extract = z.strictObject({
   tags: oneOrMore(tagSource).optional(),
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
+  /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
+  decode_slashes: z.literal(true).optional(),
   /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
-  unknown: z.array(z.enum(resourceFields)).optional(),
+  unknown: z.array(z.enum([...resourceFields, 'principals'])).optional(),
 });
 
 const operation = z
@@ -60,7 +62,7 @@ const operation = z
       .record(z.string(), z.union([z.literal(true), z.string()]))
       .transform((conditions, context) =>
         Object.entries(conditions).map(([place, value]) => {
-          const read = parseSource(place);
+          const read = value === true ? parsePresence(place) : parseSource(place);
           if (!read) context.addIssue({ code: 'custom', message: `"${place}" is not a place of a request` });
           return { read: read ?? (() => []), value };
         }),
@@ -113,6 +115,8 @@ const surface = z.strictObject({
   /** None: those of the tool. */
   hosts: hosts.optional(),
   base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
+  /** The vendor takes its paths in any case. */
+  ignore_case: z.boolean().default(false),
   extract: extract.default({}),
   rpc: rpc.optional(),
   graphql: z.strictObject({ call: oneOrMore(route) }).optional(),

@@ -35,6 +35,13 @@ export function parseSource(text: string): Source | undefined {
   return Object.hasOwn(kinds, kind) ? kinds[kind]?.(argument) : undefined;
 }
 
+/** Reads whether there is anything at the place, also where it is no text: a value of JSON may be an object, a list or null. */
+export function parsePresence(text: string): Source | undefined {
+  const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
+  if (!path) return parseSource(text);
+  return (reading) => valuesAt(reading.json(), path).flatMap((value) => (value === undefined ? [] : ['']));
+}
+
 const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> = {
   path: (name) => (reading) => maybe(reading.placeholder(name)),
   query: (name) => (reading) => valuesNamed(reading.query(), name),

@@ -153,7 +153,7 @@ function toOperation(
     category,
     verb,
     resource,
-    principals: readPrincipals(extraction.principals, reading),
+    principals: readPrincipals(extraction, reading),
   };
   if (!parts) return operation;
   return {

@@ -446,6 +446,52 @@ t.test('tools that share a host each have their operations, and one of them the 
   t.equal(toolOf('api.suite.example'), 'suite');
 });
 
+const lenient = {
+  name: 'lenient',
+  title: 'Lenient',
+  hosts: ['api.lenient.example'],
+  base_paths: ['/Bot{token}'],
+  ignore_case: true,
+  operations: {
+    messages: {
+      send_message: { verb: 'WRITE', call: 'POST /sendMessage', extract: { channel: 'json:$.chat' } },
+      send_to_list: {
+        verb: 'WRITE',
+        call: 'POST /sendToList',
+        extract: { principals: 'json:$.to', unknown: ['principals'] },
+      },
+      send_invoice: { verb: 'WRITE', call: 'POST /invoices/{id}/send', extract: { unknown: ['principals'] } },
+    },
+    links: { share_file: { verb: 'ADMIN', call: 'PUT /files/{id}', when: { 'json:$.shared_link': true } } },
+    files: { update_file: { verb: 'WRITE', call: 'PUT /files/{id}' } },
+  },
+};
+
+t.test(
+  'tables may say that paths have any case, that somebody is addressed, and that a field is there',
+  async (t) => {
+    const { understand } = loadCatalogue(t.testdir({}), [lenient]);
+    const at = (method: string, path: string, body?: unknown) => {
+      const { name, principals, resource } = understand(
+        requestOf(method, `https://api.lenient.example${path}`, {}, body),
+      );
+      return { name, principals, resource };
+    };
+    for (const path of ['/bot1:Ab/sendMessage', '/BOT1:Ab/SENDMESSAGE', '/bot1:Ab/sendmessage'])
+      t.strictSame(at('POST', path, { chat: 'C1' }), {
+        name: 'send_message',
+        principals: [],
+        resource: { channel: 'C1' },
+      });
+    t.strictSame(at('POST', '/bot1/sendToList', { to: 'ann@acme.com' }).principals, ['ann@acme.com']);
+    t.strictSame(at('POST', '/bot1/sendToList', {}).principals, ['*']);
+    t.strictSame(at('POST', '/bot1/invoices/A7/send').principals, ['*']);
+    for (const shared_link of [{}, [], null, 'x', { access: 'open' }])
+      t.equal(at('PUT', '/bot1/files/7', { shared_link }).name, 'share_file', JSON.stringify(shared_link));
+    t.equal(at('PUT', '/bot1/files/7', { name: 'x' }).name, 'update_file');
+  },
+);
+
 t.test('a destination is the resource where there is one, else the host', async (t) => {
   const cases = [
     ['POST', issues, undefined, 'github:acme/app'],
