@@ -32,8 +32,8 @@ function protocol(name: string, title: string, operations: readonly OperationSum
 
 const messagesMax = 100;
 const versionName = '"jsonrpc"';
-/** How an escape of a letter begins. */
-const escapeOfLetter = '\\u00';
+/** How escapes of its letters begin. */
+const escapesOfName = ['\\u006', '\\u007'];
 
 /** What the messages in a request do; undefined where it bears none that a protocol has. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
@@ -64,7 +64,7 @@ function withoutBody({ target, headers }: Request, method: string): readonly Mes
 
 function inBody(request: Request): readonly MessageMeaning[] {
   // Most bodies are sent away by a look for the name that every message has, which may be written with escapes.
-  if (!request.mentions(versionName) && !request.mentions(escapeOfLetter)) return [];
+  if (!request.mentions(versionName) && !escapesOfName.some((it) => request.mentions(it))) return [];
   const body = request.bodyValue();
   if (body.kind === 'none') return [];
   const readings = body.kind === 'value' ? body.readings : [];
