@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
+import { kept } from '../kept.ts';
 import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
 import { toSummary } from './summary.ts';
@@ -27,8 +28,12 @@ export interface ToolTables {
   catalogue(additions?: readonly unknown[]): Catalogue;
 }
 
-/** Reads `<dir>/<vendor>.yaml`. Throws `CatalogueError`. */
-export function readTables(dir: string): ToolTables {
+const tablesOf = new Map<string, ToolTables>();
+
+/** Reads `<dir>/<vendor>.yaml`, once in a process, for that takes half a second. Throws `CatalogueError`. */
+export const readTables = (dir: string): ToolTables => kept(tablesOf, dir, () => openTables(dir));
+
+function openTables(dir: string): ToolTables {
   const mistakes: string[] = [];
   const own = readTools(dir, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
