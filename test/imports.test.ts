@@ -7,7 +7,18 @@ import t from 'tap';
  * other. This is the architecture; everything else is detail.
  */
 const rows: readonly (readonly string[])[] = [
-  ['call.ts', 'target.ts', 'errors.ts', 'ids.ts', 'log.ts', 'key-text.ts', 'ranges.ts', 'kept.ts', 'yaml.ts'],
+  [
+    'call.ts',
+    'target.ts',
+    'errors.ts',
+    'ids.ts',
+    'log.ts',
+    'key-text.ts',
+    'ranges.ts',
+    'kept.ts',
+    'yaml.ts',
+    'data-file.ts',
+  ],
   ['http1', 'scan'],
   ['catalogue', 'detectors', 'text', 'state', 'tls', 'upstream', 'http', 'vault'],
   ['signals', 'policy'],

@@ -113,7 +113,8 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   for (const [category, entries] of Object.entries(surface.operations)) {
     for (const [name, entry] of Object.entries(entries)) {
       const { verb, call = [], rpc = [], graphql = [], extract } = entry;
-      const meaning = { name, category, verb, extraction: toExtraction([extract, ...layers]) };
+      const own = Object.keys(extract).length > 0 ? toExtraction([extract, ...layers]) : extraction;
+      const meaning = { name, category, verb, extraction: own };
       for (const action of rpc) byAction.set(action, meaning);
       for (const field of graphql) byField.set(field, meaning);
       addRoutes(paths, surface, call, toCandidate(meaning, entry));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parseDocument } from 'yaml';
+import { readDataFile } from '../data-file.ts';
 import { kept } from '../kept.ts';
 import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
@@ -74,10 +74,10 @@ export function readTools(dir: string, mistakes: string[], withExamples = false)
   return files.flatMap((file) => {
     const text = readFileSync(join(dir, file), 'utf8');
     const end = withExamples ? -1 : text.search(examplesBegin);
-    const document = parseDocument(end < 0 ? text : text.slice(0, end), { merge: true });
-    mistakes.push(...document.errors.map(({ message }) => `${file}: ${message}`));
-    if (document.errors.length > 0) return [];
-    const tool = parseTool(document.toJS(), file, mistakes);
+    const { documents, mistake } = readDataFile(end < 0 ? text : text.slice(0, end), true);
+    if (mistake !== undefined) mistakes.push(`${file}: ${mistake}`);
+    const [value] = documents;
+    const tool = value === undefined ? undefined : parseTool(value, file, mistakes);
     if (tool && `${tool.name}.yaml` !== basename(file)) {
       mistakes.push(`${file}: name: the file of ${tool.name} must be called ${tool.name}.yaml`);
     }

@@ -48,7 +48,7 @@ const otherShareMax = shareAt(trigramCount);
 const trigramShares = new Map(
   Array.from({ length: trigramCount }, (_, rank) => {
     const [a, b, c] = Buffer.from(
-      commonTrigrams.substr(rank * trigramLength, trigramLength),
+      commonTrigrams.slice(rank * trigramLength, (rank + 1) * trigramLength),
     ) as unknown as Triple;
     return [packed(a, b, c), shareAt(rank)] as const;
   }),

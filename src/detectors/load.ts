@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { readDataFile } from '../data-file.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**
@@ -32,12 +32,11 @@ export function loadDetectors(dir: string): Detector[] {
 type Parsed = { detector: Detector } | { detector?: undefined; mistakes: string[] };
 
 function parseDetectors(yaml: string): Parsed[] {
-  const documents = parseAllDocuments(yaml);
-  if (!Array.isArray(documents)) return [];
+  const { documents, mistake } = readDataFile(yaml);
+  if (mistake !== undefined) return [{ mistakes: [mistake] }];
   return documents.map((document, index): Parsed => {
-    if (document.errors.length > 0) return { mistakes: document.errors.map((error) => error.message) };
     // The parser's texts are slices of the whole file, which they would keep in memory.
-    const value: unknown = structuredClone(document.toJS({ maxAliasCount: 0 }));
+    const value: unknown = structuredClone(document);
     const parsed = detectorFileSchema.safeParse(value);
     if (parsed.success) return { detector: parsed.data };
     const name = nameOf(value) ?? `document ${index + 1}`;

@@ -11,14 +11,14 @@ const cases: readonly { name: string; files: Record<string, string>; mistakes: r
   {
     name: 'text that is not YAML',
     files: { 'demo.yaml': 'name: [demo\n' },
-    mistakes: [/^demo\.yaml: .*line 2/s],
+    mistakes: [/^demo\.yaml: deficient indentation \(2:1\)/],
   },
   {
     name: 'an operation that is written twice',
     files: {
       'demo.yaml': tool('  a:\n    x: { verb: READ, call: GET /x }\n    x: { verb: READ, call: GET /y }\n'),
     },
-    mistakes: [/^demo\.yaml: Map keys must be unique/],
+    mistakes: [/^demo\.yaml: duplicated mapping key/],
   },
   {
     name: 'all mistakes of all files at once',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parse } from 'yaml';
 import * as z from 'zod';
+import { readDataFile } from '../../data-file.ts';
 
 /*
  * The phrases by which texts give orders to agents are data: concepts, each with its words in many languages, and rules that
@@ -74,7 +74,9 @@ function commonWords(
 }
 
 function read<T extends z.ZodType>(file: string, schema: T): z.output<T> {
-  const parsed = schema.safeParse(parse(readFileSync(file, 'utf8'), { maxAliasCount: 0 }));
+  const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
+  if (mistake !== undefined) throw new Error(`${basename(file)} is not valid:\n${mistake}`);
+  const parsed = schema.safeParse(documents[0]);
   if (parsed.success) return parsed.data;
   const mistakes = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   throw new Error(`${basename(file)} is not valid:\n${mistakes.join('\n')}`);

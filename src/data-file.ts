@@ -1,0 +1,25 @@
+import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
+
+/*
+ * The YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read at every start, by a library that is eight
+ * times as fast as the one which reads what strangers write (`yaml.ts`) and knows neither lines nor bounds of its values.
+ */
+
+export interface DataFile {
+  /** Its documents; none where it has a mistake. */
+  readonly documents: readonly unknown[];
+  /** The first mistake, with its line. */
+  readonly mistake?: string;
+}
+
+const schemas = { withMerging: CORE_SCHEMA.withTags(mergeTag), plain: CORE_SCHEMA };
+
+/** YAML 1.2; `<<` merges, and aliases are taken, where `mayMerge`. Keys that stand twice are mistakes. */
+export function readDataFile(text: string, mayMerge = false): DataFile {
+  try {
+    const schema = mayMerge ? schemas.withMerging : schemas.plain;
+    return { documents: loadAll(text, { schema, maxAliases: mayMerge ? -1 : 0 }) };
+  } catch (error) {
+    return { documents: [], mistake: error instanceof Error ? error.message : String(error) };
+  }
+}
