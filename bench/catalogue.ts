@@ -14,6 +14,8 @@ const headers = [
   ...['Authorization', 'Bearer none', 'Connection', 'keep-alive', 'X-Request-Id', '0123456789'],
 ];
 
+const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
+
 function request(method: string, url: string, body: string, contentType = 'application/json'): Request {
   return {
     method,
@@ -22,7 +24,8 @@ function request(method: string, url: string, body: string, contentType = 'appli
     contentType,
     bodyText: () => body,
     mentions: (text) => body?.includes(text) ?? false,
-    bodyValue: () => readBody(contentType, Buffer.from(body)),
+    bodyValue: () => structureOf(contentType, body),
+    structureOf,
   };
 }
 

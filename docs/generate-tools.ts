@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Verb, verbs } from '../src/call.ts';
 import { loadCatalogue, type OperationSummary, type ToolSummary } from '../src/catalogue/catalogue.ts';
+import { operationsOf } from '../src/catalogue/compile.ts';
 import { readTools } from '../src/catalogue/load.ts';
 
 /* Writes tools.md from the catalogue; a test fails where it is out of date. Run: `node docs/generate-tools.ts`. */
@@ -55,11 +56,7 @@ export function toolsDocument(): string {
   const written = new Map(
     readTools(dir, []).map(({ table: _, ...tool }) => [
       tool.name,
-      new Set(
-        [tool, ...tool.surfaces].flatMap((it) =>
-          Object.values(it.operations).flatMap((entries) => Object.keys(entries)),
-        ),
-      ),
+      new Set([...operationsOf(tool)].map(({ name }) => name)),
     ]),
   );
   const tools = loadCatalogue(dir).tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -1,4 +1,4 @@
-import { isObject, textsOf } from './body-path.ts';
+import { isObject, parseJson, textsOf } from './body-path.ts';
 import type { Reading } from './reading.ts';
 
 /*
@@ -68,13 +68,4 @@ export function policyPrincipals(document: unknown): readonly string[] {
     const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
     return named.flatMap(iamPrincipals);
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not a policy document; the vendor will refuse it.
-    return undefined;
-  }
 }

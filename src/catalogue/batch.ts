@@ -1,7 +1,7 @@
 import { targetWithin } from '../target.ts';
 import { isObject, valuesAt } from './body-path.ts';
 import { rawParts } from './form.ts';
-import type { Reading, Request } from './reading.ts';
+import { headerValues, type Reading, type Request } from './reading.ts';
 import type { Batch } from './schema.ts';
 
 /*
@@ -37,13 +37,13 @@ function inList({ requests, below, names }: Batch, reading: Reading): readonly (
         ? Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
         : [];
       const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-      return requestAt(reading.request, below, { method, url, fields, text, value: body });
+      return requestAt(reading.request, below, { method, url, fields, text });
     });
 }
 
-function inParts(reading: Reading): readonly (Request | undefined)[] {
-  const { contentType } = reading.request;
-  return rawParts(reading.request.bodyText() ?? '', contentType, requestsMax + 1).map((part) => {
+function inParts({ request }: Reading): readonly (Request | undefined)[] {
+  if (request.bodyValue().kind === 'unclear') return [];
+  return rawParts(request.bodyText() ?? '', request.contentType, requestsMax + 1).map((part) => {
     const line = requestLine.exec(part);
     const [whole = '', method = '', url = ''] = line ?? [];
     const [head = '', ...body] = part.slice(whole.length).split(/\r?\n\r?\n/);
@@ -52,9 +52,7 @@ function inParts(reading: Reading): readonly (Request | undefined)[] {
       return colon > 0 ? [field.slice(0, colon).trim(), field.slice(colon + 1).trim()] : [];
     });
     const text = body.join('\n\n');
-    return line
-      ? requestAt(reading.request, false, { method, url, fields, text, value: parsed(text) })
-      : undefined;
+    return line ? requestAt(request, false, { method, url, fields, text }) : undefined;
   });
 }
 
@@ -63,13 +61,11 @@ interface Described {
   readonly url: string;
   readonly fields: readonly string[];
   readonly text: string | undefined;
-  /** Undefined where there is no body; a text stands for what is no JSON. */
-  readonly value: unknown;
 }
 
 /** At the host of the batch, whatever host its URL names: that is whom the vendor sends it to. */
 function requestAt(around: Request, below: boolean, described: Described): Request | undefined {
-  const { method, url, fields, text, value } = described;
+  const { method, url, fields, text = '' } = described;
   const { scheme, host, port, path } = around.target;
   if (scheme !== 'http' && scheme !== 'https') return undefined;
   const own = /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
@@ -77,34 +73,15 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
   const rooted = written.startsWith('/') ? written : `/${written}`;
   const [aroundPath = ''] = path.split('?', 1);
   const base = below && own === '' ? aroundPath.slice(0, aroundPath.lastIndexOf('/')) : '';
+  const [contentType = text === '' ? '' : 'application/json'] = headerValues(fields, 'content-type');
   return {
     method: method.toUpperCase(),
     target: targetWithin(scheme, host, port, `${base}${rooted}`),
     headers: fields,
-    contentType: contentTypeIn(fields) ?? (text === undefined ? '' : 'application/json'),
+    contentType,
     bodyText: () => text,
-    mentions: (word) => text?.includes(word) ?? false,
-    bodyValue: () =>
-      value === undefined
-        ? { kind: 'none' }
-        : isObject(value) || Array.isArray(value)
-          ? { kind: 'value', readings: [value] }
-          : { kind: 'unclear' },
+    mentions: (word) => text.includes(word),
+    bodyValue: () => around.structureOf(contentType, text),
+    structureOf: around.structureOf,
   };
-}
-
-function contentTypeIn(fields: readonly string[]): string | undefined {
-  const at = fields.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'content-type');
-  return at < 0 ? undefined : fields[at + 1];
-}
-
-/** Undefined where there is nothing. */
-function parsed(text: string): unknown {
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON; the vendor may still read it.
-    return text;
-  }
 }

@@ -31,6 +31,15 @@ export function valuesAt(root: unknown, path: BodyPath): readonly unknown[] {
   return values;
 }
 
+/** Undefined for what is no JSON, which the vendor will not take for it either. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

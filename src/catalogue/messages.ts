@@ -1,9 +1,9 @@
-import type { Operation, OperationPart, Verb } from '../call.ts';
+import type { Operation, Verb } from '../call.ts';
 import { a2aOperations, a2aVerb, cardPaths } from './a2a.ts';
 import { isObject } from './body-path.ts';
 import { mcpMeaning, mcpOperations } from './mcp.ts';
-import { strictest } from './meaning.ts';
-import type { Request } from './reading.ts';
+import { together } from './parts.ts';
+import { headerValues, type Request } from './reading.ts';
 import type { OperationSummary, ToolSummary } from './summary.ts';
 
 /*
@@ -38,10 +38,8 @@ const escapesOfName = ['\\u006', '\\u007'];
 /** What the messages in a request do; undefined where it bears none that a protocol has. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
   const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
-  const meanings = known.map((it) => ({ ...it, resource: {}, principals: [] }));
-  const first = strictest(meanings);
-  if (!first || meanings.length === 1) return first;
-  return { ...first, parts: meanings.map((operation): OperationPart => ({ operation })) };
+  const [first, ...others] = known.map((it) => ({ operation: { ...it, resource: {}, principals: [] } }));
+  return first && (others.length === 0 ? first.operation : together([first, ...others]));
 }
 
 function withoutBody({ target, headers }: Request, method: string): readonly MessageMeaning[] {
@@ -55,7 +53,7 @@ function withoutBody({ target, headers }: Request, method: string): readonly Mes
         verb: method === 'GET' ? 'READ' : 'WRITE',
       },
     ];
-  const hasSession = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'mcp-session-id');
+  const hasSession = headerValues(headers, 'mcp-session-id').length > 0;
   if (!hasSession || (method !== 'GET' && method !== 'DELETE')) return [];
   // Streamable HTTP: a GET waits for what the server has to say, a DELETE ends the session.
   const name = method === 'GET' ? 'listen' : 'end_session';

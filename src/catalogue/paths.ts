@@ -1,3 +1,4 @@
+import { kept } from '../kept.ts';
 import { fits, type Part, parsePart } from './template.ts';
 
 /** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
@@ -61,11 +62,12 @@ function decodeSegment(segment: string): string {
   }
 }
 
+/** Of thousands most have one kind of child or one list alone: each map is made when it is needed. */
 class Node<T> {
-  readonly literals = new Map<string, Node<T>>();
-  readonly placeholders: { readonly prefix: string; readonly suffix: string; readonly to: Node<T> }[] = [];
+  literals: Map<string, Node<T>> | undefined;
+  placeholders: { readonly prefix: string; readonly suffix: string; readonly to: Node<T> }[] | undefined;
   rest: Node<T> | undefined;
-  readonly byMethod = new Map<string, T[]>();
+  byMethod: Map<string, T[]> | undefined;
 }
 
 /**
@@ -83,6 +85,7 @@ export class PathTree<T> {
   add({ methods, parts }: Route, value: T): void {
     let node = this.#root;
     for (const part of parts) node = childOf(node, this.#ignoresCase ? folded(part) : part);
+    node.byMethod ??= new Map();
     for (const method of methods) {
       const values = node.byMethod.get(method);
       if (values) values.push(value);
@@ -98,9 +101,9 @@ export class PathTree<T> {
 
   /** Every list of values that share a method and a template. */
   *leaves(node: Node<T> = this.#root): Generator<T[]> {
-    yield* node.byMethod.values();
-    for (const child of node.literals.values()) yield* this.leaves(child);
-    for (const { to } of node.placeholders) yield* this.leaves(to);
+    if (node.byMethod) yield* node.byMethod.values();
+    for (const child of node.literals?.values() ?? []) yield* this.leaves(child);
+    for (const { to } of node.placeholders ?? []) yield* this.leaves(to);
     if (node.rest) yield* this.leaves(node.rest);
   }
 }
@@ -118,11 +121,11 @@ function childOf<T>(node: Node<T>, part: Part): Node<T> {
     return node.rest;
   }
   if (part.kind === 'literal') {
-    const known = node.literals.get(part.text) ?? new Node<T>();
-    node.literals.set(part.text, known);
-    return known;
+    node.literals ??= new Map();
+    return kept(node.literals, part.text, () => new Node<T>());
   }
   const { prefix, suffix } = part;
+  node.placeholders ??= [];
   const known = node.placeholders.find((other) => other.prefix === prefix && other.suffix === suffix);
   if (known) return known.to;
   const to = new Node<T>();
@@ -139,13 +142,14 @@ function walk<T>(
 ): readonly T[] | undefined {
   const segment = segments[at];
   if (segment === undefined) {
-    const asGet = method === 'HEAD' ? node.byMethod.get('GET') : undefined;
-    return node.byMethod.get(method) ?? asGet ?? node.byMethod.get('*');
+    const { byMethod } = node;
+    const asGet = method === 'HEAD' ? byMethod?.get('GET') : undefined;
+    return byMethod?.get(method) ?? asGet ?? byMethod?.get('*');
   }
-  const literal = node.literals.get(segment);
+  const literal = node.literals?.get(segment);
   const found = literal && walk(literal, method, segments, at + 1);
   if (found) return found;
-  for (const placeholder of node.placeholders) {
+  for (const placeholder of node.placeholders ?? []) {
     if (!fits(segment, placeholder)) continue;
     const below = walk(placeholder.to, method, segments, at + 1);
     if (below) return below;
@@ -199,7 +203,7 @@ const templateLengthMax = 128;
  * are those of `known`, a template.
  */
 export function templateOf(segments: readonly string[], known: readonly Part[] = []): string {
-  let template = known.map(partText).join('').replaceAll('+}', '}');
+  let template = known.map((part) => (part.kind === 'rest' ? `/{${part.name}}` : partText(part))).join('');
   for (const segment of segments.slice(known.length)) {
     template += `/${segment.length > wordLengthMax || idLike.test(segment) ? '{id}' : segment}`;
     if (template.length > templateLengthMax) return template.slice(0, templateLengthMax);

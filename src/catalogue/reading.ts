@@ -1,7 +1,7 @@
 import type { BodyValue } from '../call.ts';
 import type { Target } from '../target.ts';
-import { isObject } from './body-path.ts';
-import { type Field, multipartFields, parseFields } from './form.ts';
+import { isObject, parseJson } from './body-path.ts';
+import { type Field, multipartFields, parseFields, valuesNamed } from './form.ts';
 import { type RootField, rootFieldsOf } from './graphql.ts';
 import { type Capture, captured } from './paths.ts';
 
@@ -19,6 +19,18 @@ export interface Request {
   mentions(text: string): boolean;
   /** The structure of the body. */
   bodyValue(): BodyValue;
+  /** The same of another body, such as that of a request in a batch. */
+  structureOf(contentType: string, body: string): BodyValue;
+}
+
+/** All values of a header in a flat list; the name is lower case. */
+export function headerValues(headers: readonly string[], name: string): readonly string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const written = headers[i] ?? '';
+    if (written.length === name.length && written.toLowerCase() === name) values.push(headers[i + 1] ?? '');
+  }
+  return values;
 }
 
 /** Of one request; a batch is rarely longer than ten. */
@@ -27,17 +39,8 @@ const documentsMax = 100;
 /** Variables are an object, or in a query the JSON of one. */
 function documentIn(document: unknown, variables: unknown): readonly RootField[] | undefined {
   if (typeof document !== 'string') return undefined;
-  const given = typeof variables === 'string' ? parseObject(variables) : variables;
+  const given = typeof variables === 'string' ? parseJson(variables) : variables;
   return rootFieldsOf(document, isObject(given) ? given : {});
-}
-
-function parseObject(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No variables, as the vendor will find, too.
-    return undefined;
-  }
 }
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
@@ -85,13 +88,7 @@ export class Reading {
 
   /** All values of a header; the name is lower case. */
   header(name: string): readonly string[] {
-    const { headers } = this.request;
-    const values: string[] = [];
-    for (let i = 0; i < headers.length; i += 2) {
-      const written = headers[i] ?? '';
-      if (written.length === name.length && written.toLowerCase() === name) values.push(headers[i + 1] ?? '');
-    }
-    return values;
+    return headerValues(this.request.headers, name);
   }
 
   query(): readonly Field[] {
@@ -149,9 +146,8 @@ export class Reading {
     const inBody = requests.map((it) =>
       isObject(it) ? documentIn(it['query'], it['variables']) : undefined,
     );
-    const inQuery = this.query().filter(({ name }) => name === 'query');
-    const [variables] = this.query().filter(({ name }) => name === 'variables');
-    const others = inQuery.map(({ value }) => documentIn(value, variables?.value));
+    const [variables] = valuesNamed(this.query(), 'variables');
+    const others = valuesNamed(this.query(), 'query').map((it) => documentIn(it, variables));
     const all =
       this.request.method.toUpperCase() === 'GET' || body === undefined ? others : [...inBody, ...others];
     return all.length > documentsMax ? [undefined] : all;

@@ -1,4 +1,4 @@
-import type { Operation, OperationPart } from '../call.ts';
+import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
@@ -6,6 +6,7 @@ import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { messagesOf, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
+import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
 import { resourceFields as unknownFields } from './schema.ts';
@@ -78,21 +79,12 @@ function byMethod(request: Request, understand: (method: string) => Operation): 
     : together([{ operation }, ...overriding.map((it) => ({ operation: understand(it), method: it }))]);
 }
 
-/** All that a call does at once: the strictest, and beside it the others. */
-function together(parts: readonly [OperationPart, ...OperationPart[]]): Operation {
-  const { parts: _, ...first } = strictest(parts.map(({ operation }) => operation)) as Operation;
-  const all = parts.flatMap((part) => partsOf(part.operation)?.map((it) => ({ ...part, ...it })) ?? part);
-  return { ...first, parts: all };
-}
-
-const partsOf = ({ parts }: Operation): Operation['parts'] => parts;
-
 /** Undefined where the batch cannot be told, which then is one of anything. */
 function batchOf(
   requests: readonly Request[] | undefined,
   understand: (request: Request) => Operation,
 ): Operation | undefined {
-  const parts = requests?.map((request): OperationPart => {
+  const parts = requests?.map((request) => {
     const { method, target } = request;
     return { operation: understand(request), method, target, body: request.bodyValue() };
   });

@@ -1,4 +1,4 @@
-import type { Band, Call, DataClass, Decision } from '../call.ts';
+import { type Band, type Call, type DataClass, type Decision, decisions } from '../call.ts';
 
 /** What happens when no rule matches: by data class, and by the band of the risk. */
 export interface Posture {
@@ -19,14 +19,8 @@ export interface PostureOpinion {
 }
 
 const fieldOf = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
-const strictness: Readonly<Record<Decision, number>> = {
-  ALLOW: 0,
-  SANITIZE: 1,
-  REQUIRE_APPROVAL: 2,
-  DENY: 3,
-};
 
-export const stricter = (a: Decision, b: Decision): boolean => strictness[a] > strictness[b];
+export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf(a) > decisions.indexOf(b);
 
 /**
  * The strictest of what the posture says of the classes found and of the band. The band is the one that is left once the

@@ -1,7 +1,10 @@
-import type { Call } from '../call.ts';
+import type { BodyValue, Call } from '../call.ts';
 import type { Request } from '../catalogue/catalogue.ts';
 import { bodyValue, plainBody } from './body.ts';
-import { structuredBytesMax } from './body-structure.ts';
+import { readBody, structuredBytesMax } from './body-structure.ts';
+
+const structureOf = (contentType: string, body: string): BodyValue =>
+  readBody(contentType, Buffer.from(body));
 
 /** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
 export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
@@ -12,4 +15,5 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
   bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
   mentions: (text) => plainBody(call, maxDecodedBytes).includes(text),
   bodyValue: () => bodyValue(call, maxDecodedBytes),
+  structureOf,
 });

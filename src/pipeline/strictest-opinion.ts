@@ -1,16 +1,8 @@
-import type { Decision, OperationPart } from '../call.ts';
+import type { OperationPart } from '../call.ts';
 import type { Opinion } from './opinion.ts';
+import { stricter } from './posture.ts';
 
 /* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
-
-const strictness: Readonly<Record<Decision, number>> = {
-  ALLOW: 0,
-  SANITIZE: 1,
-  REQUIRE_APPROVAL: 2,
-  DENY: 3,
-};
-
-const isStricter = (a: Decision, b: Decision): boolean => strictness[a] > strictness[b];
 
 /** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, and their tags stay. */
 export function strictestOpinion(
@@ -21,7 +13,7 @@ export function strictestOpinion(
   let strictest = whole;
   const opinions = parts.map((part) => {
     const opinion = opinionOn(part);
-    if (isStricter(opinion.decision, strictest.decision)) strictest = ofPart(opinion, part, parts.length);
+    if (stricter(opinion.decision, strictest.decision)) strictest = ofPart(opinion, part, parts.length);
     return opinion;
   });
   const all = [whole, ...opinions];
@@ -35,7 +27,7 @@ export function strictestOpinion(
     incidents: distinct(all.flatMap(({ incidents }) => incidents)),
     wouldBe: all
       .map(({ wouldBe }) => wouldBe)
-      .reduce((most, it) => (it !== undefined && (most === undefined || isStricter(it, most)) ? it : most)),
+      .reduce((most, it) => (it !== undefined && (most === undefined || stricter(it, most)) ? it : most)),
   };
 }
 

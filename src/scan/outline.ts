@@ -54,6 +54,7 @@ export interface Outline {
 
 /** Looked at in one step where most have nothing. */
 const blocksPerWord = 4;
+const wordOf = (block: number): number => block >> 2;
 const bitsPerBlock = 8;
 
 const kernel = new Kernel();
@@ -75,7 +76,7 @@ export function outlineOf(bytes: Uint8Array): Outline {
     const count = Math.ceil((end - from) / blockBytes);
     for (let index = 0; index < count; index++) {
       const block = first + index;
-      const word = block >> 2;
+      const word = wordOf(block);
       blocks[word] = (blocks[word] as number) | ((kernel.blocks[index] as number) << shiftOf(block));
     }
     if (end === length) break;
@@ -131,7 +132,7 @@ export function nextDigit(bytes: Uint8Array, { blocks }: Outline, from: number, 
   while (at < to) {
     const block = Math.floor(at / blockBytes);
     const end = (block + 1) * blockBytes;
-    if ((((blocks[block >> 2] as number) >> shiftOf(block)) & blockFlags.digit) !== 0)
+    if ((((blocks[wordOf(block)] as number) >> shiftOf(block)) & blockFlags.digit) !== 0)
       for (const stop = Math.min(end, to); at < stop; at++) if (isDigit(bytes[at])) return at;
     at = end;
   }

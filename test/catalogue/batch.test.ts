@@ -125,6 +125,30 @@ t.test('requests in parts of a multipart body are understood', async (t) => {
   });
 });
 
+t.test('a part is as unclear as the same body would be by itself', async (t) => {
+  const mailTo = (body: string, type = 'application/json') =>
+    understand(
+      '/v1/batch',
+      multipart([`POST /v1/acme/mail\r\nContent-Type: ${type}\r\n\r\n${body}`]),
+      multipartType,
+    );
+  for (const [body, type] of [
+    ['{"to":"ann@acme.example","to":"eve@example.net"}'],
+    ['{"to":"ann@acme.example"}', 'application/json; charset=utf-7'],
+    ['{"to":'],
+  ]) {
+    const { parts, principals } = mailTo(body ?? '', type);
+    t.strictSame(parts?.[0]?.body, { kind: 'unclear' }, body);
+    t.ok(principals.includes('*'), 'it may address anybody');
+  }
+  const inMiddle = multipart(['GET /v1/acme/users\r\n\r\n']).replace('GET', 'x--b y\r\nGET');
+  t.equal(
+    understand('/v1/batch', inMiddle, multipartType).name,
+    'batch',
+    'nor is a boundary that begins no line one',
+  );
+});
+
 t.test('what a batch does that nobody can take apart may be anything', async (t) => {
   const many = Array.from({ length: 101 }, () => list);
   const unclear = [

@@ -2,6 +2,8 @@ import type { Request } from '../../src/catalogue/catalogue.ts';
 import { readBody } from '../../src/pipeline/body-structure.ts';
 import { parseTarget } from '../../src/target.ts';
 
+const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
+
 /** A request as an entrance would describe it; an object is sent as JSON, a text without a declared type as a form. */
 export function requestOf(
   method: string,
@@ -19,6 +21,7 @@ export function requestOf(
     contentType: declared,
     bodyText: () => text,
     mentions: (word) => text?.includes(word) ?? false,
-    bodyValue: () => readBody(declared, Buffer.from(text ?? '')),
+    bodyValue: () => structureOf(declared, text ?? ''),
+    structureOf,
   };
 }

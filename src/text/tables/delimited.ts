@@ -34,7 +34,6 @@ const quotedBytesMax = 4096;
 /** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
 export const delimited: TableReader = {
   needs: textFlags.newline,
-  mayHold: () => true,
   read(bytes, take, budget) {
     let lineEnd = bytes.indexOf(newline);
     let searched = 0;
