@@ -49,15 +49,12 @@ type Trial = (pieces: readonly Piece[], text: string) => readonly Across[];
 export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Look): Across[] {
   const { bytes, fields, cutTokens } = search;
   const found: Across[] = [];
-  const firsts = cutTokens.map(({ start, end }) =>
-    fields.findIndex(
-      (it) => it.start <= start && (it.end === end || (start < it.end && bytes[it.end] === equalsSign)),
-    ),
-  );
+  const firsts = firstFields(search);
   // Within a piece, too, a few characters may look like the beginning of another secret.
   const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === cutTokens[index]?.start));
   const room = { trials: trialsMax, looks: looksMax };
   for (const [index, cutToken] of cutTokens.entries()) {
+    if (room.trials === 0 || room.looks === 0) break;
     const at = firsts[index] as number;
     const field = fields[at];
     if (!field) continue;
@@ -71,6 +68,21 @@ export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Loo
       found.push(...assemble(first, candidates(bytes, first, others, hasDigests), tryOut));
   }
   return found;
+}
+
+/** For each beginning the first field that holds it to its end, or to the padding of base64; -1 where there is none. */
+function firstFields({ bytes, fields, cutTokens }: BegunSearch): number[] {
+  const byEnd = Map.groupBy(fields.keys(), (at) => fields[at]?.end);
+  const padded = [...fields.keys()].filter((at) => bytes[fields[at]?.end ?? 0] === equalsSign);
+  return cutTokens.map(({ start, end }) => {
+    const holds = (at: number): boolean => {
+      const field = fields[at] as Field;
+      return field.start <= start && (field.end === end || start < field.end);
+    };
+    const whole = byEnd.get(end)?.find(holds) ?? -1;
+    const before = padded.find(holds) ?? -1;
+    return whole < 0 || before < 0 ? Math.max(whole, before) : Math.min(whole, before);
+  });
 }
 
 /** A pattern tells of most joined texts that they are no secret, in a hundredth of the time that a look takes. */

@@ -1,9 +1,10 @@
-import { digits, lowerCase, upperCase } from '../scan/bytes.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
 import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed } from './compression.ts';
+import { runEnd } from './runs.ts';
 
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
@@ -14,6 +15,8 @@ const textMin = 8;
 const guessedTextMin = 12;
 const guessedTextMinLong = 20;
 const shortLength = 512;
+/** Digests and UUIDs: of 64 characters a text in base64 does not use these 23 alone. */
+const hexAlphabet = byteSet('0123456789abcdefABCDEF-\r\n');
 /** Four characters are three bytes, so text behind any prefix begins in one of these. */
 const phases = [1, 2, 3];
 
@@ -26,6 +29,7 @@ export const base64: BlockDecoder = {
   needs: blockFlags.encoded,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
+      if (runEnd(bytes, start, hexAlphabet) >= end) continue;
       const run = bytes.subarray(start, end);
       const isLong = run.length > shortLength;
       if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
