@@ -52,6 +52,8 @@ export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Loo
   const firsts = firstFields(search);
   // Within a piece, too, a few characters may look like the beginning of another secret.
   const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === cutTokens[index]?.start));
+  const all = [...fields.keys()];
+  const byName = Map.groupBy(all, (at) => fields[at]?.name);
   const room = { trials: trialsMax, looks: looksMax };
   for (const [index, cutToken] of cutTokens.entries()) {
     if (room.trials === 0 || room.looks === 0) break;
@@ -62,12 +64,27 @@ export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Loo
     const tryOut = trialOf(cutToken, first, look, room);
     const alphabet = engine.tokenOf(cutToken.match.detector.id)?.alphabet;
     const hasDigests = alphabet?.[letterG] !== 1 || beforeDigits.test(first.text);
-    const behind = fields.filter((_, other) => other > at && !isFirst.has(other));
-    const alike = behind.filter(({ name }) => name === first.name);
-    for (const others of alike.length < behind.length ? [behind, alike] : [behind])
+    const alike = byName.get(first.name) ?? [];
+    const isAlone = alike.length === fields.length;
+    for (const among of isAlone ? [all] : [all, alike]) {
+      const others = fieldsBehind(fields, at, among, isFirst);
       found.push(...assemble(first, candidates(bytes, first, others, hasDigests), tryOut));
+    }
   }
   return found;
+}
+
+/** Of the fields `among` those behind one, save where another secret begins. Few of them are ever looked at. */
+function* fieldsBehind(
+  fields: readonly Field[],
+  at: number,
+  among: readonly number[],
+  isFirst: ReadonlySet<number>,
+): Generator<Field> {
+  for (let place = among.indexOf(at) + 1; place < among.length; place++) {
+    const other = among[place] as number;
+    if (!isFirst.has(other)) yield fields[other] as Field;
+  }
 }
 
 /** For each beginning the first field that holds it to its end, or to the padding of base64; -1 where there is none. */
@@ -113,7 +130,7 @@ function trialOf(
 }
 
 /** Of fields behind the first piece those that may be others: not the words, numbers and times that stand in any call. */
-function candidates(bytes: Buffer, first: Piece, fields: readonly Field[], hasDigests: boolean): Piece[] {
+function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDigests: boolean): Piece[] {
   const pieces: Piece[] = [];
   let length = first.text.length;
   let skipped = 0;
