@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { caVariables } from '../../src/gateway/first-start.ts';
@@ -34,7 +34,9 @@ const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !i
 const compiled = process.argv.includes('--disable-coverage')
   ? { NODE_COMPILE_CACHE: join(folder, 'compiled') }
   : {};
-const child = spawn('tap', process.argv.slice(2), {
+// tap leaves one processor free, and of two uses one; a test waits for its daemon half of the time.
+const jobs = `--jobs=${availableParallelism()}`;
+const child = spawn('tap', [jobs, ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: { ...own, ...compiled, POSTERN_TEST_LEFT_OUT: leftOutFile },
 });
