@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { loadCatalogue, type Request } from '../src/catalogue/catalogue.ts';
-import { readBody } from '../src/pipeline/body-structure.ts';
+import { isInOtherCharset, readBody } from '../src/pipeline/body-structure.ts';
 import { parseTarget } from '../src/target.ts';
 
 /*
@@ -24,6 +24,7 @@ function request(method: string, url: string, body: string, contentType = 'appli
     contentType,
     bodyText: () => body,
     mentions: (text) => body?.includes(text) ?? false,
+    isInOtherCharset: () => isInOtherCharset(contentType, Buffer.from(body)),
     bodyValue: () => structureOf(contentType, body),
     structureOf,
   };

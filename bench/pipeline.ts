@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Call, noHead } from '../src/call.ts';
-import { loadCatalogue } from '../src/catalogue/catalogue.ts';
 import { validateConfig } from '../src/config/load.ts';
 import { createEngine } from '../src/detectors/engine.ts';
 import { loadDetectors } from '../src/detectors/load.ts';
 import { newTraceId } from '../src/ids.ts';
 import { createApprovalDesk } from '../src/pipeline/approval-desk.ts';
+import { createCatalogues, ownTables } from '../src/pipeline/catalogues.ts';
 import { createPolicyBook } from '../src/pipeline/policy-book.ts';
 import { traceLine } from '../src/pipeline/record.ts';
 import { createStages } from '../src/pipeline/stages.ts';
@@ -20,6 +20,7 @@ import { defaultWeights } from '../src/signals/score.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
 import { liveKey } from '../src/state/live-key.ts';
 import { targetWithin } from '../src/target.ts';
+import { injections } from '../test/support/injections.ts';
 
 const agentId = '5b0c7f0e-0000-4000-8000-000000000001';
 const dir = mkdtempSync(join(tmpdir(), 'postern-bench-'));
@@ -97,10 +98,11 @@ const policies = Array.from({ length: 50 }, (_, n) => {
 const tenants = createTenants(config, new Set(), store);
 const engine = createEngine(loadDetectors(new URL('../config/detectors', import.meta.url).pathname));
 const stages = createStages({
-  catalogue: loadCatalogue(new URL('../config/tools', import.meta.url).pathname),
+  catalogues: createCatalogues(config, ownTables()),
   store,
   tenants,
   clock: () => performance.now(),
+  injections,
   engines: signalEngines,
   weights: defaultWeights,
   bounds: config.risk.bands,

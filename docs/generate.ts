@@ -129,11 +129,18 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   [['AGENT_SUSPENDED'], 'an analyst can reactivate the agent'],
   [['EPHEMERAL_SCOPE_VIOLATION'], 'the call is out of the scope of its key'],
   [['RECENT_APPROVAL_GRANT', 'RECENT_APPROVAL_DENIAL'], 'somebody has just decided on the identical call'],
+  [
+    ['MCP_TOOL_DRIFT'],
+    'a tool of an MCP server that it calls has changed, is new, gives orders, or asks for what no tool needs',
+  ],
   [['OPAQUE_CONTENT'], 'a picture, an archive or a file of unknown format in it was not looked into'],
   [['GATEWAY_DEGRADED'], 'it was judged without the state'],
   [['NO_VERDICT'], 'nothing has decided, so it is denied'],
   [['RESPONSE_BLOCKED'], 'the call went out; its answer is not let in, for what stands behind this code'],
-  [['PROMPT_INJECTION'], 'the answer gives orders to the agent'],
+  [
+    ['PROMPT_INJECTION'],
+    'the answer, a message between agents, or the context gives orders to the agent that reads it',
+  ],
 ];
 
 interface Schema {

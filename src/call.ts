@@ -44,6 +44,16 @@ export interface Operation {
    * the operation that bears them is the strictest. Absent where there is one alone.
    */
   readonly parts?: readonly OperationPart[];
+  /** Nobody can tell what it does: it may be any operation of its tool. */
+  readonly unclear?: Unclear;
+}
+
+/** What else a call may be that nobody can tell. */
+export interface Unclear {
+  /** Beside its own. */
+  readonly toolNames: readonly string[];
+  /** Whether it may bear further requests, with whatever method. */
+  readonly anyMethod: boolean;
 }
 
 /** One of several things that a call does, and what is its own of method, target and body. */
@@ -62,12 +72,13 @@ export interface Resource {
   readonly region?: string;
   readonly account?: string;
   readonly bucket?: string;
-  readonly tags?: Readonly<Record<string, string>>;
+  /** By name; of several values nobody can tell which the vendor takes. */
+  readonly tags?: Readonly<Record<string, readonly string[]>>;
   /** Fields that the operation may act on though nobody can tell with which value; absent where there are none. */
   readonly unknown?: readonly UnknownField[];
 }
 
-export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket';
+export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
 
 /**
  * A body as conditions see it: its `readings`, of which there are several for the lines of NDJSON, for a form with repeated
@@ -159,6 +170,19 @@ export interface Tail {
   readonly atMs: number;
 }
 
+/** `added` and `changed`: since the list before; the others are of what the server says of the tool now. */
+export const toolConcernKinds = ['added', 'changed', 'risky', 'injected', 'unread'] as const;
+export type ToolConcernKind = (typeof toolConcernKinds)[number];
+
+/** Why calls of a tool of an MCP server want a second look. */
+export interface ToolConcern {
+  /** As servers name their tools, `sha256:…` of a name that no rule could use, `*`: whatever the tool. */
+  readonly tool: string;
+  readonly kinds: readonly ToolConcernKind[];
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
 export interface MatchedRule {
   readonly policyId: string;
   readonly policyName: string;
@@ -217,6 +241,8 @@ export class Call {
   /** What earlier calls of the agent have begun to send to the host, and what this one begins. */
   openTails: readonly Tail[] = none;
   leftTails: readonly Tail[] = none;
+  /** What is known against the tools of an MCP server that it calls. */
+  toolConcerns: readonly ToolConcern[] = none;
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
   plain: Buffer | undefined;
   /** The body parsed, once it was asked for. */
@@ -226,6 +252,8 @@ export class Call {
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
+  /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
+  injection = 0;
   /** What of it could not be read: `image at body:$.file`. */
   opaque: readonly string[] = none;
   /** Reads another body as the call's own was read, and answers what is in it; undefined where that cannot be read to its end. */

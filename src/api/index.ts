@@ -27,6 +27,7 @@ import {
   transitionIncident,
 } from './routes/incidents.ts';
 import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys.ts';
+import { acceptTools, listMcpServers } from './routes/mcp-servers.ts';
 import { mintKey } from './routes/mint-key.ts';
 import { openApiRoute } from './routes/openapi.ts';
 import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies.ts';
@@ -82,6 +83,8 @@ export const apiRoutes: readonly Route[] = [
   noteIncident,
   listTools,
   showTool,
+  listMcpServers,
+  acceptTools,
   listTraces,
   showTrace,
   listAudit,

@@ -76,7 +76,7 @@ export interface CheckedPolicy {
 /** The policy that a request holds, or all that is wrong with it; `path` is where in the request it stands. */
 export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
   const tenant = gate.tenants.find(tenantId);
-  const known = namesKnownTo(gate.config, gate.tools, tenant ? [tenant] : []);
+  const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : []);
   const result = validatePolicy(written, known);
   if (result.ok) return result;
   throw invalid(result.errors.map((it) => ({ ...it, path: below(path, it.path) })));

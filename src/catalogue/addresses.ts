@@ -5,37 +5,54 @@
 /** Splits where commas and semicolons stand outside of quotes, comments and angle brackets: `"Doe, Ann" <ann@acme.com>, bob@acme.com`. */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];
+  /** Of the address that is read, without its comments. */
+  let current = '';
   let start = 0;
   let isQuoted = false;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
-    const sign = text[at];
-    if (sign === '\\') at++;
-    else if (sign === '"') isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (sign === '(') depth++;
-    else if (sign === ')') depth = Math.max(0, depth - 1);
-    else if ((sign === ',' || sign === ';') && depth === 0) {
-      addresses.push(addressIn(text.slice(start, at)));
+    const sign = text[at] as string;
+    const isSeparator = (sign === ',' || sign === ';') && depth === 0 && !isQuoted;
+    if (isSeparator) {
+      addresses.push(...addressesIn(current, text.slice(start, at)));
+      current = '';
       start = at + 1;
+      continue;
     }
+    const isEscape = sign === '\\';
+    if (sign === '"' && depth === 0) isQuoted = !isQuoted;
+    // Comments are those of addresses; a name may have brackets.
+    else if (sign === '(' && !isQuoted && text.includes('@')) depth++;
+    if (depth === 0) current += isEscape ? text.slice(at, at + 2) : sign;
+    if (sign === ')' && !isQuoted) depth = Math.max(0, depth - 1);
+    if (isEscape) at++;
   }
-  const last = text.slice(start);
   // A quote or a comment that is never closed hides nothing: some servers do not honour it.
   const isOpen = isQuoted || depth > 0;
-  addresses.push(...(isOpen ? last.split(/[,;]/).map(addressIn) : [addressIn(last)]));
+  const last = text.slice(start);
+  if (isOpen) addresses.push(...last.split(/[,;(")]/).flatMap((it) => addressesIn(it)));
+  else addresses.push(...addressesIn(current, last));
   return addresses.filter((it) => it !== '');
 }
 
-/** `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). */
-function addressIn(text: string): string {
+const quoted = /"(?:[^"\\]|\\.){0,1024}"/gs;
+const inBrackets = /<([^<>]{0,1024})>/g;
+const groupName = /^[\w\s.-]{1,128}:\s*/;
+
+/**
+ * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several in brackets each counts. What is no
+ * address without what seems a comment is taken as `written`.
+ */
+function addressesIn(bare: string, written = bare): readonly string[] {
+  const text = bare.includes('@') ? bare : written;
+  const bracketed = text.includes('<') ? [...text.replace(quoted, '').matchAll(inBrackets)] : [];
+  if (bracketed.length > 0) return bracketed.map(([, address = '']) => withoutSpace(address));
   const trimmed = text.trim();
-  const open = trimmed.lastIndexOf('<');
-  const close = trimmed.indexOf('>', open);
-  if (open >= 0 && close > open) return trimmed.slice(open + 1, close).trim();
-  const group = /^[\w\s.-]{1,128}:\s*/.exec(trimmed)?.[0].length ?? 0;
-  return trimmed.includes('@') ? trimmed.slice(group) : trimmed;
+  return [trimmed.includes('@') ? withoutSpace(trimmed.replace(groupName, '')) : trimmed];
 }
+
+/** White space may stand around each sign of an address (3.4.1). */
+const withoutSpace = (address: string): string => address.trim().replace(/\s{0,64}([@.])\s{0,64}/g, '$1');
 
 const headBytesMax = 65_536;
 const recipientField = /^(?:resent-)?(?:to|cc|bcc)[ \t]*:/i;

@@ -1,4 +1,5 @@
-import { isObject, parseJson, textsOf } from './body-path.ts';
+import type { BodyValue } from '../call.ts';
+import { isObject, textsOf } from './body-path.ts';
 import type { Reading } from './reading.ts';
 
 /*
@@ -7,25 +8,46 @@ import type { Reading } from './reading.ts';
 
 const accountId = /^\d{12}$/;
 /** Fields that say what a call acts on; others, such as a message, are content and may hold anybody's names. */
-const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource)s?(?:\.|$)/;
+const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource|QueueUrl)s?(?:\.|$)/;
+/** A queue of SQS is named by its URL. */
+const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
 
 /**
- * The accounts of resource names (ARNs): in the path, or in fields of query, form and outermost JSON object that name a
+ * The accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form and outermost JSON object that name a
  * resource.
  */
 export function arnAccounts(reading: Reading): readonly string[] {
   const fields = [...reading.query(), ...reading.form()].filter(({ name }) => naming.test(name));
-  const body = reading.json();
-  const inJson = isObject(body) ? Object.entries(body).filter(([name]) => naming.test(name)) : [];
-  const texts = [
-    ...reading.segments,
-    ...fields.map(({ value }) => value),
-    ...inJson.flatMap(([, value]) => textsOf(value)),
-  ];
+  const texts = [...reading.segments, ...fields.map(({ value }) => value), ...namesIn(reading.json())];
   return texts.flatMap((text) => {
-    const [arn, , , , account = ''] = text.startsWith('arn:') ? text.split(':', 5) : [];
-    return arn && accountId.test(account) ? [account] : [];
+    if (!text.startsWith('arn:')) return queueUrl.exec(text)?.[1] ?? [];
+    const [, , , , account = ''] = text.split(':', 5);
+    return accountId.test(account) ? [account] : [];
   });
+}
+
+const namesMax = 1000;
+/** Of the requests of a transaction or a batch, in which tables are named as values or as keys. */
+const requests = /^(?:TransactItems|RequestItems|[A-Z][A-Za-z]{2,16})$/;
+/** What DynamoDB keeps is anybody's text. */
+const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
+
+/** What stands in fields that name something, of a body and of the requests in it; and names that are keys. */
+function namesIn(body: unknown): readonly string[] {
+  const names: string[] = [];
+  const open: unknown[] = [body];
+  for (let at = 0; at < open.length && names.length < namesMax; at++) {
+    const value = open[at];
+    if (Array.isArray(value)) open.push(...value.slice(0, namesMax));
+    if (!isObject(value)) continue;
+    for (const [name, inner] of Object.entries(value)) {
+      if (name.startsWith('arn:')) names.push(name);
+      if (naming.test(name)) names.push(...textsOf(inner));
+      else if (requests.test(name) && !contents.has(name)) open.push(inner);
+    }
+    if (open.length > namesMax) open.length = namesMax;
+  }
+  return names;
 }
 
 const scope = /Credential=[^/\s,&]{1,128}\/\d{8}\/([a-z0-9-]{1,32})\//;
@@ -54,9 +76,18 @@ export function iamPrincipals(principal: string): readonly string[] {
   return [arn !== 'arn' || isProvider || !accountId.test(account) ? principal : account];
 }
 
-/** Whom the statements of a policy document name as principals. */
-export function policyPrincipals(document: unknown): readonly string[] {
-  const policy = typeof document === 'string' ? parseJson(document) : document;
+/** Canned grants of S3 for anybody at all; others are for the owner, or for services of AWS. */
+const openGrants = new Set(['public-read', 'public-read-write', 'authenticated-read']);
+
+export const granteesOf = (grant: string): readonly string[] => (openGrants.has(grant.trim()) ? ['*'] : []);
+
+/** Whom the statements of a policy document name as principals: `*` where it can be read in two ways, or nobody can. */
+export function policyPrincipals(document: BodyValue): readonly string[] {
+  if (document.kind === 'unclear') return ['*'];
+  return document.kind === 'none' ? [] : document.readings.flatMap(principalsIn);
+}
+
+function principalsIn(policy: unknown): readonly string[] {
   if (!isObject(policy)) return [];
   const { Statement: statements } = policy;
   const list = Array.isArray(statements) ? statements.slice(0, statementsMax) : [statements];

@@ -82,6 +82,7 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
     bodyText: () => text,
     mentions: (word) => text.includes(word),
     bodyValue: () => around.structureOf(contentType, text),
+    isInOtherCharset: () => around.isInOtherCharset(),
     structureOf: around.structureOf,
   };
 }

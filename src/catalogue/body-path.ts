@@ -18,13 +18,18 @@ export function parseBodyPath(text: string): BodyPath | undefined {
   return steps;
 }
 
-/** All values at the path, at most 10,000 of them. Only a value's own fields are followed, never those of a prototype. */
-export function valuesAt(root: unknown, path: BodyPath): readonly unknown[] {
+/**
+ * All values at the path, at most 10,000 of them. Only a value's own fields are followed, never those of a prototype. Where a list is due
+ * and an object stands there, it counts as its only element, and its fields as elements: some servers take it so.
+ */
+export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): readonly unknown[] {
   let values: unknown[] = root === undefined ? [] : [root];
   for (const name of path) {
     values = values.flatMap((value) => {
       if (Array.isArray(value)) return name === '*' ? value : typeof name === 'number' ? [value[name]] : [];
-      return isObject(value) && typeof name === 'string' && Object.hasOwn(value, name) ? [value[name]] : [];
+      if (!isObject(value) || typeof name === 'number') return [];
+      if (name === '*') return [value, ...Object.values(value)];
+      return ignoresCase ? fieldsInAnyCase(value, name) : Object.hasOwn(value, name) ? [value[name]] : [];
     });
     if (values.length > valuesMax) values.length = valuesMax;
   }
@@ -39,6 +44,11 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly unknown[] =>
+  Object.entries(value).flatMap(([key, inner]) =>
+    key.length === name.length && key.toLowerCase() === name.toLowerCase() ? [inner] : [],
+  );
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

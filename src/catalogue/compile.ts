@@ -1,7 +1,8 @@
 import type { Verb } from '../call.ts';
+import { kept } from '../kept.ts';
 import { requestsOf } from './batch.ts';
 import { type Extraction, toExtraction } from './extract.ts';
-import { HostTree } from './hosts.ts';
+import { type HostPattern, HostTree } from './hosts.ts';
 import { graphqlMeaning, type Meaning, rpcMeaning, shortMethod, strictness, verbOf } from './meaning.ts';
 import { type Capture, capturesOf, PathTree, type Route, templateOf } from './paths.ts';
 import type { Reading } from './reading.ts';
@@ -32,6 +33,7 @@ export interface Mounted {
   /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
   readonly bases: readonly string[];
   readonly paths: PathTree<Candidate>;
+  readonly ignoresCase: boolean;
   /** What a path is that stands in no operation. */
   unknown(method: string, template: string): Meaning;
 }
@@ -47,11 +49,9 @@ export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
   const hosts = new HostTree<Mounted>();
   const byTool = new Map<string, Mounted[]>();
   const mounts = tools.flatMap((tool) => {
-    checkNames(tool, mistakes);
-    return surfacesOf(tool).flatMap((surface) => {
-      const compiled = compileSurface(tool, surface, mistakes);
-      return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, tool }));
-    });
+    const compiled = kept(compiledOf, tool, () => compileTool(tool));
+    mistakes.push(...compiled.mistakes);
+    return compiled.mounts;
   });
   // Of several surfaces at one host, that of the longest path is asked first, and guests before whom the host belongs to.
   mounts.sort(
@@ -74,6 +74,30 @@ export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
     byTool.set(toolName, [...(byTool.get(toolName) ?? []), mounted]);
   }
   return { hosts, byTool };
+}
+
+interface CompiledTool {
+  readonly mounts: readonly Mount[];
+  readonly mistakes: readonly string[];
+}
+
+interface Mount {
+  readonly pattern: HostPattern;
+  readonly compiled: Omit<Mounted, 'under'>;
+  readonly tool: Tool;
+}
+
+/** Tools that several catalogues have are compiled once. */
+const compiledOf = new WeakMap<Tool, CompiledTool>();
+
+function compileTool(tool: Tool): CompiledTool {
+  const mistakes: string[] = [];
+  checkNames(tool, mistakes);
+  const mounts = surfacesOf(tool).flatMap((surface) => {
+    const compiled = compileSurface(tool, surface, mistakes);
+    return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, tool }));
+  });
+  return { mounts, mistakes };
 }
 
 /** A name is part of the API: within a tool it has one verb. Its category may differ, as that of AWS's services does. */
@@ -144,7 +168,10 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);
   const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
   const isGuest = tool.guest_of !== undefined;
-  return { toolName: tool.name, isGuest, bases, paths, unknown: unknownOf(surface, extraction) };
+  return {
+    ...{ toolName: tool.name, isGuest, bases, paths, ignoresCase: surface.ignore_case },
+    unknown: unknownOf(surface, extraction),
+  };
 }
 
 /** A path of literals alone; undefined for one with placeholders. */

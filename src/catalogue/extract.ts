@@ -36,7 +36,8 @@ export function toExtraction(layers: readonly Extract[]): Extraction {
 }
 
 const valueLengthMax = 512;
-const tagsMax = 100;
+/** AWS has 50 for each resource; of more it is not known which there are. */
+const tagsMax = 1000;
 const principalsMax = 1000;
 /** Stands for principals that nobody has read, such as those past the thousandth: nobody's domain, so that a crowd never hides a stranger. */
 const furtherPrincipals = '*';
@@ -51,23 +52,29 @@ export function readResource(
   const resource: Draft = {};
   for (const { name } of captures) {
     const value = reading.placeholder(name) ?? '';
-    if (isResourceField(name))
-      resource[name] = bounded(extraction.decodesSlashes ? withSlashes(value) : value);
+    if (isResourceField(name)) resource[name] = extraction.decodesSlashes ? withSlashes(value) : value;
   }
   for (const field of reading.hostFields) {
-    if (isResourceField(field)) resource[field] ??= bounded(reading.placeholder(field) ?? '');
+    if (isResourceField(field)) resource[field] ??= reading.placeholder(field) ?? '';
   }
   for (const { field, sources } of extraction.fields) {
-    if (resource[field] !== undefined) continue;
-    const value = firstOf(sources, reading);
-    if (value !== undefined) resource[field] = bounded(value);
+    const value = resource[field] ?? valueAt(sources, reading);
+    if (value !== undefined) resource[field] = value;
   }
-  const tags = extraction.tags.length > 0 ? readTags(extraction.tags, reading) : undefined;
-  if (tags) resource.tags = tags;
+  const tags = extraction.tags.flatMap((read) => read(reading));
+  if (tags.length > 0) resource.tags = byName(tags.slice(0, tagsMax));
   qualifyRepo(resource);
-  const unknown = unknownFields(extraction, resource, reading);
-  if (unknown.length > 0) resource.unknown = unknown;
+  const unknown = [...unknownFields(extraction, resource, reading), ...cutFields(resource)];
+  if (tags.length > tagsMax) unknown.push('tags');
+  if (unknown.length > 0) resource.unknown = [...new Set(unknown)];
   return resource;
+}
+
+/** Cuts what is longer than names are: what it would be then nobody can tell. */
+function cutFields(resource: Draft): readonly UnknownField[] {
+  const long = resourceFields.filter((field) => (resource[field]?.length ?? 0) > valueLengthMax);
+  for (const field of long) resource[field] = bounded(resource[field] ?? '');
+  return long;
 }
 
 const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
@@ -81,8 +88,9 @@ function unknownFields(extraction: Extraction, resource: Draft, reading: Reading
   if (reading.isUnclear) {
     const isInBody = ({ field }: { field: UnknownField }) => reading.placeholder(field) === undefined;
     fields.push(...extraction.fields.filter(isInBody).map(({ field }) => field));
+    if (extraction.tags.length > 0) fields.push('tags');
   }
-  return [...new Set(fields)];
+  return fields;
 }
 
 const isResourceField = (name: string): name is ResourceField =>
@@ -92,35 +100,39 @@ const bounded = (value: string): string =>
   value.length > valueLengthMax ? value.slice(0, valueLengthMax) : value;
 
 /**
- * The value at the first place that has one. Where a place has several different ones, we cannot know which the vendor takes:
- * joined by commas they equal no name of a policy, so that a rule that allows one name allows no pair of names.
+ * What stands at the places. Where there are several different values, we cannot know which the vendor takes: joined by commas they
+ * equal no name of a policy, so that a rule that allows one name allows no pair of names.
  */
-function firstOf(sources: readonly Source[], reading: Reading): string | undefined {
-  for (const read of sources) {
-    const values = read(reading);
-    if (values.length === 1) return values[0];
-    if (values.length > 1) return [...new Set(values)].join(',');
-  }
-  return undefined;
+function valueAt(sources: readonly Source[], reading: Reading): string | undefined {
+  const values = new Set<string>();
+  for (const read of sources) for (const value of read(reading)) values.add(value);
+  return values.size > 0 ? [...values].join(',') : undefined;
 }
 
-function readTags(sources: readonly TagSource[], reading: Reading): Record<string, string> | undefined {
-  const tags = sources.flatMap((read) => read(reading)).slice(0, tagsMax);
-  if (tags.length === 0) return undefined;
+function byName(tags: readonly (readonly [name: string, value: string])[]): NonNullable<Resource['tags']> {
+  const named = Map.groupBy(tags, ([name]) => bounded(name));
   // fromEntries defines own fields, also for a tag that is called __proto__.
-  return Object.fromEntries(tags.map(([name, value]) => [bounded(name), bounded(value)]));
+  return Object.fromEntries(
+    [...named].map(([name, list]) => [name, [...new Set(list.map(([, value]) => bounded(value)))]]),
+  );
 }
 
-/** `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each. */
+/** Of one call. */
+const orgsMax = 100;
+
+/** `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of several organisations. */
 function qualifyRepo(resource: Draft): void {
   if (resource.repo === undefined) return;
   const names = resource.repo.split(',').map((name) => (name.endsWith('.git') ? name.slice(0, -4) : name));
   const slash = names[0]?.indexOf('/') ?? -1;
   if (slash > 0) resource.org ??= names[0]?.slice(0, slash) ?? '';
   const { org } = resource;
-  resource.repo = names
-    .map((name) => (name.indexOf('/') > 0 || org === undefined ? name : `${org}/${name}`))
-    .join(',');
+  const orgs = org?.split(',') ?? [];
+  // More than are looked at are cut, and so unknown.
+  const whole = names.flatMap((name) =>
+    name.indexOf('/') > 0 || orgs.length === 0 ? name : orgs.slice(0, orgsMax).map((it) => `${it}/${name}`),
+  );
+  resource.repo = whole.join(',');
 }
 
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */

@@ -25,6 +25,20 @@ export function parseFields(text: string, max = Number.POSITIVE_INFINITY): reado
   return fields;
 }
 
+/** `name=`, as forms begin; what begins so is read as one whatever its type says. */
+export const formStart = /^[^\s&=<>{}"]{1,256}=/;
+
+/** The fields that servers see besides which take `;` for `&`, as HTML 4.01 (B.2.2) wanted it; at most `max` of each pair. */
+export const piecesOf = (text: string, max = Number.POSITIVE_INFINITY): readonly Field[] =>
+  text
+    .split('&')
+    .filter((pair) => pair.includes(';'))
+    .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), max));
+
+/** The fields of a form or a query, in both ways in which servers read it. */
+export const allFields = (text: string): readonly Field[] =>
+  text.includes(';') ? [...parseFields(text), ...piecesOf(text)] : parseFields(text);
+
 function toField(pair: string): Field {
   const equals = pair.indexOf('=');
   if (equals < 0) return { name: decodeField(pair), value: '' };

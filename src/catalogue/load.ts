@@ -4,7 +4,7 @@ import { readDataFile } from '../data-file.ts';
 import { kept } from '../kept.ts';
 import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
-import { toSummary } from './summary.ts';
+import { type ToolSummary, toSummary } from './summary.ts';
 import { parseTable } from './table.ts';
 import { type Catalogue, createCatalogue } from './understand.ts';
 
@@ -47,6 +47,8 @@ function openTables(dir: string): ToolTables {
   };
 }
 
+const summaryOf = new WeakMap<Tool, ToolSummary>();
+
 function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catalogue {
   const mistakes: string[] = [];
   const tools = [...own];
@@ -56,7 +58,10 @@ function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catal
   }
   const mounts = compile(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
-  return createCatalogue(tools.map(toSummary), mounts);
+  return createCatalogue(
+    tools.map((tool) => kept(summaryOf, tool, () => toSummary(tool))),
+    mounts,
+  );
 }
 
 /** The catalogue of a folder, with `additions`: see `ToolTables`. */

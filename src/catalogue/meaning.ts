@@ -10,6 +10,10 @@ export interface Meaning {
   readonly category: string;
   readonly verb: Verb;
   readonly extraction: Extraction;
+  /** Nobody can tell what it is. */
+  readonly isUnclear?: true;
+  /** Of GraphQL: the root field that it is, whose arguments are its own. */
+  readonly rootField?: RootField;
   /** Where the request does several things: all of them, this one included. */
   readonly parts?: readonly Meaning[];
   /** Of a batch: what it consists of; undefined where nobody can tell. */
@@ -65,10 +69,16 @@ export function rpcMeaning(
   extraction: Extraction,
   reading: Reading,
 ): Meaning | undefined {
-  const actions = new Set(rpc.action.flatMap((read) => read(reading)));
-  if (actions.size > actionsMax) {
-    return { name: 'many_actions', category: rpc.category, verb: 'ADMIN', extraction };
+  const actions = new Set<string>();
+  let isTold = false;
+  for (const read of rpc.action) {
+    const found = read(reading);
+    for (const action of found) actions.add(action);
+    isTold ||= found.length > 0 && !reading.isUnclear;
   }
+  const unclear = { category: rpc.category, verb: 'ADMIN', extraction, isUnclear: true } as const;
+  if (actions.size > actionsMax) return { name: 'many_actions', ...unclear };
+  if (!isTold && reading.isUnclear) return { name: 'unclear', ...unclear };
   const meanings: Meaning[] = [];
   for (const action of actions) {
     // X-Amz-Target qualifies the action: DynamoDB_20120810.PutItem.
@@ -93,34 +103,32 @@ function actionVerb(rpc: Rpc, action: string): Verb {
   return rpc.read.some((beginning) => action.startsWith(beginning)) ? 'READ' : rpc.verb;
 }
 
-/** The strictest of the root fields of a GraphQL request, or of all requests of a batch; a WRITE where they cannot be told. */
+/** The strictest of the root fields of a GraphQL request, or of all requests of a batch; ADMIN where they cannot be told. */
 export function graphqlMeaning(named: Named, extraction: Extraction, reading: Reading): Meaning {
-  const unreadable: Meaning = { name: 'graphql', category: 'graphql', verb: 'WRITE', extraction };
+  const unreadable: Meaning = {
+    name: 'graphql',
+    category: 'graphql',
+    verb: 'ADMIN',
+    extraction,
+    isUnclear: true,
+  };
   const documents = reading.graphql();
   if (reading.isUnclear || documents.length === 0) return unreadable;
   const meanings = documents.flatMap((fields) =>
-    fields ? fieldMeanings(fields, named, extraction) : [unreadable],
+    fields ? fields.map((it) => fieldMeaning(it, named, extraction)) : [unreadable],
   );
-  return several(meanings) ?? unreadable;
+  if (meanings.length <= rootFieldsMax) return several(meanings) ?? unreadable;
+  reading.hideArguments();
+  return unreadable;
 }
 
-function fieldMeanings(
-  fields: readonly RootField[],
-  named: Named,
-  extraction: Extraction,
-): readonly Meaning[] {
-  const meanings = new Map<string, Meaning>();
-  for (const { kind, name } of fields) {
-    const verb = kind === 'mutation' ? 'WRITE' : 'READ';
-    const known = named.get(name);
-    const isKnown = known && (known.verb !== 'READ' || verb === 'READ');
-    const unlisted: Meaning = {
-      name: toSnakeCase(name).slice(0, 64),
-      category: 'graphql',
-      verb,
-      extraction,
-    };
-    meanings.set(`${kind} ${name}`, isKnown ? known : unlisted);
-  }
-  return [...meanings.values()];
+/** Of one request: each is judged by itself. */
+const rootFieldsMax = 100;
+
+function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): Meaning {
+  const { kind, name } = rootField;
+  const verb = kind === 'mutation' ? 'WRITE' : 'READ';
+  const known = named.get(name);
+  if (known && (known.verb !== 'READ' || verb === 'READ')) return { ...known, rootField };
+  return { name: toSnakeCase(name).slice(0, 64), category: 'graphql', verb, extraction, rootField };
 }

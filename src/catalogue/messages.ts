@@ -1,8 +1,10 @@
-import type { Operation, Verb } from '../call.ts';
+import type { Operation, Unclear, Verb } from '../call.ts';
 import { a2aOperations, a2aVerb, cardPaths } from './a2a.ts';
 import { isObject } from './body-path.ts';
 import { mcpMeaning, mcpOperations } from './mcp.ts';
+import { verbOf } from './meaning.ts';
 import { together } from './parts.ts';
+import { splitPath } from './paths.ts';
 import { headerValues, type Request } from './reading.ts';
 import type { OperationSummary, ToolSummary } from './summary.ts';
 
@@ -16,6 +18,7 @@ export interface MessageMeaning {
   readonly name: string;
   readonly category: string;
   readonly verb: Verb;
+  readonly unclear?: Unclear;
 }
 
 /** They stand at no host of their own. */
@@ -43,16 +46,9 @@ export function messagesOf(request: Request, method: string): Operation | undefi
 }
 
 function withoutBody({ target, headers }: Request, method: string): readonly MessageMeaning[] {
-  const [path = ''] = target.path.split('?', 1);
-  if (cardPaths.some((it) => path.endsWith(it)))
-    return [
-      {
-        toolName: 'a2a',
-        name: 'agent_card',
-        category: 'messaging',
-        verb: method === 'GET' ? 'READ' : 'WRITE',
-      },
-    ];
+  const card = `/${splitPath(target.path)?.slice(-2).join('/')}`;
+  if (cardPaths.includes(card))
+    return [{ toolName: 'a2a', name: 'agent_card', category: 'messaging', verb: verbOf(method) }];
   const hasSession = headerValues(headers, 'mcp-session-id').length > 0;
   if (!hasSession || (method !== 'GET' && method !== 'DELETE')) return [];
   // Streamable HTTP: a GET waits for what the server has to say, a DELETE ends the session.
@@ -85,4 +81,14 @@ function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined
 }
 
 /** Servers may read it differently, so it may be any message. */
-const unclear: MessageMeaning = { toolName: 'mcp', name: 'unclear', category: 'messages', verb: 'ADMIN' };
+const unclear: MessageMeaning = {
+  ...{ toolName: 'mcp', name: 'unclear', category: 'messages', verb: 'ADMIN' },
+  unclear: { toolNames: ['a2a'], anyMethod: false },
+};
+
+/** Of a call to any host, whose body may bear messages that nobody sees. */
+export const ofProtocols: Unclear = { toolNames: ['mcp', 'a2a'], anyMethod: false };
+
+/** Whether messages may stand in the body in letters that are not those of ASCII. */
+export const mayHideMessages = (request: Request, method: string): boolean =>
+  method === 'POST' && request.isInOtherCharset() && request.bodyValue().kind === 'unclear';

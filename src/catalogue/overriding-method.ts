@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { isObject } from './body-path.ts';
-import { decodeField, multipartFields } from './form.ts';
+import { decodeField, formStart, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
 /** With `-` for all that `toFolded` folds. */
@@ -18,7 +18,7 @@ const none: readonly string[] = Object.freeze([]);
 type Head = Pick<Request, 'method' | 'headers' | 'target'>;
 /** The body is left out where it is not there yet. */
 export type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
-type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions'>;
+type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions' | 'isInOtherCharset'>;
 
 /**
  * The methods, in upper case, that frameworks may take instead of the request's own: by header, or by `_method` in the query or the
@@ -41,6 +41,8 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   const type = contentType.toLowerCase();
   if (type.includes('json')) takeJson(request, values);
   else if (type.startsWith('application/x-www-form-urlencoded')) takeFields(request.bodyText() ?? '', values);
+  // There are servers that take a body without a type for a form.
+  else if (type === '') takeFields(formIn(request), values);
   else if (type.startsWith('multipart/')) {
     const text = request.bodyText() ?? '';
     if (!mentionsMethod.test(text)) return;
@@ -49,14 +51,23 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   }
 }
 
+const formIn = ({ mentions, bodyText }: Content): string => {
+  const text = mentions('method') ? (bodyText() ?? '') : '';
+  return formStart.test(text) ? text : '';
+};
+
+/** Where nobody can tell which is meant. */
+const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const jsonName = '_method';
 /** How escapes of its characters begin. */
 const escapesOfAscii = ['\\u005', '\\u006', '\\u007'];
 
 /** There are frameworks that merge the fields of JSON into those of forms. */
-function takeJson({ mentions, bodyValue }: Content, values: string[]): void {
-  if (!mentions(jsonName) && !escapesOfAscii.some(mentions)) return;
+function takeJson({ mentions, bodyValue, isInOtherCharset }: Content, values: string[]): void {
+  const isMentioned = mentions(jsonName) || isInOtherCharset();
+  if (!isMentioned && !escapesOfAscii.some(mentions)) return;
   const body = bodyValue();
+  if (body.kind === 'unclear' && isMentioned) values.push(...anyMethod);
   for (const reading of body.kind === 'value' ? body.readings : []) {
     const value = isObject(reading) ? reading[jsonName] : undefined;
     if (typeof value === 'string') values.push(value);

@@ -1,7 +1,7 @@
 import type { BodyValue } from '../call.ts';
 import type { Target } from '../target.ts';
 import { isObject, parseJson } from './body-path.ts';
-import { type Field, multipartFields, parseFields, valuesNamed } from './form.ts';
+import { allFields, type Field, formStart, multipartFields, valuesNamed } from './form.ts';
 import { type RootField, rootFieldsOf } from './graphql.ts';
 import { type Capture, captured } from './paths.ts';
 
@@ -17,6 +17,8 @@ export interface Request {
   bodyText(): string | undefined;
   /** Whether the bytes of a text stand in the body. */
   mentions(text: string): boolean;
+  /** Whether the body is in a character set in which `mentions` finds no letters. */
+  isInOtherCharset(): boolean;
   /** The structure of the body. */
   bodyValue(): BodyValue;
   /** The same of another body, such as that of a request in a batch. */
@@ -50,10 +52,13 @@ export class Reading {
   readonly #contentType: string;
   #captures: readonly Capture[] = [];
   #segments: readonly string[] = [];
+  #ignoresCase = false;
   #query: readonly Field[] | undefined;
   #form: readonly Field[] | undefined;
   #json: { readonly value: unknown } | undefined;
   #graphql: readonly (readonly RootField[] | undefined)[] | undefined;
+  #rootField: RootField | undefined;
+  #hidesArguments = false;
   #isUnclear = false;
 
   constructor(request: Request, hostCaptures: ReadonlyMap<string, string>) {
@@ -62,10 +67,16 @@ export class Reading {
     this.#contentType = request.contentType.toLowerCase();
   }
 
-  /** From now on placeholders are those of the template that these segments matched. */
-  matched(captures: readonly Capture[], segments: readonly string[]): void {
+  /** From now on placeholders are those of the template that these segments matched, on a surface that may ignore case. */
+  matched(captures: readonly Capture[], segments: readonly string[], ignoresCase = false): void {
     this.#captures = captures;
     this.#segments = segments;
+    this.#ignoresCase = ignoresCase;
+  }
+
+  /** Whether the vendor takes names in any case, those of fields as well. */
+  get ignoresCase(): boolean {
+    return this.#ignoresCase;
   }
 
   /** Those of the path below the surface's host pattern. */
@@ -94,7 +105,7 @@ export class Reading {
   query(): readonly Field[] {
     const { path } = this.request.target;
     const question = path.indexOf('?');
-    this.#query ??= question < 0 ? [] : parseFields(path.slice(question + 1));
+    this.#query ??= question < 0 ? [] : allFields(path.slice(question + 1));
     return this.#query;
   }
 
@@ -105,14 +116,14 @@ export class Reading {
   }
 
   #readForm(): readonly Field[] {
-    if (this.#contentType.includes('json')) return [];
     const text = this.request.bodyText() ?? '';
+    if (this.#contentType.includes('json') && !formStart.test(text)) return [];
     const isMultipart = this.#contentType.startsWith('multipart/');
     const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
     // Fields that are read all the same may not be those that the vendor takes.
     if (isMultipart || isDeclared) this.#isUnclear ||= this.request.bodyValue().kind === 'unclear';
     if (isMultipart) return multipartFields(text, this.request.contentType);
-    return isDeclared || !/^\s*[[{<]/.test(text) ? parseFields(text) : [];
+    return isDeclared || !/^\s*[[{<]/.test(text) ? allFields(text) : [];
   }
 
   /** The body as JSON, whatever its declared type: several vendors do not look at it. */
@@ -135,8 +146,20 @@ export class Reading {
 
   /** The root fields of each GraphQL document in the request; undefined for one that is not there or cannot be read. */
   graphql(): readonly (readonly RootField[] | undefined)[] {
+    if (this.#rootField) return [[this.#rootField]];
     this.#graphql ??= this.#readGraphql();
     return this.#graphql;
+  }
+
+  /** From now on there is but one root field; undefined: all are there again. */
+  narrowTo(rootField: RootField | undefined): void {
+    this.#rootField = rootField;
+    this.#hidesArguments = false;
+  }
+
+  /** Arguments were asked for, and some cannot be told: those of a document that is at the vendor's, or that nobody can read. */
+  hideArguments(): void {
+    this.#hidesArguments = true;
   }
 
   /** A persisted query has no document: its text is at the vendor's. */
@@ -153,9 +176,9 @@ export class Reading {
     return all.length > documentsMax ? [undefined] : all;
   }
 
-  /** Whether the body was asked for and nobody can tell how the vendor reads it. */
+  /** Whether the body, or arguments in it, were asked for and nobody can tell how the vendor reads them. */
   get isUnclear(): boolean {
-    return this.#isUnclear;
+    return this.#isUnclear || this.#hidesArguments;
   }
 
   /** A field of the body's outermost object, whatever its encoding. */

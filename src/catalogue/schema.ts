@@ -15,6 +15,9 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
 export type ResourceField = (typeof resourceFields)[number];
 
+/** What a call may act on though no place tells which. */
+export const unknownFields = [...resourceFields, 'tags'] as const;
+
 /** A text that `parse` must understand. */
 const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
   z.string().transform((text, context) => {
@@ -30,7 +33,7 @@ const oneOrMore = <T extends z.ZodType>(schema: T) =>
 const identifier = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name in snake_case');
 const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
 const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
-const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, form:Tags.member, header:name)');
+const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
 
 /** Where the resource and the principals of a call are told; several places are asked in order, the first that has it counts. */
 const extract = z.strictObject({
@@ -46,7 +49,7 @@ const extract = z.strictObject({
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
   decode_slashes: z.literal(true).optional(),
   /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
-  unknown: z.array(z.enum([...resourceFields, 'principals'])).optional(),
+  unknown: z.array(z.enum([...unknownFields, 'principals'])).optional(),
 });
 
 const operation = z

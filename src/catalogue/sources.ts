@@ -1,8 +1,8 @@
 import { messageRecipients } from './addresses.ts';
-import { arnAccounts, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
+import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
 import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
-import { type Field, parseFields, valuesNamed } from './form.ts';
-import type { Reading } from './reading.ts';
+import { type Field, parseFields, rawParts, valuesNamed } from './form.ts';
+import type { Reading, Request } from './reading.ts';
 
 /** Reads one place of a request: all values that stand there. */
 export type Source = (reading: Reading) => readonly string[];
@@ -18,13 +18,14 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     header:x-team       a header
  *     json:$.a.b[*].c     a path into a JSON body
  *     form:user           a field of an urlencoded or multipart body; one * stands for anything
- *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere
+ *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere; a list in a form is JSON
  *     graphql:field.a.b   an argument of a GraphQL root field, as literal or variable (graphql:*.input.email: of any field)
  *     host:json:$.url     the host of the URL at a place
  *     arn:account         the accounts of the AWS resources that path and fields name
  *     sigv4:region        the region that an AWS request is signed for
  *     iam:json:$.Who      the account that an IAM principal stands for
  *     policy:form:Policy  the principals of the AWS policy document at a place (policy:body: the body itself)
+ *     grant:header:x-acl  everybody (`*`), where a canned grant of S3 is for all
  *     mime:json:$.raw     the recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself)
  */
 export function parseSource(text: string): Source | undefined {
@@ -42,6 +43,8 @@ export function parsePresence(text: string): Source | undefined {
   return (reading) => valuesAt(reading.json(), path).flatMap((value) => (value === undefined ? [] : ['']));
 }
 
+const bodyText: Source = (reading) => maybe(reading.request.bodyText());
+
 const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> = {
   path: (name) => (reading) => maybe(reading.placeholder(name)),
   query: (name) => (reading) => valuesNamed(reading.query(), name),
@@ -49,11 +52,11 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
   form: (name) => (reading) => valuesNamed(reading.form(), name),
   json: (argument) => {
     const path = parseBodyPath(argument);
-    return path && ((reading) => valuesAt(reading.json(), path).flatMap(textsOf));
+    return path && ((reading) => valuesAt(reading.json(), path, reading.ignoresCase).flatMap(textsOf));
   },
   param: (name) => (reading) => [
-    ...valuesNamed(reading.query(), name),
-    ...valuesNamed(reading.form(), name),
+    ...valuesNamed(reading.query(), name).flatMap(listed),
+    ...valuesNamed(reading.form(), name).flatMap(listed),
     ...textsOf(reading.jsonField(name)),
   ],
   graphql: (argument) => {
@@ -66,20 +69,48 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
   // What is no URL stays as it is: it is still whom the call addresses.
   host: within((value) => [URL.parse(value)?.hostname || value]),
   iam: within(iamPrincipals),
-  policy: (argument) =>
-    argument === 'body'
-      ? (reading) => policyPrincipals(reading.json())
-      : within((value) => policyPrincipals(value))(argument),
+  policy: (argument) => {
+    const inner = argument === 'body' ? bodyText : parseSource(argument);
+    return (
+      inner &&
+      ((reading) =>
+        inner(reading).flatMap((text) =>
+          policyPrincipals(reading.request.structureOf('application/json', text)),
+        ))
+    );
+  },
+  grant: within(granteesOf),
   mime: (argument) =>
     argument === 'body'
-      ? (reading) => messageRecipients(reading.request.bodyText() ?? '')
+      ? (reading) => messagesIn(reading.request).flatMap(messageRecipients)
       : within(messageRecipients)(argument),
 };
 
-/** `*` where nobody can tell the arguments, which is nobody's address. */
+const partsMax = 16;
+
+/** The body, or where it has parts those that are no JSON: an upload sends what the vendor wants to know of a message before it. */
+function messagesIn(request: Request): readonly string[] {
+  const text = request.bodyText() ?? '';
+  if (!/^\s*multipart\//i.test(request.contentType)) return [text];
+  return rawParts(text, request.contentType, partsMax).filter((part) => !/^\s*\{/.test(part));
+}
+
+/** Vendors that take a parameter anywhere take a list in a form as JSON: `emails=["ann@acme.com"]`. */
+function listed(text: string): readonly string[] {
+  if (!text.startsWith('[')) return [text];
+  try {
+    const items = textsOf(JSON.parse(text));
+    return items.length > 0 ? items : [text];
+  } catch {
+    // A text that begins with a bracket.
+    return [text];
+  }
+}
+
 function graphqlArguments(reading: Reading, name: string, path: BodyPath): readonly string[] {
-  return reading.graphql().flatMap((fields) => {
-    if (!fields) return ['*'];
+  const documents = reading.graphql();
+  if (documents.includes(undefined)) reading.hideArguments();
+  return documents.flatMap((fields = []) => {
     const own = fields.filter((it) => name === '*' || it.name === name);
     return own.flatMap((it) => valuesAt(it.arguments, path).flatMap(textsOf));
   });
@@ -94,8 +125,8 @@ function within(read: (value: string) => readonly string[]): (argument: string) 
 }
 
 /**
- * The places that tags can stand at: `json:$.Tags` (a list of Key and Value, or an object), `form:Tags.member` (numbered
- * fields that end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ * The places that tags can stand at: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered
+ * fields of query and form that end in Key and Value), `header:x-amz-tagging` (urlencoded).
  */
 export function parseTagSource(text: string): TagSource | undefined {
   const colon = text.indexOf(':');
@@ -104,8 +135,8 @@ export function parseTagSource(text: string): TagSource | undefined {
     case 'header':
       return (reading) =>
         reading.header(argument.toLowerCase()).flatMap((value) => pairs(parseFields(value)));
-    case 'form':
-      return (reading) => numberedTags(reading.form(), argument);
+    case 'param':
+      return (reading) => numberedTags([...reading.query(), ...reading.form()], argument);
     case 'json': {
       const path = parseBodyPath(argument);
       return path && ((reading) => valuesAt(reading.json(), path).flatMap(tagsOf));
@@ -121,10 +152,13 @@ const pairs = (fields: readonly Field[]): (readonly [string, string])[] =>
 /** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
 function numberedTags(fields: readonly Field[], prefix: string): (readonly [string, string])[] {
   const own = fields.filter(({ name }) => name.startsWith(`${prefix}.`));
-  const values = new Map(own.map(({ name, value }) => [name, value]));
+  const valuesOf = Map.groupBy(own, ({ name }) => name);
   return own
     .filter(({ name }) => name.endsWith('.Key'))
-    .map(({ name, value }) => [value, values.get(`${name.slice(0, -'Key'.length)}Value`) ?? ''] as const);
+    .flatMap(({ name, value: key }) => {
+      const values = valuesOf.get(`${name.slice(0, -'Key'.length)}Value`) ?? [{ value: '' }];
+      return values.map(({ value }) => [key, value] as const);
+    });
 }
 
 function tagsOf(tags: unknown): (readonly [string, string])[] {

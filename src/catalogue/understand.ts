@@ -1,15 +1,17 @@
-import type { Operation } from '../call.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Operation, Unclear } from '../call.ts';
 import { isWebScheme } from '../target.ts';
+import { otherReadingsOf } from '../url-readings.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readPrincipals, readResource } from './extract.ts';
 import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
-import { messagesOf, protocols } from './messages.ts';
+import { mayHideMessages, messagesOf, ofProtocols, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
-import { resourceFields as unknownFields } from './schema.ts';
+import { unknownFields } from './schema.ts';
 import type { ToolSummary } from './summary.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
@@ -40,9 +42,14 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
     // A batch in a batch is none that a vendor takes.
     const inBatch = mayBeBatch ? (it: Request): Operation => understand(it, false) : undefined;
     return byMethod(request, (method) => {
-      const operation = match && understandAt(match, method, request, request.target.path, inBatch);
-      if (operation && operation.category !== unknownCategory) return operation;
-      return messagesOf(request, method) ?? operation ?? unknownHost(scheme, method);
+      const at = (path: string) => match && understandAt(match, method, request, path, inBatch);
+      const known = at(request.target.path);
+      const isNamed = known !== undefined && known.operation.category !== unknownCategory;
+      const message = isNamed ? undefined : messagesOf(request, method);
+      const plain = message ?? known?.operation ?? unknownHost(scheme, method);
+      const operation =
+        isNamed || !mayHideMessages(request, method) ? plain : { ...plain, unclear: ofProtocols };
+      return withOtherReadings(operation, request.target.path, known?.decodesSlashes ?? false, at);
     });
   }
 
@@ -57,11 +64,18 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
         bases.map((base) => `${under.map((it) => `/${it}`).join('')}${base}${below}`),
       );
       return byMethod(request, (method) => {
-        const known = [path, ...new Set(places)].map((it) =>
-          understandAt(match, method, request, it, undefined),
-        );
-        const operation = known.find((it) => it && it.category !== unknownCategory) ?? known.find(Boolean);
-        return operation ?? { ...unknownHost(scheme, method), toolName };
+        const at = (place: string) => understandAt(match, method, request, place, undefined);
+        const known = [path, ...new Set(places)].flatMap((place) => {
+          const { operation, decodesSlashes } = at(place) ?? {};
+          return operation ? withOtherReadings(operation, place, decodesSlashes ?? false, at) : [];
+        });
+        const named = known.find((it) => it.category !== unknownCategory);
+        const message = named ? undefined : messagesOf(request, method);
+        const operation = named ?? known[0] ?? { ...unknownHost(scheme, method), toolName };
+        if (!message) return operation;
+        // The route may say that it leads to servers of the protocol.
+        if (toolName === message.toolName) return message;
+        return together([{ operation }, { operation: message }]);
       });
     },
   };
@@ -77,6 +91,27 @@ function byMethod(request: Request, understand: (method: string) => Operation): 
   return overriding.length === 0
     ? operation
     : together([{ operation }, ...overriding.map((it) => ({ operation: understand(it), method: it }))]);
+}
+
+interface Understood {
+  readonly operation: Operation;
+  /** Encoded slashes in the path are slashes of names. */
+  readonly decodesSlashes: boolean;
+}
+
+/** A path that servers may read in several ways may do several things: beside `operation`, all that differ count. */
+function withOtherReadings(
+  operation: Operation,
+  path: string,
+  decodesSlashes: boolean,
+  understand: (path: string) => Understood | undefined,
+): Operation {
+  if (decodesSlashes && otherReadingsOf(path.replace(/%2f/gi, '')).length === 0) return operation;
+  const others = otherReadingsOf(path).flatMap((it) => understand(it)?.operation ?? []);
+  const further = others.filter((it) => !isDeepStrictEqual(it, operation));
+  return further.length === 0
+    ? operation
+    : together([{ operation }, ...further.map((it) => ({ operation: it }))]);
 }
 
 /** Undefined where the batch cannot be told, which then is one of anything. */
@@ -99,12 +134,12 @@ function understandAt(
   request: Request,
   path: string,
   inBatch: ((request: Request) => Operation) | undefined,
-): Operation | undefined {
+): Understood | undefined {
   const segments = splitPath(path);
   const reading = new Reading(request, hostCaptures);
   let owner: Mounted | undefined;
   /** What the path is where no surface has an operation for it, below a base that says what it acts on. */
-  let unknown: Operation | undefined;
+  let unknown: Understood | undefined;
   for (const mount of mounts) {
     if (!mount.under.every((name, index) => segments?.[index] === name)) continue;
     if (!mount.isGuest) owner ??= mount;
@@ -112,16 +147,18 @@ function understandAt(
     const candidates = below && mount.paths.find(method, below);
     const missed: Candidate[] = [];
     for (const candidate of candidates ?? []) {
-      reading.matched(candidate.captures, below ?? []);
+      reading.matched(candidate.captures, below ?? [], mount.ignoresCase);
       const meaning = candidate.meaning(reading, method);
       if (meaning) {
-        if (meaning.batch)
-          return (inBatch && batchOf(meaning.batch.requests, inBatch)) ?? anything(mount.toolName);
+        if (meaning.batch) {
+          const operation = inBatch && batchOf(meaning.batch.requests, inBatch);
+          return { operation: operation ?? anything(mount.toolName, mounts), decodesSlashes: false };
+        }
         const operation = toOperation(mount.toolName, meaning, candidate.captures, reading);
-        // Conditions on an unclear body were missed without anybody knowing whether they hold.
-        const { verb } = (reading.isUnclear && strictest([meaning, ...missed])) || meaning;
-        if (!candidate.isFallback) return verb === operation.verb ? operation : { ...operation, verb };
-        unknown ??= operation;
+        const understood = { operation, decodesSlashes: meaning.extraction.decodesSlashes };
+        if (!candidate.isFallback)
+          return reading.isUnclear && missed.length > 0 ? orAnyOf(understood, missed) : understood;
+        unknown ??= understood;
       }
       missed.push(candidate);
     }
@@ -129,12 +166,21 @@ function understandAt(
   if (unknown || !owner) return unknown;
   reading.matched([], segments ?? []);
   const meaning = owner.unknown(method, segments ? templateOf(segments) : '/{path}');
-  return toOperation(owner.toolName, meaning, [], reading);
+  const operation = toOperation(owner.toolName, meaning, [], reading);
+  return { operation, decodesSlashes: meaning.extraction.decodesSlashes };
 }
+
+/** Conditions on an unclear body were missed without anybody knowing whether they hold. */
+function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[]): Understood {
+  const { verb } = strictest([operation, ...missed]) ?? operation;
+  return { ...rest, operation: { ...operation, verb, unclear: ofSameTool } };
+}
+
+const ofSameTool: Unclear = { toolNames: [], anyMethod: false };
 
 function toOperation(
   toolName: string,
-  { name, category, verb, extraction, parts }: Meaning,
+  { name, category, verb, extraction, isUnclear, parts }: Meaning,
   captures: readonly Capture[],
   reading: Reading,
 ): Operation {
@@ -146,19 +192,25 @@ function toOperation(
     verb,
     resource,
     principals: readPrincipals(extraction, reading),
+    ...(isUnclear ? { unclear: ofSameTool } : {}),
   };
   if (!parts) return operation;
   return {
     ...operation,
-    parts: parts.map(({ parts: _, ...part }) => ({
-      operation: toOperation(toolName, part, captures, reading),
-    })),
+    parts: parts.map(({ parts: _, ...part }) => {
+      reading.narrowTo(part.rootField);
+      return { operation: toOperation(toolName, part, captures, reading) };
+    }),
   };
 }
 
 /** A batch that nobody can take apart may do anything to anything for anybody. */
-const anything = (toolName: string): Operation => ({
+const anything = (toolName: string, mounts: readonly Mounted[]): Operation => ({
   toolName,
+  unclear: {
+    toolNames: [...new Set(mounts.map((it) => it.toolName))].filter((it) => it !== toolName),
+    anyMethod: true,
+  },
   name: 'batch',
   category: 'batch',
   verb: 'ADMIN',

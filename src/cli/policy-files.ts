@@ -97,11 +97,12 @@ export async function namesKnownIn(
   tenantId: string | undefined,
 ): Promise<KnownNames> {
   const { namesInFiles, namesKnownTo, toolsKnownTo } = await import('../pipeline/known-names.ts');
-  const tools = toolsKnownTo();
-  if (config === undefined) return { tools };
-  const ofAll = namesInFiles(config, tools);
+  const { createCatalogues, ownTables } = await import('../pipeline/catalogues.ts');
+  if (config === undefined) return { tools: toolsKnownTo() };
+  const catalogues = createCatalogues(config, ownTables());
+  const ofAll = namesInFiles(config, catalogues);
   if (tenantId === undefined) return ofAll;
   const tenant = config.tenants.get(tenantId);
   if (!tenant) throw new Error(`the configuration has no tenant ${printable(tenantId)}.`);
-  return { ...ofAll, ...namesKnownTo(config, tools, [tenant]) };
+  return { ...ofAll, ...namesKnownTo(config, catalogues, [tenant]) };
 }

@@ -16,6 +16,7 @@ import { loadEngines } from '../pipeline/engines.ts';
 import { createEvents } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
+import { createRiskyParameters, loadRiskyKinds } from '../signals/risky-parameters.ts';
 import { openJournal } from '../state/journal.ts';
 import { openStore } from '../state/open.ts';
 import { type Authority, openAuthority } from '../tls/authority.ts';
@@ -200,6 +201,7 @@ async function openFoundations(
     journal,
     engines: loadEngines(),
     injections: packagedInjections(),
+    riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     toolTables: readTables(join(dataFolder, 'tools')),
     pepper,
     vault,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { type Catalogue, CatalogueError, type ToolTables } from '../catalogue/catalogue.ts';
+import type { ToolTables } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
@@ -12,12 +12,13 @@ import type { Log } from '../log.ts';
 import type { AnswerDesk } from '../pipeline/answer-desk.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
 import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
+import { type Catalogues, createCatalogues } from '../pipeline/catalogues.ts';
 import { createCredentials } from '../pipeline/credentials.ts';
 import type { Engines } from '../pipeline/engines.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
-import { namesInFiles, toolsKnownTo } from '../pipeline/known-names.ts';
+import { namesInFiles } from '../pipeline/known-names.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
@@ -25,9 +26,11 @@ import { createRecorder } from '../pipeline/record.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import { createTenants } from '../pipeline/tenants.ts';
+import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import { signalEngines } from '../signals/index.ts';
+import type { RiskyParameters } from '../signals/risky-parameters.ts';
 import { defaultWeights } from '../signals/score.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
@@ -38,7 +41,6 @@ import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
-import { isForOne } from './not-yet.ts';
 import { routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
@@ -47,6 +49,7 @@ export interface Foundations {
   readonly journal: Journal;
   readonly engines: Engines;
   readonly injections: InjectionReader;
+  readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
   readonly pepper: Buffer;
   readonly vault: Vault;
@@ -64,12 +67,11 @@ export interface Foundations {
 
 /** Puts one generation together. Throws `ConfigError` with all mistakes of policy files, or of routes; nothing is changed then. */
 export function createGate(config: Config, on: Foundations): Gate {
-  const catalogue = catalogueFor(config, on.toolTables);
-  checkTools(config, catalogue);
+  const catalogues = createCatalogues(config, on.toolTables);
+  checkTools(config, catalogues);
   const engineOf = enginesFor(config, on.engines);
   const tenants = createTenants(config, on.registeredTenants, on.store);
-  const tools = toolsKnownTo(catalogue);
-  const known = namesInFiles(config, tools, on.registeredTenants);
+  const known = namesInFiles(config, catalogues, on.registeredTenants);
   const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), engineOf);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
@@ -79,8 +81,9 @@ export function createGate(config: Config, on: Foundations): Gate {
     ownListeners: on.ownListeners,
   });
   const judging = {
-    catalogue,
+    catalogues,
     clock: () => performance.now(),
+    injections: on.injections,
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
     bounds: config.risk.bands,
@@ -129,13 +132,21 @@ export function createGate(config: Config, on: Foundations): Gate {
     store: on.store,
     tenants,
     policies,
-    catalogue,
-    tools,
+    catalogues,
     guard,
     upstream,
     inspect: createPipeline(stages, record),
     answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
     answers: on.answers,
+    toolMemory: createToolMemory({
+      store: on.store,
+      policies,
+      tenants,
+      injections: on.injections,
+      risky: on.riskyParameters,
+      log: on.log,
+      clock: judging.clock,
+    }),
     simulator: createSimulator(judging),
     record,
     names,
@@ -175,20 +186,9 @@ export function enginesFor(config: Config, engines: Engines): (tenantId: string)
   return (tenantId) => ofTenant.get(tenantId) ?? engines.common;
 }
 
-/** The tables with what the configuration adds for all tenants, or for the only one. */
-function catalogueFor({ file, tools, tenants }: Config, tables: ToolTables): Catalogue {
-  try {
-    return tables.catalogue(tools.map((it) => (isForOne(it, tenants) ? undefined : it.addition)));
-  } catch (error) {
-    if (!(error instanceof CatalogueError)) throw error;
-    const toMistake = (message: string): Mistake => ({ path: 'tools', line: undefined, message });
-    throw new ConfigError(file, error.mistakes.map(toMistake));
-  }
-}
-
 /** A route's misspelt tool would pass by the rules for the one that is meant. */
-function checkTools({ file, inbound, tools }: Config, catalogue: Catalogue): void {
-  const known = new Set([...catalogue.tools, ...tools].map((it) => it.name));
+function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): void {
+  const known = new Set([...common.tools, ...tools].map((it) => it.name));
   const mistakes: Mistake[] = [];
   for (const [index, { tool }] of [...inbound.values()].entries()) {
     if (tool === null || known.has(tool)) continue;

@@ -14,10 +14,6 @@ interface Gap {
   readonly instead: string;
 }
 
-/** Whether it is for one tenant among several. */
-export const isForOne = ({ tenantId }: Config['tools'][number], tenants: Config['tenants']): boolean =>
-  tenantId !== null && !(tenants.size === 1 && tenants.has(tenantId));
-
 const refused: readonly Gap[] = [
   { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
@@ -69,11 +65,6 @@ const ignored: readonly Gap[] = [
     path: 'notifications',
     isAsked: ({ notifications }) => notifications.length > 0,
     instead: 'nobody is told',
-  },
-  {
-    path: 'tools[].tenant',
-    isAsked: ({ tools, tenants }) => tools.some((it) => it.addition !== undefined && isForOne(it, tenants)),
-    instead: 'a tool with hosts for one tenant of several is not in the catalogue',
   },
   {
     path: 'tools[].max_body_bytes',

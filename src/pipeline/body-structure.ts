@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BodyValue } from '../call.ts';
-import { type Field, parseFields } from '../catalogue/form.ts';
+import { type Field, formStart, parseFields, piecesOf } from '../catalogue/form.ts';
 import { parseMultipart } from '../catalogue/multipart.ts';
 import { foldName } from '../policy/index.ts';
 import { JsonTokens, spellJsonString } from '../text/json-tokens.ts';
@@ -20,9 +20,6 @@ const none: BodyValue = Object.freeze({ kind: 'none' });
 const unclear: BodyValue = Object.freeze({ kind: 'unclear' });
 const ofReadings = (readings: readonly unknown[]): BodyValue =>
   readings.length === 0 ? none : { kind: 'value', readings };
-
-/** `name=`, as forms begin; what begins so is read as one whatever its type says. */
-const formStart = /^[^\s&=<>{}"]{1,256}=/;
 
 /**
  * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated form field makes one
@@ -134,17 +131,10 @@ function isPlainJson(content: Buffer): boolean {
 function readForm(content: Buffer): BodyValue {
   const text = content.toString('utf8');
   const fields = parseFields(text, formFieldsMax + 1);
-  const pieces = text.includes(';') ? piecesOf(text) : [];
+  const pieces = text.includes(';') ? piecesOf(text, formFieldsMax + 1) : [];
   if (fields.length + pieces.length > formFieldsMax) return unclear;
   return ofReadings([...toReadings(fields), ...toReadings(pieces)]);
 }
-
-/** The fields that servers see besides which take `;` for `&`, as HTML 4.01 (B.2.2) wanted it. */
-const piecesOf = (text: string): readonly Field[] =>
-  text
-    .split('&')
-    .filter((pair) => pair.includes(';'))
-    .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), formFieldsMax + 1));
 
 function readMultipart(content: Buffer, contentType: string): BodyValue {
   const parts = parseMultipart(content.toString('utf8'), contentType);

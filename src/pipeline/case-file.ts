@@ -49,6 +49,8 @@ export type Case = z.output<typeof testCase>;
 const caseFile = z.strictObject({
   policies: z.array(z.string().min(1)).min(1, 'must name a policy file').max(policyFilesMax),
   tenant: z.record(z.string(), z.unknown()).default({}),
+  /** As in the configuration. */
+  tools: z.array(z.record(z.string(), z.unknown())).default([]),
   cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
 
@@ -69,24 +71,28 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(last === 'expect' ? expected.shape : testCase.shape);
 }
 
-/** A configuration with the file's tenant, plan and all. Throws `CaseFileError`. */
-export function configOf({ tenant, cases }: CaseFile): Config {
+/** A configuration with the file's tenant, plan, tools and all. Throws `CaseFileError`. */
+export function configOf({ tenant, tools, cases }: CaseFile): Config {
+  const written = {
+    tenants: [{ environments: environmentsOf(cases), ...tenant, id: caseTenantId }],
+    tools,
+  };
+  const config = sayingOfFile(() => validateConfig(written, { file: undefined, env: {} }));
+  const known: readonly string[] = config.tenants.get(caseTenantId)?.environments ?? [];
+  const strangers = cases.flatMap(({ call: { env } }, index) =>
+    env === undefined || known.includes(env) ? [] : [{ env, path: `cases[${index}].call.env` }],
+  );
+  if (strangers.length === 0) return config;
+  const said = 'is not an environment of the tenant';
+  throw new CaseFileError(
+    strangers.slice(0, errorsMax).map(({ env, path }) => ({ path, message: unknownWord(env, known, said) })),
+  );
+}
+
+/** Says of the case file what is wrong with the configuration that was made of it. */
+export function sayingOfFile<T>(make: () => T): T {
   try {
-    const config = validateConfig(
-      { tenants: [{ environments: environmentsOf(cases), ...tenant, id: caseTenantId }] },
-      { file: undefined, env: {} },
-    );
-    const known: readonly string[] = config.tenants.get(caseTenantId)?.environments ?? [];
-    const strangers = cases.flatMap(({ call: { env } }, index) =>
-      env === undefined || known.includes(env) ? [] : [{ env, path: `cases[${index}].call.env` }],
-    );
-    if (strangers.length === 0) return config;
-    const said = 'is not an environment of the tenant';
-    throw new CaseFileError(
-      strangers
-        .slice(0, errorsMax)
-        .map(({ env, path }) => ({ path, message: unknownWord(env, known, said) })),
-    );
+    return make();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new CaseFileError(

@@ -1,13 +1,16 @@
 import { join, resolve } from 'node:path';
 import type { Decision, Identity, Verdict } from '../call.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
+import { readTables } from '../catalogue/load.ts';
 import type { TenantConfig } from '../config/schema.ts';
+import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
+import { createInjectionReader } from '../detectors/injection/reader.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
 import { defaultWeights } from '../signals/score.ts';
 import { withCandidates } from './candidates.ts';
-import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf } from './case-file.ts';
+import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
+import { createCatalogues } from './catalogues.ts';
 import { createEngines } from './engines.ts';
 import type { TenantRules } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
@@ -50,7 +53,7 @@ export interface Cases {
 }
 
 export interface CasesOptions {
-  /** The folder with `detectors/` and `tools/`. Default: the one that comes with the gateway. */
+  /** The folder with `detectors/`, `injection/` and `tools/`. Default: the one that comes with the gateway. */
   readonly dataFolder?: string;
 }
 
@@ -60,7 +63,8 @@ const someAgent = '00000000-0000-4000-8000-000000000001';
 
 /** Loads what calls are understood and read by. */
 export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
-  const catalogue = loadCatalogue(join(dataFolder, 'tools'));
+  const tables = readTables(join(dataFolder, 'tools'));
+  const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
 
   return {
@@ -71,12 +75,13 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
       const policies = await policiesOf(file, tenant, readPolicies);
       const page = { rules: compilePolicies(withCandidates([], policies, true)), engine: engines.of(tenant) };
       const simulator = createSimulator({
-        catalogue,
+        catalogues: sayingOfFile(() => createCatalogues(config, tables)),
         engines: signalEngines,
         weights: { ...defaultWeights, ...config.risk.weights },
         bounds: config.risk.bands,
         mode: config.mode,
         clock: () => performance.now(),
+        injections,
       });
       const judge = (it: Case): Promise<Verdict> => judgeCase(it, tenant, page, simulator);
       const results: CaseResult[] = [];

@@ -24,8 +24,15 @@ export function admitDegraded(
   const agent = { ...ownAgent, tenantId, envName, status: agentStatus, createdAtMs: 0 };
   const examined = examine({ key, parent: undefined, agent }, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
-  // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets nothing is known.
-  const unknown = { isNewDestination: true, exceededBudgets: [], charges: [], tails: [], scansUsed: 0 };
+  // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets and tools nothing is known.
+  const unknown = {
+    isNewDestination: true,
+    exceededBudgets: [],
+    charges: [],
+    tails: [],
+    toolConcerns: [],
+    scansUsed: 0,
+  };
   return { ...examined, ...unknown, key, isDegraded: true };
 }
 

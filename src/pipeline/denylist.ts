@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 import { compileGlob, type Glob } from '../policy/glob.ts';
 import { compileUrlPattern, type UrlMatcher } from '../policy/url-pattern.ts';
-import { readingsOf } from '../policy/url-readings.ts';
 import type { Target } from '../target.ts';
+import { readingsOf } from '../url-readings.ts';
 
 /** Whether a target is on a tenant's list. */
 export type Denylist = (target: Target) => boolean;

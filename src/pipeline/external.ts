@@ -13,17 +13,19 @@ export function isExternal(
 ): boolean {
   if (principals.length > 0) return principals.some((principal) => !isOwn(principal, tenant));
   if (toolName !== 'custom_proxy') return false;
-  return (
-    !isWithin(target.host, tenant.orgDomains) &&
-    !tenant.internal.hosts.some((glob) => matchesHost(glob, target.host))
-  );
+  return !isOwnHost(target.host, tenant);
 }
 
 function isOwn(principal: string, tenant: TenantConfig): boolean {
   const at = principal.lastIndexOf('@');
   if (at >= 0) return isWithin(principal.slice(at + 1).toLowerCase(), tenant.orgDomains);
+  // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have no dots.
+  if (principal.includes('.') && isOwnHost(principal.toLowerCase(), tenant)) return true;
   return Object.values(tenant.orgAccounts).some((own) => own.includes(principal));
 }
+
+const isOwnHost = (host: string, { orgDomains, internal }: TenantConfig): boolean =>
+  isWithin(host, orgDomains) || internal.hosts.some((glob) => matchesHost(glob, host));
 
 const isWithin = (host: string, domains: readonly string[]): boolean =>
   domains.some((domain) => host === domain || host.endsWith(`.${domain}`));

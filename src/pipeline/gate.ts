@@ -1,9 +1,7 @@
 import type { PresentedKey } from '../call.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
-import type { KnownTool } from '../policy/index.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -11,6 +9,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { AnswerDesk } from './answer-desk.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { AuthThrottles } from './auth-throttle.ts';
+import type { Catalogues } from './catalogues.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
@@ -18,6 +17,7 @@ import type { PolicyBook } from './policy-book.ts';
 import type { AnswerReader } from './read-answer.ts';
 import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
+import type { ToolMemory } from './tool-memory.ts';
 
 /**
  * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
@@ -29,9 +29,7 @@ export interface Gate {
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
   /** What calls are understood by. */
-  readonly catalogue: Catalogue;
-  /** What policies may name as tools. */
-  readonly tools: readonly KnownTool[];
+  readonly catalogues: Catalogues;
   readonly guard: Guard;
   readonly upstream: Upstream;
   readonly credentials: Credentials;
@@ -40,6 +38,8 @@ export interface Gate {
   readonly answerReader: AnswerReader;
   /** Keeps what was found in answers with the traces of their calls. */
   readonly answers: AnswerDesk;
+  /** Remembers what MCP servers list. */
+  readonly toolMemory: ToolMemory;
   /** Judges calls without letting anything follow from it. */
   readonly simulator: Simulator;
   /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */

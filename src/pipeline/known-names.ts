@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
-import { type Catalogue, loadCatalogue, toldFields } from '../catalogue/catalogue.ts';
+import { toldFields } from '../catalogue/catalogue.ts';
 import type { Config, TenantConfig } from '../config/schema.ts';
 import type { KnownNames, KnownTool } from '../policy/index.ts';
+import { type Catalogues, ownTables } from './catalogues.ts';
 
 /** Calls that have no table: those to hosts that no tool has. */
 const unlisted: readonly KnownTool[] = [
@@ -15,19 +15,32 @@ const unlisted: readonly KnownTool[] = [
 ];
 
 /** The tools of a catalogue, by default those that come with the gateway, and what else calls are said to be of. */
-export const toolsKnownTo = ({ tools }: Pick<Catalogue, 'tools'> = ownCatalogue()): readonly KnownTool[] => [
+export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly KnownTool[] => [
   ...tools,
   ...unlisted,
 ];
 
-const ownCatalogue = (): Catalogue => loadCatalogue(resolve(import.meta.dirname, '../../config/tools'));
+/** The tools that some of the tenants have; one that differs among them has what any of them says of it. */
+function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): readonly KnownTool[] {
+  const all = new Set(tenants.flatMap(({ id }) => toolsKnownTo(catalogues.of(id))));
+  return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => same.reduce(asEither));
+}
+
+const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
+  name: a.name,
+  operations: [...a.operations, ...b.operations],
+  takesOtherNames: a.takesOtherNames || b.takesOtherNames,
+  categories: a.categories && b.categories && [...a.categories, ...b.categories],
+  fields: [...a.fields, ...b.fields],
+});
 
 /** What policies of the tenants may name; several tenants where a policy may be for any of them. */
 export function namesKnownTo(
   { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
-  tools: readonly KnownTool[],
+  catalogues: Catalogues,
   tenants: readonly TenantConfig[],
 ): KnownNames {
+  const tools = toolsOfAll(catalogues, tenants);
   const isTheirs = ({ tenantId }: { readonly tenantId: string | null }): boolean =>
     tenantId === null || tenants.some(({ id }) => id === tenantId);
   const listed = new Set(tools.map(({ name }) => name));
@@ -46,12 +59,12 @@ export function namesKnownTo(
  */
 export function namesInFiles(
   config: Config,
-  tools: readonly KnownTool[],
+  catalogues: Catalogues,
   registered: Iterable<string> = [],
 ): KnownNames {
   const tenants = [...config.tenants.values(), config.defaultTenant('default')];
   return {
-    ...namesKnownTo(config, tools, tenants),
+    ...namesKnownTo(config, catalogues, tenants),
     tenants: [...tenants.map(({ id }) => id), ...registered],
   };
 }

@@ -175,7 +175,7 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
   explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
 });
 
-const signalReasons = new Set(['NEW_DESTINATION', 'OPAQUE_CONTENT']);
+const signalReasons = new Set(['NEW_DESTINATION', 'MCP_TOOL_DRIFT', 'PROMPT_INJECTION', 'OPAQUE_CONTENT']);
 /** That one explanation names. */
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
@@ -195,6 +195,9 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
       (it) =>
         `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}).`,
     );
+  // Why the tool is risky, which a rule or a band does not say.
+  for (const { name, details } of call.signals)
+    if (name === 'MCP_TOOL_DRIFT') places.push(`${name}: ${details}.`);
   return {
     decision: opinion.decision,
     reasonCodes:

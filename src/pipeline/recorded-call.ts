@@ -8,8 +8,9 @@ import {
   type Verb,
 } from '../call.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { type BandBounds, bandOf, type Weights, weightedScore } from '../signals/score.ts';
+import { type BandBounds, bandOf, riskOf, type Weights } from '../signals/score.ts';
 import type { Target } from '../target.ts';
+import type { Catalogues } from './catalogues.ts';
 import { urlLengthMax } from './redacted.ts';
 import { toRequest } from './request.ts';
 
@@ -54,7 +55,7 @@ export interface RecordedCall {
 }
 
 export interface RecordedOptions {
-  readonly catalogue: Catalogue;
+  readonly catalogues: Catalogues;
   readonly weights: Weights;
   readonly bounds: BandBounds;
 }
@@ -114,8 +115,8 @@ export function toRecordedCall(
   call.riskScore = trace.risk_score;
   call.riskBand = trace.risk_band;
   const residual = call.signals.filter((it) => it.engine !== 'classifier');
-  call.residualBand = bandOf(weightedScore(residual, options.weights), options.bounds);
-  return { call, lacks: understandTrace(call, trace, options.catalogue) };
+  call.residualBand = bandOf(riskOf(residual, options.weights), options.bounds);
+  return { call, lacks: understandTrace(call, trace, options.catalogues.of(trace.tenant_id)) };
 }
 
 /** Names the operation as it was recorded; what it acts on is told again, by what is left of the request. Answers what is lacking. */
@@ -131,6 +132,7 @@ function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[]
     bodyText: () => asked(''),
     // A method that JSON names is among what the recorded verb was told from.
     mentions: () => false,
+    isInOtherCharset: () => false,
     bodyValue: () => asked({ kind: 'none' }),
   });
   const { tool_name = understood.toolName, operation: name = understood.name } = trace;

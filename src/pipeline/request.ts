@@ -1,6 +1,6 @@
 import type { BodyValue, Call } from '../call.ts';
 import type { Request } from '../catalogue/catalogue.ts';
-import { bodyValue, plainBody } from './body.ts';
+import { bodyValue, hidesNames, plainBody } from './body.ts';
 import { readBody, structuredBytesMax } from './body-structure.ts';
 
 const structureOf = (contentType: string, body: string): BodyValue =>
@@ -14,6 +14,7 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
   contentType: call.contentType,
   bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
   mentions: (text) => plainBody(call, maxDecodedBytes).includes(text),
+  isInOtherCharset: () => hidesNames(call, maxDecodedBytes),
   bodyValue: () => bodyValue(call, maxDecodedBytes),
   structureOf,
 });

@@ -1,15 +1,16 @@
 import type { Call, Verdict } from '../call.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { TenantConfig } from '../config/schema.ts';
+import type { InjectionReader } from '../detectors/injection/reader.ts';
 import type { PolicySet } from '../policy/index.ts';
 import { bandOf } from '../signals/score.ts';
 import type { Standing } from '../state/store.ts';
+import type { Catalogues } from './catalogues.ts';
 import { type GivenFacts, withGiven } from './given-facts.ts';
 import { createJudge, type Judge } from './judge.ts';
 import { toVerdict } from './opinion.ts';
 import type { TenantRules } from './policy-book.ts';
 import { read } from './stages/read.ts';
-import { understand } from './stages/understand.ts';
+import { understandCall } from './stages/understand.ts';
 import { type WeighOptions, weigh } from './stages/weigh.ts';
 
 /*
@@ -19,11 +20,12 @@ import { type WeighOptions, weigh } from './stages/weigh.ts';
  */
 
 export interface SimulatorOptions extends WeighOptions {
-  readonly catalogue: Catalogue;
+  readonly catalogues: Catalogues;
   /** The daemon's own mode. */
   readonly mode: 'enforce' | 'monitor';
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
+  readonly injections: InjectionReader;
 }
 
 /** What one call is judged under. */
@@ -54,13 +56,14 @@ export function createSimulator(options: SimulatorOptions): Simulator {
   const weighs = weigh(options);
 
   async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
-    await understand(options.catalogue, tenant.maxDecodedBytes).run(call);
+    if (!call.operation) understandCall(options.catalogues.of(tenant.id), call, tenant.maxDecodedBytes);
     const standing = await standingOf(call);
     call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
     call.exceededBudgets = standing.exceededBudgets;
     if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
     const policies = { rulesFor: () => page, lastKnown: () => page };
-    await read({ policies, tenants: { find: () => tenant }, clock: options.clock }).run(call);
+    const { clock, injections } = options;
+    await read({ policies, tenants: { find: () => tenant }, clock, injections }).run(call);
     await weighs.run(call);
     if (given.risk_score === undefined) return;
     call.riskScore = given.risk_score;

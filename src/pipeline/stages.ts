@@ -1,25 +1,14 @@
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Stage } from './pipeline.ts';
 import { type AdmitOptions, admit } from './stages/admit.ts';
 import { type DecideOptions, decide } from './stages/decide.ts';
 import { identify } from './stages/identify.ts';
 import { type ReadOptions, read } from './stages/read.ts';
-import { understand } from './stages/understand.ts';
+import { type UnderstandOptions, understand } from './stages/understand.ts';
 import { type WeighOptions, weigh } from './stages/weigh.ts';
 
-export type StageOptions = AdmitOptions &
-  ReadOptions &
-  WeighOptions &
-  DecideOptions & { readonly catalogue: Catalogue };
+export type StageOptions = AdmitOptions & ReadOptions & WeighOptions & DecideOptions & UnderstandOptions;
 
 /** The way of every call. The order is the design: cheap before dear, and nothing is read of a call that may not be made. */
 export function createStages(options: StageOptions): readonly Stage[] {
-  return [
-    identify(),
-    understand(options.catalogue, options.tenants.largestMaxDecodedBytes),
-    admit(options),
-    read(options),
-    weigh(options),
-    decide(options),
-  ];
+  return [identify(), understand(options), admit(options), read(options), weigh(options), decide(options)];
 }

@@ -1,6 +1,6 @@
+import { readingsOf } from '../url-readings.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
 import type { Match } from './schema.ts';
-import { readingsOf } from './url-readings.ts';
 import { usedKeys } from './used-keys.ts';
 
 /**
@@ -12,8 +12,8 @@ export function compileMatch(match: Match): (facts: MatchFacts) => boolean {
   const isUrlMatched = match.url_patterns && compileUrlPatterns(match.url_patterns, false);
   return (facts) => {
     const { envName, operation, method, overridingMethods } = facts;
-    const { toolName, verb } = operation;
-    const route = { envName, toolName, verb, method: method.toUpperCase(), overridingMethods };
+    const { toolName, verb, unclear } = operation;
+    const route = { envName, toolName, verb, method: method.toUpperCase(), overridingMethods, unclear };
     return (
       holdsOnRoute(match, route, false) &&
       checks.every((check) => check({ facts })) &&

@@ -1,5 +1,6 @@
 import type { MatchedRule } from '../call.ts';
 import { kept } from '../kept.ts';
+import { readingsOf } from '../url-readings.ts';
 import { PlaceTree } from './body-places.ts';
 import { conditions, type SetParts } from './conditions.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
@@ -9,7 +10,6 @@ import { parsePath, requiredWord } from './json-path.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match.ts';
 import type { Rule } from './schema.ts';
 import { ZoneClock } from './time-window.ts';
-import { readingsOf } from './url-readings.ts';
 import { usedKeys } from './used-keys.ts';
 import { WordList } from './words.ts';
 
@@ -188,8 +188,11 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
 }
 
 /** One unknown overriding method is not none: the empty name is told apart from the empty list. */
-const keyOf = ({ envName, toolName, verb, method, overridingMethods }: Route): string =>
-  [envName, toolName, verb, method, ...overridingMethods].join('\n');
+const keyOf = ({ envName, toolName, verb, method, overridingMethods, unclear }: Route): string =>
+  [
+    ...[envName, toolName, verb, method, ...overridingMethods],
+    ...(unclear ? [`?${unclear.anyMethod}`, ...unclear.toolNames] : []),
+  ].join('\n');
 
 const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
@@ -212,6 +215,10 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
     verb: operation.verb,
     method: known(method.toUpperCase(), methods),
     overridingMethods: overridingMethods.map((it) => known(it, methods)),
+    unclear: operation.unclear && {
+      ...operation.unclear,
+      toolNames: operation.unclear.toolNames.map((it) => known(it, toolNames)),
+    },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Resource, UnknownField, Verb } from '../call.ts';
+import { type Resource, type Unclear, type UnknownField, type Verb, verbs } from '../call.ts';
 import type { Facts } from './facts.ts';
 import { compileGlob, type Glob } from './glob.ts';
 import { compilePrincipalPattern } from './principal.ts';
@@ -21,6 +21,8 @@ export interface Route {
   readonly method: string;
   /** What a server may take instead. */
   readonly overridingMethods: readonly string[];
+  /** Any rule may hold for what nobody can tell, save one that allows. */
+  readonly unclear: Unclear | undefined;
 }
 
 /** What the keys ask about a call. */
@@ -38,14 +40,24 @@ type RouteTable = {
 };
 
 const routeKeys: RouteTable = {
-  tool_name: (name, { toolName }) => name === toolName,
-  tool_names: (names, { toolName }) => names.includes(toolName),
-  verbs: (verbs, { verb }) => verbs.includes(verb),
-  methods: (methods, { method, overridingMethods }, allows) =>
-    holdsForMethods(method, overridingMethods, allows, (it) =>
-      methods.some((name) => name.toUpperCase() === it),
-    ),
+  tool_name: (name, route, allows) => isOfTool(route, allows, [name]),
+  tool_names: (names, route, allows) => isOfTool(route, allows, names),
+  verbs: (named, { verb, unclear }, allows) =>
+    unclear ? !allows || verbs.every((it) => named.includes(it)) : named.includes(verb),
+  methods: (methods, { method, overridingMethods, unclear }, allows) =>
+    unclear?.anyMethod
+      ? !allows
+      : holdsForMethods(method, overridingMethods, allows, (it) =>
+          methods.some((name) => name.toUpperCase() === it),
+        ),
 };
+
+function isOfTool({ toolName, unclear }: Route, allows: boolean, names: readonly string[]): boolean {
+  const may = unclear?.toolNames ?? [];
+  return allows
+    ? [toolName, ...may].every((it) => names.includes(it))
+    : [toolName, ...may].some((it) => names.includes(it));
+}
 
 /** Whether all keys of the first table hold. */
 export function holdsOnRoute(match: Match, route: Route, allows: boolean): boolean {
@@ -72,6 +84,7 @@ export const callKeys: CallTable = {
   operations: (operations, allows) => {
     const methods = operations.filter(isMethod).map((it) => it.slice('method:'.length).toUpperCase());
     return anyOf([
+      ...(allows ? [] : [isUnclear]),
       ...operations.filter((it) => !isMethod(it)).map(toOperationCheck),
       ...(methods.length > 0 ? [methodCheck(methods, allows)] : []),
     ]);
@@ -109,20 +122,25 @@ export const callKeys: CallTable = {
       ({ repo }) => valuesIn(repo),
     );
   },
-  aws_tags: (tags) => {
+  aws_tags: (tags, allows) => {
     const wanted = Object.entries(tags);
     return ({ facts }) => {
-      const { tags: present = {} } = facts.operation.resource;
-      return wanted.every(([name, value]) => Object.hasOwn(present, name) && present[name] === value);
+      const { tags: present = {}, unknown } = facts.operation.resource;
+      if (unknown?.includes('tags')) return !allows;
+      return wanted.every(([name, value]) => {
+        const values = Object.hasOwn(present, name) ? (present[name] ?? []) : [];
+        return allows ? values.length > 0 && values.every((it) => it === value) : values.includes(value);
+      });
     };
   },
   principal_patterns: (patterns, allows) => {
     const matchers = patterns.map((pattern) => compilePrincipalPattern(pattern, allows));
     const isMatched = (principal: string): boolean => matchers.some((matches) => matches(principal));
-    // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect.
+    // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect,
+    // and so does `*`: everybody, or somebody whom the call does not name.
     return allows
       ? ({ facts: { operation } }) => operation.principals.length > 0 && operation.principals.every(isMatched)
-      : ({ facts: { operation } }) => operation.principals.some(isMatched);
+      : ({ facts: { operation } }) => operation.principals.some((it) => it === '*' || isMatched(it));
   },
 };
 
@@ -147,11 +165,14 @@ function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {
   return false;
 }
 
+const isUnclear: Check = ({ facts }) => facts.operation.unclear !== undefined;
+
 const isMethod = (operation: string): boolean => operation.startsWith('method:');
 
 const methodCheck =
   (methods: readonly string[], allows: boolean): Check =>
   ({ facts }) =>
+    !facts.operation.unclear?.anyMethod &&
     holdsForMethods(facts.method.toUpperCase(), facts.overridingMethods, allows, (it) =>
       methods.includes(it),
     );

@@ -14,6 +14,7 @@ import { opaqueKindOf } from '../text/opaque.ts';
 import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise } from '../upstream/scrubbable.ts';
 import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
+import { ToolListScan } from './tool-list-scan.ts';
 
 /** Of all answers that are being read, in one process. */
 const keptBytesMax = 64 * 1024 * 1024;
@@ -86,6 +87,7 @@ class AnswerScan implements Tap {
   readonly #exchange: Exchange;
   readonly #tenant: TenantConfig;
   readonly #enforces: boolean;
+  readonly #toolLists: ToolListScan;
   #contentType = '';
   #contentEncoding = '';
 
@@ -101,6 +103,12 @@ class AnswerScan implements Tap {
     this.#exchange = exchange;
     this.#tenant = tenant;
     this.bytesMax = maxBytes;
+    const { maxDecodedBytes } = tenant;
+    this.#toolLists = new ToolListScan(gate, call, {
+      bytesMax: maxBytes,
+      maxDecodedBytes,
+      keep: (bytes) => this.keep(bytes),
+    });
     this.#enforces = mode === 'enforce' && tenant.mode === 'enforce' && gate.config.mode === 'enforce';
   }
 
@@ -108,6 +116,8 @@ class AnswerScan implements Tap {
     if (status === 204 || status === 304 || this.bytesMax === 0) return 'pass';
     this.#contentType = fieldOf(fields, 'content-type');
     this.#contentEncoding = fieldOf(fields, 'content-encoding');
+    const head = { status, contentType: this.#contentType, contentEncoding: this.#contentEncoding };
+    if (!chunk) this.#toolLists.begin(head, this.#exchange);
     if (chunk && this.#isOpaque(chunk)) return 'pass';
     return this.#enforces && !isStream(fields) ? 'hold' : 'read';
   }
@@ -122,6 +132,10 @@ class AnswerScan implements Tap {
     );
   }
 
+  hear(chunk: Buffer): void {
+    this.#toolLists.hear(chunk);
+  }
+
   keep(bytes: number): boolean {
     if (keptBytes + bytes > keptBytesMax) return false;
     keptBytes += bytes;
@@ -130,6 +144,8 @@ class AnswerScan implements Tap {
 
   isKnownClean(bytes: Buffer): boolean {
     const { identity } = this.#call;
+    // The same tools may be listed by another server, or to another tenant.
+    if (this.#toolLists.isMcp) return false;
     return identity !== undefined && this.#gate.answerReader.isKnownClean(identity, this.#contentOf(bytes));
   }
 
@@ -151,11 +167,13 @@ class AnswerScan implements Tap {
     if (!identity || bytes.length === 0) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
     const reasons = this.#enforces ? this.#whyNot(reading, extent) : [];
-    if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0) {
+    const drift = await this.#toolLists.driftIn(reading.plain, extent === 'whole');
+    if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0 || drift) {
       const scan = toResponseScan(this.#gate, identity.tenantId, reading, Date.now());
       const further = {
         ...(extent === 'whole' ? {} : { extent }),
         ...(reasons.length > 0 ? { blocked: reasons } : {}),
+        ...(drift ? { mcp_drift: drift } : {}),
       };
       this.#gate.answers.take(
         identity.tenantId,

@@ -13,8 +13,8 @@ import { compilePathGlob, type PathGlob } from '../pipeline/path-glob.ts';
 import { toRequest } from '../pipeline/request.ts';
 import { understandAs } from '../pipeline/stages/understand.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
-import { readingsOf } from '../policy/url-readings.ts';
 import { parseTarget, type Target } from '../target.ts';
+import { readingsOf } from '../url-readings.ts';
 import { whyBlocked } from './egress.ts';
 import { enforce } from './enforce.ts';
 import { authenticateInbound, foldedName, noRoute } from './inbound-auth.ts';
@@ -140,7 +140,8 @@ function understandByRoute(
   { rest }: InboundPath,
 ): void {
   if (tool === null) return;
-  understandAs(gate.catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
+  const catalogue = gate.catalogues.of(tenantId);
+  understandAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
 /** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */

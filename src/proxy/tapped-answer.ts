@@ -20,6 +20,8 @@ export interface Tap {
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** May so much more be kept in memory? What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
+  /** Told of every chunk as it comes, also behind what is read. */
+  hear?(chunk: Buffer): void;
   /** Whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
@@ -141,6 +143,7 @@ export class TappedAnswer implements Answer {
 
   /** Keeps a chunk that is to be read, or that is held. */
   #take(chunk: Buffer): void {
+    this.#tap.hear?.(chunk);
     if (this.#isReading && this.#bytes === 0) this.#reconsider(chunk);
     if (this.#isHeld || this.#isReading) this.#keep(chunk);
   }

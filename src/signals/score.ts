@@ -14,6 +14,9 @@ export const defaultWeights: Weights = {
 };
 
 const misdirectedSecretFloor = 0.6;
+/** Of a tool that has changed, or that gives away what it should not have; and of one that has changed for the worse. */
+const driftFloor = 0.25;
+const turnedToolFloor = 0.5;
 
 /** The weighted mean of what the engines report, 0 to 1; an engine that is silent reports 0. */
 export function weightedScore(signals: readonly Signal[], weights: Weights): number {
@@ -22,6 +25,15 @@ export function weightedScore(signals: readonly Signal[], weights: Weights): num
   for (const weight of Object.values(weights)) total += weight;
   for (const signal of signals) sum += (weights[signal.engine] ?? 0) * signal.score;
   return total === 0 ? 0 : Math.min(1, Math.max(0, sum / total));
+}
+
+/** The weighted mean, but not less than what a signal stands for by itself, whatever the weights. */
+export const riskOf = (signals: readonly Signal[], weights: Weights): number =>
+  Math.max(weightedScore(signals, weights), ...signals.map(floorOfSignal));
+
+function floorOfSignal({ name, score }: Signal): number {
+  if (name !== 'MCP_TOOL_DRIFT') return 0;
+  return score === 1 ? turnedToolFloor : driftFloor;
 }
 
 /** A secret that nobody could mistake, on its way to a host that is not its vendor's, is at least this grave. */

@@ -5,6 +5,7 @@ import type { AuditStore } from './port/audit.ts';
 import type { CredentialStore } from './port/credentials.ts';
 import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
+import type { McpToolStore } from './port/mcp-tools.ts';
 import type { PolicyStore } from './port/policies.ts';
 import type { TraceStore } from './port/traces.ts';
 
@@ -15,6 +16,7 @@ export type * from './port/audit.ts';
 export type * from './port/credentials.ts';
 export type * from './port/incidents.ts';
 export type * from './port/keys.ts';
+export type * from './port/mcp-tools.ts';
 export type * from './port/page.ts';
 export type * from './port/policies.ts';
 export type * from './port/traces.ts';
@@ -37,6 +39,7 @@ export interface Store
     ApprovalStore,
     IncidentStore,
     CredentialStore,
+    McpToolStore,
     TraceStore,
     AuditStore {
   /** A sentence that says what is wrong; undefined where all is well. Never rejects. */

@@ -137,10 +137,11 @@ t.test('where one document of several cannot be read, it may address anybody', a
   const known = { query: 'mutation { invite(input: { email: "ann@acme.com" }, org: "acme") }' };
   const { principals, resource, name } = understand(requestOf('POST', url, {}, [known, { id: 'persisted' }]));
   t.strictSame(
-    { principals, org: resource.org, name },
+    { principals, org: resource.org, unknown: resource.unknown, name },
     {
       principals: ['ann@acme.com', '*'],
-      org: 'acme,*',
+      org: 'acme',
+      unknown: ['org'],
       name: 'invite_user',
     },
   );

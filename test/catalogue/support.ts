@@ -1,5 +1,5 @@
 import type { Request } from '../../src/catalogue/catalogue.ts';
-import { readBody } from '../../src/pipeline/body-structure.ts';
+import { isInOtherCharset, readBody } from '../../src/pipeline/body-structure.ts';
 import { parseTarget } from '../../src/target.ts';
 
 const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
@@ -21,6 +21,7 @@ export function requestOf(
     contentType: declared,
     bodyText: () => text,
     mentions: (word) => text?.includes(word) ?? false,
+    isInOtherCharset: () => isInOtherCharset(declared, Buffer.from(text ?? '')),
     bodyValue: () => structureOf(declared, text ?? ''),
     structureOf,
   };

@@ -347,6 +347,24 @@ t.test('test judges cases without a daemon', async (t) => {
   const held = { name: 'holds', call: risky, expect: { decision: 'REQUIRE_APPROVAL', rule: 'slow-writes' } };
   const passed = { name: 'passes', call: other, expect: { decision: 'ALLOW', rule: null } };
   const policies = ['cases-policy.yaml'];
+  write('own-tool.yaml', {
+    name: 'own',
+    rules: [{ rule_id: 'no-export', match: { operations: ['export_ledger'] }, action: 'DENY' }],
+  });
+  const tools = [
+    {
+      name: 'ledger',
+      hosts: ['ledger.acme.test'],
+      operations: { books: { export_ledger: { verb: 'READ', call: 'GET /export' } } },
+    },
+  ];
+  const exporting = {
+    name: 'knows own tools',
+    call: { method: 'GET', url: 'https://ledger.acme.test/export' },
+    expect: { decision: 'DENY', rule: 'no-export' },
+  };
+  const own = write('own-cases.yaml', { policies: ['own-tool.yaml'], tools, cases: [exporting] });
+  t.match(await postern(['policy', 'test', own]), { code: 0, stdout: '1 passed, 0 failed.\n' });
   const good = write('good-cases.yaml', { policies, cases: [denied, held, passed] });
   const ran = await postern(['policy', 'test', good]);
   t.equal(ran.stdout, '3 passed, 0 failed.\n', ran.stderr);
@@ -408,6 +426,14 @@ t.test('test says what is wrong with a case file, and runs the others', async (t
     {
       file: write('misspelt.yaml', { policies: ['harmless.yaml'], cases: [{ ...one, expects: {} }] }),
       says: 'misspelt\\.yaml:\\d+: cases\\[0\\]\\.expects: expects: did you mean expect\\?',
+    },
+    {
+      file: write('twice.yaml', {
+        policies: ['harmless.yaml'],
+        tools: ['a', 'b'].map((name) => ({ name, hosts: ['api.acme.test'] })),
+        cases: [one],
+      }),
+      says: 'twice\\.yaml:\\d+: tools: b: api\\.acme\\.test already belongs to a',
     },
     { file: write('two.yaml', {}, {}), says: 'two\\.yaml:2:\\d+: .*a second document' },
     {

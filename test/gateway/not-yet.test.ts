@@ -51,10 +51,6 @@ t.test('what only lacks its effect is a warning', (t) => {
   const cases: readonly [path: string, text: string][] = [
     ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
     ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
-    [
-      'tools[].tenant',
-      'tenants: [{ id: a }, { id: b }]\ntools: [{ name: in_house, tenant: a, hosts: [a.example.com] }]',
-    ],
     ['tools[].max_body_bytes', 'tools: [{ name: slack, max_body_bytes: 1KB }]'],
     ['tools[].sensitive', 'tools: [{ name: slack, sensitive: false }]'],
     ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],

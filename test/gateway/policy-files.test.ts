@@ -5,7 +5,8 @@ import { stringify } from 'yaml';
 import { ConfigError, loadConfig } from '../../src/config/load.ts';
 import { loadPolicyFiles } from '../../src/gateway/generation.ts';
 import { openLog } from '../../src/log.ts';
-import { namesInFiles, toolsKnownTo } from '../../src/pipeline/known-names.ts';
+import { createCatalogues, ownTables } from '../../src/pipeline/catalogues.ts';
+import { namesInFiles } from '../../src/pipeline/known-names.ts';
 import { writeTestConfig } from '../support/gateway.ts';
 
 /** Loads a file of these policies as the daemon does, which has a tenant that was registered by minting; answers what it logs. */
@@ -16,7 +17,7 @@ function loaded(t: Test, ...policies: readonly object[]) {
   });
   const config = loadConfig(configFile, {});
   const logFile = join(dir, 'log');
-  const known = namesInFiles(config, toolsKnownTo(), ['minted']);
+  const known = namesInFiles(config, createCatalogues(config, ownTables()), ['minted']);
   const count = loadPolicyFiles(config, known, openLog({ level: 'warn', file: logFile })).length;
   const lines = readFileSync(logFile, 'utf8').split('\n').filter(Boolean);
   return { count, warnings: lines.map((it) => JSON.parse(it)) };

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { conditionKeys, matchKeys, ruleKeys, withTables } from '../../docs/generate.ts';
-import { bands } from '../../src/call.ts';
+import { bands, verbs } from '../../src/call.ts';
 import { openCases } from '../../src/pipeline/cases.ts';
 import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
@@ -34,6 +34,7 @@ const notReasons = new Set([
   ...['ALLOW', 'DENY', 'SANITIZE', 'REQUIRE_APPROVAL', 'OPEN_INCIDENT'],
   ...bands,
   ...METHODS,
+  ...verbs,
   ...['NFC', 'NFKC', 'UTC', 'SENSITIVE_DATA', 'UNKNOWN_AGENT'],
 ]);
 

@@ -7,13 +7,14 @@ import { createJudge } from '../../src/pipeline/judge.ts';
 import { toVerdict } from '../../src/pipeline/opinion.ts';
 import { fromDocument } from '../../src/pipeline/policy-book.ts';
 import { read } from '../../src/pipeline/stages/read.ts';
-import { understand } from '../../src/pipeline/stages/understand.ts';
+import { understandCall } from '../../src/pipeline/stages/understand.ts';
 import { weigh } from '../../src/pipeline/stages/weigh.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
 import { compilePolicies, validatePolicy } from '../../src/policy/index.ts';
 import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
 import { callOf, identityOf } from '../support/call.ts';
+import { injections } from '../support/injections.ts';
 
 const catalogue = loadCatalogue('config/tools');
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
@@ -35,10 +36,13 @@ async function judged(body: unknown, action = 'DENY') {
   const page = { rules, engine: createEngine([]) };
   const call: Call = callOf({ contentType: 'application/json', body: Buffer.from(JSON.stringify(body)) });
   call.identity = identityOf();
-  await understand(catalogue, tenants.largestMaxDecodedBytes).run(call);
-  await read({ policies: { rulesFor: () => page, lastKnown: () => page }, tenants, clock: () => 0 }).run(
-    call,
-  );
+  understandCall(catalogue, call, tenants.largestMaxDecodedBytes);
+  await read({
+    policies: { rulesFor: () => page, lastKnown: () => page },
+    tenants,
+    clock: () => 0,
+    injections,
+  }).run(call);
   await weigh({ engines: signalEngines, weights: defaultWeights, bounds: config.risk.bands }).run(call);
   const tenant = tenants.find('acme');
   if (!tenant) throw new Error('the tenant is there');

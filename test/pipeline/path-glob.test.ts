@@ -1,6 +1,6 @@
 import t from 'tap';
 import { compilePathGlob } from '../../src/pipeline/path-glob.ts';
-import { readingsOf } from '../../src/policy/url-readings.ts';
+import { readingsOf } from '../../src/url-readings.ts';
 
 const cases = [
   { glob: '/v1/**', match: ['/v1', '/v1/', '/v1/a', '/v1/a/b'], pass: ['/', '/v2/a', '/v1a', '/x/v1/a'] },

@@ -179,7 +179,12 @@ const resource = someOf(
     channel: pick('#ops', 'ops-eu', '#ops,#ops-eu', 'general'),
     region: pick('eu-west-1', 'us-east-1', 'EU-west-1'),
     account: pick('1234', '999'),
-    tags: pick({ env: 'prod' }, { env: 'prod', team: 'pay' }, { env: 'dev' }),
+    tags: pick(
+      { env: ['prod'] },
+      { env: ['prod'], team: ['pay'] },
+      { env: ['dev'] },
+      { env: ['prod', 'dev'] },
+    ),
     unknown: pick(['repo'], ['org', 'repo'], ['channel'], ['region', 'account']),
   },
   4,

@@ -71,7 +71,10 @@ function matches({ match, action }: Rule, call: Facts): boolean {
       ofField(match.channel_patterns.map(bare), operation.resource, 'channel', allows),
     !match.region_patterns || ofField(match.region_patterns, operation.resource, 'region', allows),
     !match.account_patterns || ofField(match.account_patterns, operation.resource, 'account', allows),
-    Object.entries(match.aws_tags ?? {}).every(([name, tag]) => operation.resource.tags?.[name] === tag),
+    Object.entries(match.aws_tags ?? {}).every(([name, tag]) => {
+      const values = operation.resource.tags?.[name] ?? [];
+      return allows ? values.length > 0 && values.every((it) => it === tag) : values.includes(tag);
+    }),
     !match.principal_patterns || ofPrincipals(match.principal_patterns, operation.principals, allows),
     !match.url_patterns || match.url_patterns.some((it) => ofUrl(it, call.target.href, allows)),
   ].every((holds) => holds);

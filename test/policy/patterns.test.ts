@@ -2,7 +2,7 @@ import picomatch from 'picomatch';
 import t from 'tap';
 import { compileGlob, globLengthMax, globProblem } from '../../src/policy/glob.ts';
 import { compileUrlPattern, urlPatternProblem } from '../../src/policy/url-pattern.ts';
-import { readingsOf } from '../../src/policy/url-readings.ts';
+import { readingsOf } from '../../src/url-readings.ts';
 
 t.test('a glob matches what picomatch matches where * crosses slashes', async (t) => {
   const patterns = [

@@ -2,10 +2,10 @@ import t from 'tap';
 import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
 import type { KnownNames } from '../../src/policy/index.ts';
 import { compileUrlPattern } from '../../src/policy/url-pattern.ts';
-import { readingsOf } from '../../src/policy/url-readings.ts';
 import { urlPatternWarning } from '../../src/policy/url-warnings.ts';
 import { validateDocument, validatePolicy } from '../../src/policy/validate.ts';
 import { parseTarget } from '../../src/target.ts';
+import { readingsOf } from '../../src/url-readings.ts';
 
 /* What is accepted and yet may not do what its author thinks: that a warning comes, and that it does not where all is well. */
 

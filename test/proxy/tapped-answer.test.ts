@@ -70,6 +70,7 @@ function setUp({
   const seen: (Omit<SeenAnswer, 'bytes'> & { text: string })[] = [];
   const { promise, resolve } = Promise.withResolvers<Judgement>();
   const kept = { bytes: 0 };
+  const heard: string[] = [];
   const tap: Tap = {
     bytesMax,
     handling: (_status, _fields, chunk) => (chunk ? later : handling),
@@ -78,6 +79,7 @@ function setUp({
       kept.bytes += bytes;
       return true;
     },
+    hear: (bytes) => heard.push(String(bytes)),
     isKnownClean: (bytes) => String(bytes) === known,
     seen({ bytes, ...answer }) {
       seen.push({ ...answer, text: String(bytes) });
@@ -90,7 +92,7 @@ function setUp({
     await promise;
     await new Promise((done) => setImmediate(done));
   };
-  return { wire, seen, kept, judge, answer: new TappedAnswer(wire, tap) };
+  return { wire, seen, kept, heard, judge, answer: new TappedAnswer(wire, tap) };
 }
 
 const chunk = (text: string): Buffer => Buffer.from(text);
@@ -107,6 +109,16 @@ t.test('an answer that is only read passes at once, and is seen when it is over'
   t.match(seen, [{ status: 200, text: 'one two', extent: 'whole' }]);
   await judge();
   t.equal(kept.bytes, 0, 'nothing of it is kept');
+});
+
+t.test('who listens hears every chunk, whether or not it is read', async (t) => {
+  for (const handling of ['pass', 'read'] as const) {
+    const { answer, heard } = setUp({ handling, bytesMax: 3 });
+    answer.writeHead(200, []);
+    for (const text of ['one', 'two', 'three']) answer.write(chunk(text));
+    answer.end(chunk('four'));
+    t.strictSame(heard, ['one', 'two', 'three', 'four'], handling);
+  }
 });
 
 t.test('what is known to be clean is not looked at again, but as a whole', async (t) => {

@@ -8,6 +8,7 @@ import { incidents } from './suite/incidents.ts';
 import { keys } from './suite/keys.ts';
 import { type OpenStore, openLab, type SuiteHints, type SuitePart } from './suite/lab.ts';
 import { limits } from './suite/limits.ts';
+import { mcpTools } from './suite/mcp-tools.ts';
 import { nodes } from './suite/nodes.ts';
 import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   audit,
   traces,
   tails,
+  'mcp tools': mcpTools,
   retention,
   pages,
   nodes,

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { verbs } from '../../call.ts';
 import type { ToolSummary } from '../../catalogue/catalogue.ts';
+import type { Gate } from '../../pipeline/gate.ts';
 import { missing } from '../fields.ts';
-import { route } from '../route.ts';
+import { type Caller, route } from '../route.ts';
 
 /* What the gateway knows of the tools that agents call: the names that policies can use. */
 
@@ -25,6 +26,13 @@ const operation = z.object({
 
 const lineOf = ({ name, title, hosts }: ToolSummary) => ({ name, title, hosts: [...hosts] });
 
+/** A key sees those of its tenant; the admin secret those that no tenant has for itself alone, or of the only tenant. */
+function toolsFor({ catalogues, tenants }: Gate, caller: Caller): readonly ToolSummary[] {
+  const [tenantId, ...others] = caller.kind === 'key' ? [caller.identity.tenantId] : tenants.ids();
+  const isOne = tenantId !== undefined && others.length === 0;
+  return (isOne ? catalogues.of(tenantId) : catalogues.common).tools;
+}
+
 /** `GET /v1/tools`: all tools, by name. */
 export const listTools = route({
   method: 'GET',
@@ -35,8 +43,8 @@ export const listTools = route({
   answer: z
     .object({ items: z.array(z.object({ ...toolLine, operations: z.int().describe('How many it has.') })) })
     .meta({ id: 'ToolList' }),
-  handle: ({ gate }) => ({
-    items: gate.catalogue.tools
+  handle: ({ gate, caller }) => ({
+    items: toolsFor(gate, caller)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map((tool) => ({ ...lineOf(tool), operations: tool.operations.length })),
   }),
@@ -50,8 +58,8 @@ export const showTool = route({
   summary: 'Show a tool and its operations',
   access: 'key',
   answer: z.object({ ...toolLine, operations: z.array(operation) }).meta({ id: 'Tool' }),
-  handle({ gate, params }) {
-    const tool = gate.catalogue.tools.find(({ name }) => name === params['name']);
+  handle({ gate, caller, params }) {
+    const tool = toolsFor(gate, caller).find(({ name }) => name === params['name']);
     if (!tool) throw missing('tool');
     return {
       ...lineOf(tool),

@@ -16,11 +16,12 @@ export function addConfig(program: Command): void {
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
       const { enginesFor, loadPolicyFiles } = await import('../../gateway/generation.ts');
-      const { namesInFiles, toolsKnownTo } = await import('../../pipeline/known-names.ts');
+      const { namesInFiles } = await import('../../pipeline/known-names.ts');
+      const { createCatalogues, ownTables } = await import('../../pipeline/catalogues.ts');
       const { openLog } = await import('../../log.ts');
       const { loadEngines } = await import('../../pipeline/engines.ts');
       enginesFor(config, loadEngines());
-      const known = namesInFiles(config, toolsKnownTo());
+      const known = namesInFiles(config, createCatalogues(config, ownTables()));
       const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
       const { size: tenants } = config.tenants;
       await print(

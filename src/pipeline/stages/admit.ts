@@ -1,4 +1,4 @@
-import type { Call } from '../../call.ts';
+import { type Call, type Operation, verbs } from '../../call.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
@@ -8,6 +8,7 @@ import { type ChargesOf, createBudgets } from '../budgets.ts';
 import { keptText } from '../claimed-text.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import type { Events } from '../events.ts';
+import { mcpCallOf } from '../mcp-call.ts';
 import type { Stage } from '../pipeline.ts';
 import type { PolicyBook } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
@@ -114,6 +115,7 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
     call.exceededBudgets = admission.exceededBudgets;
     call.charges = admission.charges;
     call.openTails = admission.tails;
+    call.toolConcerns = admission.toolConcerns;
     call.scopeViolations = admission.scopeViolations;
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
   }
@@ -205,14 +207,23 @@ function toRequest(
     clientAddress: call.clientAddress,
     destination: call.destination,
     host: call.target.host,
+    mcp: mcpCallOf(operation, call.target),
     toolName: operation.toolName,
     verb: operation.verb,
-    ...(operation.parts ? { parts: operation.parts.map((it) => it.operation) } : {}),
+    ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
     counts: 'call',
     termsOf,
     chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),
   };
 }
+
+/** All that the call does, and may do where nobody can tell. */
+const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
+  [operation, ...(operation.parts ?? []).map((it) => it.operation)].flatMap(({ toolName, verb, unclear }) =>
+    unclear
+      ? [toolName, ...unclear.toolNames].flatMap((it) => verbs.map((each) => ({ toolName: it, verb: each })))
+      : { toolName, verb },
+  );
 
 export function toRefusal({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {
   if (code === 'UNKNOWN_AGENT') return new GatewayError('NOT_FOUND', detail);

@@ -1,11 +1,13 @@
 import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
+import type { InjectionReader } from '../../detectors/injection/reader.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
 import { plainBody } from '../body.ts';
 import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
+import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
@@ -17,6 +19,8 @@ export interface ReadOptions {
   readonly tenants: Pick<Tenants, 'find'>;
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
+  /** For what agents say to each other, and what they were told. */
+  readonly injections: InjectionReader;
 }
 
 /** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
@@ -28,7 +32,7 @@ const redacted = '[REDACTED]';
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
-export function read({ policies, tenants, clock }: ReadOptions): Stage {
+export function read({ policies, tenants, clock, injections }: ReadOptions): Stage {
   /** Adds what a part shows to the call; answers its texts, the bytes themselves first. */
   function note(call: Call, { findings, texts, tails, opaque, unreadable }: Reading): readonly Buffer[] {
     if (tails.length > 0) call.leftTails = [...call.leftTails, ...tails];
@@ -105,6 +109,9 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
     if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, bounds.isOver) ?? redacted;
     readHead(call, page.engine, bounds);
     if (call.body.length > 0) readBody(call, page.engine, bounds);
+    const told = [...(isBetweenAgents(call) ? call.bodyTexts : []), ...contextOf(call)];
+    for (const text of told)
+      call.injection = Math.max(call.injection, injections.read(text, bounds.isOver).score);
     if (call.findings.length > 0) call.readAgain = readerOf(call, page.engine, tenant);
   }
 
@@ -125,14 +132,22 @@ export function read({ policies, tenants, clock }: ReadOptions): Stage {
     return { maxDecodedBytes, isOver: () => clock() > endsAt };
   }
 
+  const runInTurn = inTurn();
   return {
     name: 'read',
     run(call) {
       const page = rulesForCall(policies, call);
-      return page instanceof Promise ? page.then((it) => readCall(call, it)) : readCall(call, page);
+      return page instanceof Promise
+        ? page.then((it) => readCall(call, it))
+        : runInTurn(() => readCall(call, page));
     },
   };
 }
+
+const isBetweenAgents = ({ operation }: Call): boolean =>
+  [operation, ...(operation?.parts?.map((it) => it.operation) ?? [])].some((it) => it?.toolName === 'a2a');
+
+const contextOf = ({ claimed: { context } }: Call): Buffer[] => (context ? [Buffer.from(context)] : []);
 
 /** What both parts have in common. */
 const sentOf = ({ target, receivedAtMs, openTails }: Call) => ({

@@ -1,6 +1,6 @@
 import type { Call, Signal } from '../../call.ts';
 import type { SignalEngine } from '../../signals/index.ts';
-import { type BandBounds, bandOf, floorOf, type Weights, weightedScore } from '../../signals/score.ts';
+import { type BandBounds, bandOf, floorOf, riskOf, type Weights } from '../../signals/score.ts';
 import type { Stage } from '../pipeline.ts';
 
 export interface WeighOptions {
@@ -13,7 +13,7 @@ export interface WeighOptions {
 export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
   /** Nearly all calls are clean. */
   const scoreOf = (signals: readonly Signal[]): number =>
-    signals.length === 0 ? 0 : weightedScore(signals, weights);
+    signals.length === 0 ? 0 : riskOf(signals, weights);
 
   return {
     name: 'weigh',

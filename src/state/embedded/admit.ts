@@ -5,6 +5,7 @@ import type { Agents } from './agents.ts';
 import type { Budgets } from './budgets.ts';
 import type { Destinations } from './destinations.ts';
 import { type Keys, notKnown } from './keys.ts';
+import type { McpTools } from './mcp-tools.ts';
 import type { Numbers } from './numbers.ts';
 import type { Tails } from './tails.ts';
 
@@ -15,14 +16,16 @@ export interface AdmitParts {
   readonly destinations: Destinations;
   readonly budgets: Budgets;
   readonly tails: Pick<Tails, 'of'>;
+  readonly mcpTools: Pick<McpTools, 'concernsOf'>;
 }
 
 const nobodyKnown: Admission = { ...notKnown, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
-export function createAdmit({ keys, agents, numbers, destinations, budgets, tails }: AdmitParts) {
+export function createAdmit(parts: AdmitParts) {
+  const { keys, agents, numbers, destinations, budgets, tails, mcpTools } = parts;
   return function admit(request: AdmitRequest): Admission {
-    const { keyHash, nowMs, agentId } = request;
+    const { keyHash, nowMs, agentId, mcp } = request;
     const known = keys.find(keyHash);
     if (!known) return nobodyKnown;
     const { holder } = known;
@@ -42,6 +45,7 @@ export function createAdmit({ keys, agents, numbers, destinations, budgets, tail
     const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
     const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
     const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
+    const toolConcerns = mcp ? mcpTools.concernsOf(key.tenantId, mcp, nowMs) : none;
     const taken = numbers.take(key, terms, nowMs, request.counts);
     if (!taken.ok) return { ...taken, identity };
     if (charges.length > 0) budgets.charge(key.tenantId, charges);
@@ -55,6 +59,7 @@ export function createAdmit({ keys, agents, numbers, destinations, budgets, tail
       exceededBudgets,
       charges: charges.length === 0 ? none : charged(charges),
       tails: tails.of(identity.agentId, request.host, nowMs),
+      toolConcerns,
       scopeViolations,
       scansUsed: taken.scansUsed,
     };

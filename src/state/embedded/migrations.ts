@@ -134,6 +134,15 @@ export const stateMigrations: readonly string[] = [
   CREATE INDEX keys_by_end ON keys (tenant_id, expires_at_ms) WHERE type = 'ephemeral';
   CREATE INDEX keys_by_parent ON keys (parent_key_id, expires_at_ms) WHERE revoked_at_ms IS NULL;
   `,
+  `
+  CREATE TABLE mcp_servers (
+    server_id TEXT PRIMARY KEY,
+    tenant_id TEXT NOT NULL,
+    record TEXT NOT NULL,
+    seen_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.seenAtMs')) VIRTUAL
+  ) STRICT;
+  CREATE INDEX mcp_servers_by_time ON mcp_servers (tenant_id, seen_at_ms, server_id);
+  `,
 ];
 
 /**

@@ -12,6 +12,7 @@ import { createGroupCommit } from './group-commit.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
+import { createMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
 import { createNonces } from './nonces.ts';
 import { createNumbers } from './numbers.ts';
@@ -71,6 +72,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const incidents = createIncidents(state, commits, audit);
   const credentials = createCredentials(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
+  const mcpTools = createMcpTools(state, commits, audit);
   const tails = createTails();
   const nonces = createNonces();
   const retention = createRetention(traces, responseScans);
@@ -102,7 +104,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     registeredTenants: async () => agents.registeredTenants(),
 
     identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations, budgets, tails }),
+    admit: createAdmit({ keys, agents, numbers, destinations, budgets, tails, mcpTools }),
     noteTails: tails.note,
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
       isNewDestination: !(
@@ -134,6 +136,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     credentialOf: credentials.find,
     listCredentials: async (tenantId) => credentials.list(tenantId),
     removeCredential: credentials.remove,
+
+    rememberTools: mcpTools.remember,
+    listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),
+    acceptTools: mcpTools.accept,
 
     noteCall(call) {
       destinations.note(call);

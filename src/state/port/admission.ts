@@ -1,4 +1,4 @@
-import type { Charge, Identity, Tail, Verb } from '../../call.ts';
+import type { Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
 import type { AgentRecord } from './agents.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
@@ -59,6 +59,8 @@ export interface AdmitRequest {
   readonly destination: string;
   /** Whose tails are asked for. */
   readonly host: string;
+  /** Of which server which tools are called, whose concerns are asked for. Absent: none. */
+  readonly mcp?: McpCall | undefined;
   /** For the scope of an ephemeral key. */
   readonly toolName: string;
   readonly verb: Verb;
@@ -73,6 +75,12 @@ export interface AdmitRequest {
    * counts and nothing is wrong but perhaps its numbers; perhaps more than once. Undefined: there are no budgets.
    */
   readonly chargesOf?: ((identity: Identity) => readonly BudgetCharge[]) | undefined;
+}
+
+export interface McpCall {
+  /** `https://mcp.example.com` */
+  readonly origin: string;
+  readonly tools: readonly string[];
 }
 
 export interface TailNote {
@@ -124,6 +132,8 @@ export interface Admitted extends Standing {
   readonly charges: readonly Charge[];
   /** What earlier calls of the agent have left at the host. */
   readonly tails: readonly Tail[];
+  /** Of the tools that are called: what stands at the time of the call, seen by whatever node. */
+  readonly toolConcerns: readonly ToolConcern[];
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
   readonly scopeViolations: readonly string[];
   /** Of the quota in this month, this call included. */

@@ -3,12 +3,12 @@
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
---       8 what the agent has begun to send to the host  9 … days of budgets
+--       8 what the agent has begun to send to the host  9 MCP servers  10 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
---       14 ms until the key's numbers may go, or ''
---       15 … for each budget the number of its day in KEYS, name, amount, daily
+--       14 ms until the key's numbers may go, or ''  15 field of what stands against the tools of an MCP server, or ''
+--       16 … for each budget the number of its day in KEYS, name, amount, daily
 
 local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials')
 for i = 1, 3 do revisions[i] = revisions[i] or '-' end
@@ -109,11 +109,12 @@ end
 if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
 local isKnown = redis.call('ZSCORE', KEYS[6], ARGV[6])
 local tails = table.concat(redis.call('ZRANGE', KEYS[8], 0, -1), ',')
-local admitted = answer('ok', isKnown and '0' or '1', digits(used), tails)
+local concerns = ARGV[15] ~= '' and redis.call('HGET', KEYS[9], ARGV[15]) or ''
+local admitted = answer('ok', isKnown and '0' or '1', digits(used), tails, concerns)
 
 -- A day is over in every zone of the world when this has passed since it was last charged, and two more days.
 local budgetKeptMs = 4 * dayMs
-for i = 15, #ARGV, 4 do
+for i = 16, #ARGV, 4 do
   local day, name, amount, daily = KEYS[tonumber(ARGV[i])], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local before = tonumber(redis.call('HGET', day, name) or 0)
   if before >= daily then admitted[#admitted + 1] = name end

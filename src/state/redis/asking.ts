@@ -2,7 +2,17 @@ import type { Identity } from '../../call.ts';
 import type { Examined, examine, Holder } from '../admission.ts';
 import { charged, none } from '../budgets.ts';
 import { keyRateOf, type Rate, rateOf } from '../limits.ts';
-import type { Admission, AdmitRequest, BudgetCharge, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
+import { mcpServerId } from '../mcp-tools.ts';
+import type {
+  Admission,
+  AdmitRequest,
+  BudgetCharge,
+  KeyRecord,
+  McpCall,
+  NotAdmitted,
+  TenantTerms,
+} from '../store.ts';
+import { concernsField, parseConcerns } from './mcp-tools.ts';
 import { parseTails } from './tails.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
@@ -19,6 +29,9 @@ export interface Asking {
   readonly destination: string;
   /** Whose tails are asked for. */
   readonly host: string;
+  /** Whose concerns are asked for, and the field that they stand in; '' where none are. */
+  readonly mcp: McpCall | undefined;
+  readonly concernsField: string;
   readonly numbers: readonly (string | number)[];
   /** The key whose bucket it is, where that is another one. */
   readonly bucketOf: string | null;
@@ -35,6 +48,8 @@ export const asking = (nowMs: number): Asking => ({
   agentId: '',
   destination: '',
   host: '',
+  mcp: undefined,
+  concernsField: '',
   numbers: noNumbers,
   bucketOf: null,
   charges: none,
@@ -46,7 +61,7 @@ export function toAsking(
   named: string | undefined,
   examined: ReturnType<typeof examine> | undefined,
 ): Asking {
-  const { nowMs, destination, host } = request;
+  const { nowMs, destination, host, mcp } = request;
   const mode = modeOf(request, examined);
   if (!holder || !examined?.identity || mode === 'none' || mode === 'blocked')
     return { ...asking(nowMs), named, mode };
@@ -59,6 +74,8 @@ export function toAsking(
     agentId: examined.identity.agentId,
     destination,
     host,
+    mcp,
+    concernsField: mcp ? concernsField(mcpServerId(key.tenantId, mcp.origin)) : '',
     numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
     bucketOf: key.parentKeyId,
     charges: (mode === 'call' && request.chargesOf?.(examined.identity)) || none,
@@ -113,8 +130,8 @@ export function toRefusal(
 export const toAdmission = (
   { key }: Holder,
   { identity, agentStatus, scopeViolations }: Examined,
-  { charges, nowMs }: Asking,
-  [, isNew, used, tails, ...exceededBudgets]: readonly string[],
+  { charges, nowMs, mcp }: Asking,
+  [, isNew, used, tails, concerns, ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
@@ -124,6 +141,7 @@ export const toAdmission = (
   exceededBudgets,
   charges: charges.length === 0 ? none : charged(charges),
   tails: parseTails(tails, nowMs),
+  toolConcerns: parseConcerns(concerns, mcp, nowMs),
   scopeViolations,
   scansUsed: Number(used),
 });

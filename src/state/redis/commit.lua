@@ -9,7 +9,7 @@
 --   index place       a record's place in an index by time
 --   trim most records of an index, the oldest go, with their records
 --   ending ms member, ended ms, leave member   members that have an end
---   prune 'ms most' 'index records'   some records that ended before go, with what 'link:<id>' and 'denial:<id>' say leads to them, while there are more
+--   prune 'ms most' 'index records'   some records that ended before go, with 'concerns:<id>' and what 'link:<id>' and 'denial:<id>' say leads to them, while there are more
 
 local checks = {}
 
@@ -43,7 +43,7 @@ local function forget(records, place)
     if link and redis.call('HGET', records, link) == id then redis.call('HDEL', records, link) end
     redis.call('HDEL', records, name)
   end
-  redis.call('HDEL', records, id)
+  redis.call('HDEL', records, id, 'concerns:' .. id)
 end
 
 function writes.trim(key, most, records)

@@ -91,12 +91,13 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.destinations(agentId),
       own.keyNumbers(bucketOf ?? it.keyId),
       own.tails(agentId, host),
+      own.mcpServers,
     ];
     const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;
     const clock = options.clock === 'caller' ? nowMs : '';
     const call = [it.keyId, named ?? '', mode, clock, destinationName(destination)];
-    const args = [revision, ...call, ...numbers, ...budgets.args];
+    const args = [revision, ...call, ...numbers, request.concernsField, ...budgets.args];
     const answer = (await connection.run(scripts.admit, [...keys, ...budgets.keys], args)) as string[];
     const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
     options.heard.set(it.tenantId, fresh);

@@ -23,12 +23,14 @@ export interface TenantNames {
   readonly pending: string;
   readonly incidents: string;
   readonly credentials: string;
+  /** Records of MCP servers, and what stands against their tools. */
+  readonly mcpServers: string;
   readonly audit: string;
   readonly numbers: string;
   readonly nonces: string;
   readonly traces: string;
   /** Ids in the order of time. */
-  indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents'): string;
+  indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents' | 'mcp'): string;
   pendingOf(agentId: string): string;
   /** Ids of the key's ephemeral keys that live, by their ends. */
   childrenOf(keyId: string): string;
@@ -68,6 +70,7 @@ export function createNames(prefix: string): Names {
       pending: `${tag}approvals:pending`,
       incidents: `${tag}incidents`,
       credentials: `${tag}credentials`,
+      mcpServers: `${tag}mcp`,
       audit: `${tag}audit`,
       numbers: `${tag}numbers`,
       nonces: `${tag}nonces`,

@@ -12,6 +12,7 @@ import { createCredentials } from './credentials.ts';
 import { createHolders } from './holders.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
+import { createMcpTools } from './mcp-tools.ts';
 import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
 import { createPolicies } from './policies.ts';
@@ -71,6 +72,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createApprovals(connection, names, commits),
     ...createIncidents(connection, names, commits),
     ...credentials,
+    ...createMcpTools(connection, names, commits),
     ...traces,
     ...createAudit(connection, names, commits),
     ...createNonces(connection, names),

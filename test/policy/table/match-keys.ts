@@ -207,19 +207,32 @@ export const matchKeys: Record<keyof Rule['match'], Row[]> = {
   aws_tags: [
     {
       match: { aws_tags: { env: 'prod', team: 'pay' } },
-      holds: [on({ tags: { env: 'prod', team: 'pay' } }), on({ tags: { env: 'prod', team: 'pay', x: 'y' } })],
-      fails: [{}, on({ tags: {} }), on({ tags: { env: 'prod' } })],
-      edgeFails: [on({ tags: { env: 'Prod', team: 'pay' } }), on({ tags: { Env: 'prod', team: 'pay' } })],
+      holds: [
+        on({ tags: { env: ['prod'], team: ['pay'] } }),
+        on({ tags: { env: ['prod'], team: ['pay'], x: ['y'] } }),
+      ],
+      fails: [{}, on({ tags: {} }), on({ tags: { env: ['prod'] } })],
+      edgeFails: [
+        on({ tags: { env: ['Prod'], team: ['pay'] } }),
+        on({ tags: { Env: ['prod'], team: ['pay'] } }),
+      ],
     },
     // No glob, and no name that every object has.
     {
       match: { aws_tags: { env: 'p*' } },
-      holds: [on({ tags: { env: 'p*' } })],
-      fails: [on({ tags: { env: 'prod' } })],
+      holds: [on({ tags: { env: ['p*'] } })],
+      fails: [on({ tags: { env: ['prod'] } })],
+    },
+    // Of several values the vendor takes one: what allows wants all of them.
+    {
+      match: { aws_tags: { env: 'prod' } },
+      holds: [on({ tags: { env: ['prod'] } })],
+      fails: [on({ tags: { env: ['dev'] } })],
+      edgeHolds: [on({ tags: { env: ['dev', 'prod'] } }), on({ unknown: ['tags'] })],
     },
     {
       match: { aws_tags: { constructor: 'x' } },
-      holds: [on({ tags: { constructor: 'x' } })],
+      holds: [on({ tags: { constructor: ['x'] } })],
       fails: [on({ tags: {} })],
     },
   ],

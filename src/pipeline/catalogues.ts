@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import { type Catalogue, CatalogueError, readTables, type ToolTables } from '../catalogue/catalogue.ts';
+import { ConfigError, type Mistake } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+
+/** The tools as each tenant has them: those that come with the gateway, and what the configuration adds for all or for the tenant. */
+export interface Catalogues {
+  /** Of tenants for whom nothing is added. */
+  readonly common: Catalogue;
+  /** By tenant, of those who have additions of their own. */
+  readonly own: ReadonlyMap<string, Catalogue>;
+  of(tenantId: string): Catalogue;
+}
+
+/** The tables that come with the gateway. */
+export const ownTables = (): ToolTables => readTables(resolve(import.meta.dirname, '../../config/tools'));
+
+/** Throws `ConfigError` with all that is wrong with what the configuration adds. */
+export function createCatalogues(
+  { file, tools }: Pick<Config, 'file' | 'tools'>,
+  tables: ToolTables,
+): Catalogues {
+  /** In their places, by which mistakes name them. */
+  const withOf = (tenantId: string | null): Catalogue => {
+    const additions = tools.map((it) =>
+      it.tenantId === null || it.tenantId === tenantId ? it.addition : undefined,
+    );
+    try {
+      return tables.catalogue(additions);
+    } catch (error) {
+      if (!(error instanceof CatalogueError)) throw error;
+      const toMistake = (message: string): Mistake => ({ path: 'tools', line: undefined, message });
+      throw new ConfigError(file, error.mistakes.map(toMistake));
+    }
+  };
+  const common = withOf(null);
+  const own = new Map<string, Catalogue>();
+  for (const { tenantId, addition } of tools)
+    if (tenantId !== null && addition !== undefined && !own.has(tenantId))
+      own.set(tenantId, withOf(tenantId));
+  return { common, own, of: (tenantId) => own.get(tenantId) ?? common };
+}

@@ -1,0 +1,78 @@
+import type { ToolConcern } from '../../call.ts';
+import { createCache } from '../cache.ts';
+import { accept, concernsOf, mcpServerId, remember, serversMax } from '../mcp-tools.ts';
+import type { McpCall, McpServer, Page, Paged, StandingConcern, Store } from '../store.ts';
+import type { Audit } from './audit.ts';
+import { createBound } from './bound.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { createListing } from './listing.ts';
+import { type Database, parseStored, type Row, recordOf } from './sqlite.ts';
+
+/** What MCP servers have said of their tools. What stands against them is answered from memory. */
+export interface McpTools {
+  concernsOf(tenantId: string, call: McpCall, nowMs: number): readonly ToolConcern[];
+  readonly remember: Store['rememberTools'];
+  list(tenantId: string, page: Page): Paged<McpServer>;
+  readonly accept: Store['acceptTools'];
+}
+
+const cachedMax = 16_384;
+
+export function createMcpTools(db: Database, commits: GroupCommit, audit: Audit): McpTools {
+  const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
+  const upsert = db.prepare(`
+    INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET record = excluded.record
+  `);
+  const order = ['seen_at_ms', 'server_id'] as const;
+  const list = createListing(db, { table: 'mcp_servers', order, toItem: recordOf<McpServer> });
+  const makeRoom = createBound(db, { table: 'mcp_servers', order, most: serversMax });
+  /** By server; an empty list for one that nobody has seen. */
+  const concerns = createCache<readonly StandingConcern[]>(cachedMax);
+
+  const textOf = (row: Row | undefined): string | undefined => row && String(row['record']);
+  const parse = (text: string | undefined): McpServer | undefined =>
+    text === undefined ? undefined : parseStored<McpServer>(text);
+  const learn = ({ serverId, concerns: standing }: McpServer): void => concerns.set(serverId, standing);
+
+  function standingConcerns(tenantId: string, serverId: string): readonly StandingConcern[] {
+    const known = concerns.get(serverId);
+    if (known) return known;
+    const standing = parse(textOf(byId.get(tenantId, serverId)))?.concerns ?? [];
+    concerns.set(serverId, standing);
+    return standing;
+  }
+
+  return {
+    concernsOf: (tenantId, call, nowMs) =>
+      concernsOf(standingConcerns(tenantId, mcpServerId(tenantId, call.origin)), call, nowMs),
+
+    async remember(sighting) {
+      const { tenantId, server } = sighting;
+      const work = () => {
+        const before = textOf(byId.get(tenantId, server.serverId));
+        const remembered = remember(parse(before), sighting);
+        const text = JSON.stringify(remembered.server);
+        if (before === undefined) makeRoom(tenantId);
+        if (text !== before) upsert.run(server.serverId, tenantId, text);
+        return remembered;
+      };
+      const { drift } = await commits.write(work, (it) => learn(it.server));
+      return drift;
+    },
+
+    list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
+
+    accept(tenantId, serverId, tools, event) {
+      const work = () => {
+        const before = parse(textOf(byId.get(tenantId, serverId)));
+        if (!before) return undefined;
+        const accepted = accept(before, tools);
+        upsert.run(serverId, tenantId, JSON.stringify(accepted));
+        audit.append(event);
+        return accepted;
+      };
+      return commits.write(work, (it) => it && learn(it));
+    },
+  };
+}

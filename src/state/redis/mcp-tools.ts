@@ -1,0 +1,69 @@
+import type { ToolConcern } from '../../call.ts';
+import { accept, concernsOf, remember, serversMax } from '../mcp-tools.ts';
+import type { McpCall, McpServer, StandingConcern, Store } from '../store.ts';
+import type { Change, Commits } from './commits.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import { readMany, toRecord } from './records.ts';
+
+type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
+
+/** Beside the record, because `admit.lua` answers them. */
+export const concernsField = (serverId: string): string => `concerns:${serverId}`;
+
+/** What MCP servers have said of their tools: for each a record, its place by the day it was seen, and what stands against it. */
+export function createMcpTools(connection: Connection, names: Names, commits: Commits): McpTools {
+  function save(change: Change, before: McpServer | undefined, server: McpServer): void {
+    const { mcpServers } = change.names;
+    const { serverId, seenAtMs, concerns } = server;
+    const index = change.names.indexOf('mcp');
+    change.put(mcpServers, serverId, JSON.stringify(server));
+    if (concerns.length > 0) change.put(mcpServers, concernsField(serverId), JSON.stringify(concerns));
+    else change.drop(mcpServers, concernsField(serverId));
+    if (before?.seenAtMs === seenAtMs) return;
+    if (before) change.leave(index, placeOf(before.seenAtMs, serverId));
+    change.index(index, placeOf(seenAtMs, serverId), { most: serversMax, records: mcpServers });
+  }
+
+  return {
+    rememberTools: (sighting) =>
+      commits.write(sighting.tenantId, async (change) => {
+        const text = await change.read(change.names.mcpServers, sighting.server.serverId);
+        const before = toRecord<McpServer>(text);
+        const { server, drift } = remember(before, sighting);
+        if (JSON.stringify(server) !== text) save(change, before, server);
+        return drift;
+      }),
+
+    async listMcpServers(tenantId, page) {
+      const own = names.of(tenantId);
+      const index = {
+        key: own.indexOf('mcp'),
+        read: (places: readonly string[]) => readMany(connection, own.mcpServers, places.map(idOfPlace)),
+        from: beginning(parseCursor(page.cursor)),
+      };
+      return readPage(connection, index, page, toRecord<McpServer>);
+    },
+
+    acceptTools: (tenantId, serverId, tools, event) =>
+      commits.write(tenantId, async (change) => {
+        const before = toRecord<McpServer>(await change.read(change.names.mcpServers, serverId));
+        if (!before) return undefined;
+        const server = accept(before, tools);
+        save(change, before, server);
+        change.audit(event);
+        return server;
+      }),
+  };
+}
+
+/** What `admit.lua` answers of them. */
+export const parseConcerns = (
+  text: string | undefined,
+  call: McpCall | undefined,
+  nowMs: number,
+): readonly ToolConcern[] =>
+  call && text ? concernsOf(JSON.parse(text) as StandingConcern[], call, nowMs) : none;
+
+const none: readonly never[] = Object.freeze([]);

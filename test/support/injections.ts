@@ -1,0 +1,7 @@
+import { loadPhrasebook } from '../../src/detectors/injection/phrasebook.ts';
+import { createInjectionReader } from '../../src/detectors/injection/reader.ts';
+
+/** The reader that comes with the gateway. */
+export const injections = createInjectionReader(
+  loadPhrasebook(new URL('../../config/injection', import.meta.url).pathname),
+);
