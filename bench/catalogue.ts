@@ -17,6 +17,7 @@ const headers = [
 const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
 
 function request(method: string, url: string, body: string, contentType = 'application/json'): Request {
+  const bytes = Buffer.from(body);
   return {
     method,
     target: parseTarget(url),
@@ -24,7 +25,7 @@ function request(method: string, url: string, body: string, contentType = 'appli
     contentType,
     bodyText: () => body,
     mentions: (text) => body?.includes(text) ?? false,
-    isInOtherCharset: () => isInOtherCharset(contentType, Buffer.from(body)),
+    isInOtherCharset: () => isInOtherCharset(contentType, bytes),
     bodyValue: () => structureOf(contentType, body),
     structureOf,
   };

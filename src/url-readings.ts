@@ -39,10 +39,14 @@ export function readingsOf(href: string): readonly string[] {
 const someOrigin = 'http://host';
 
 /** The same of a path with query: the ways beside the plain one in which servers may read it. Nearly all paths have none. */
-export const otherReadingsOf = (path: string): readonly string[] =>
-  readingsOf(someOrigin + path)
+export function otherReadingsOf(path: string): readonly string[] {
+  if (!mayBeReadOtherwise.test(path)) return none;
+  return readingsOf(someOrigin + path)
     .slice(1)
     .map((url) => url.slice(someOrigin.length));
+}
+
+const none: readonly string[] = Object.freeze([]);
 
 /** Percent-encoding undone where it changes nothing, and in upper case elsewhere. */
 export function toCanonical(text: string): string {

@@ -1,4 +1,6 @@
 import type { Verb } from '../call.ts';
+import { textsOf, valuesAt } from './body-path.ts';
+import type { MessageMeaning } from './messages.ts';
 import type { OperationSummary } from './summary.ts';
 
 /*
@@ -50,6 +52,32 @@ export function a2aVerb(method: string): Verb | undefined {
   if (readMethods.has(method)) return 'READ';
   if (adminMethods.has(method)) return 'ADMIN';
   return writeMethods.has(method) ? 'WRITE' : undefined;
+}
+
+/** Where a client wants to be told of its task from now on: in a request of its own, or beside a message. */
+const pushPlaces = [
+  ['pushNotificationConfig'],
+  ['taskPushNotificationConfig', 'pushNotificationConfig'],
+  ['config'],
+  ['configuration', 'pushNotificationConfig'],
+  ['configuration', 'pushNotification'],
+  ['configuration', 'taskPushNotificationConfig'],
+  ['pushNotification'],
+  [],
+];
+
+/** A message; one that says where results go is ADMIN, and addresses the host there. */
+export function a2aMeaning(method: string, params: unknown): MessageMeaning | undefined {
+  const verb = a2aVerb(method);
+  if (verb === undefined) return undefined;
+  const meaning = { toolName: 'a2a', name: method, category: 'messaging' };
+  const targets = verb === 'READ' ? [] : pushPlaces.flatMap((place) => targetAt(params, place));
+  return targets.length > 0 ? { ...meaning, verb: 'ADMIN', principals: targets } : { ...meaning, verb };
+}
+
+function targetAt(params: unknown, place: readonly string[]): readonly string[] {
+  const urls = valuesAt(params, [...place, 'url']).flatMap(textsOf);
+  return urls.map((url) => URL.parse(url)?.hostname || url);
 }
 
 export const a2aOperations: readonly OperationSummary[] = [

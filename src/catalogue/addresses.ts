@@ -2,19 +2,27 @@
  * Whom a message addresses (RFC 5322). Servers are lenient, so this is too: what is malformed is still told, as it stands.
  */
 
+/** More than are kept of one call. */
+const addressesMax = 2000;
+const piecesMax = 10_000;
+
 /** Splits where commas and semicolons stand outside of quotes, comments and angle brackets: `"Doe, Ann" <ann@acme.com>, bob@acme.com`. */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];
+  const add = (found: readonly string[]): void => {
+    for (const it of found) if (it !== '') addresses.push(it);
+  };
   /** Of the address that is read, without its comments. */
   let current = '';
   let start = 0;
   let isQuoted = false;
   let depth = 0;
-  for (let at = 0; at < text.length; at++) {
+  const mayHaveComments = text.includes('@');
+  for (let at = 0; at < text.length && addresses.length < addressesMax; at++) {
     const sign = text[at] as string;
     const isSeparator = (sign === ',' || sign === ';') && depth === 0 && !isQuoted;
     if (isSeparator) {
-      addresses.push(...addressesIn(current, text.slice(start, at)));
+      add(addressesIn(current, text.slice(start, at)));
       current = '';
       start = at + 1;
       continue;
@@ -22,7 +30,7 @@ export function addressesOf(text: string): readonly string[] {
     const isEscape = sign === '\\';
     if (sign === '"' && depth === 0) isQuoted = !isQuoted;
     // Comments are those of addresses; a name may have brackets.
-    else if (sign === '(' && !isQuoted && text.includes('@')) depth++;
+    else if (sign === '(' && !isQuoted && mayHaveComments) depth++;
     if (depth === 0) current += isEscape ? text.slice(at, at + 2) : sign;
     if (sign === ')' && !isQuoted) depth = Math.max(0, depth - 1);
     if (isEscape) at++;
@@ -30,25 +38,36 @@ export function addressesOf(text: string): readonly string[] {
   // A quote or a comment that is never closed hides nothing: some servers do not honour it.
   const isOpen = isQuoted || depth > 0;
   const last = text.slice(start);
-  if (isOpen) addresses.push(...last.split(/[,;(")]/).flatMap((it) => addressesIn(it)));
-  else addresses.push(...addressesIn(current, last));
-  return addresses.filter((it) => it !== '');
+  const pieces = isOpen ? last.split(/[,;(")]/, piecesMax) : [];
+  for (const piece of pieces) add(addressesIn(piece));
+  if (!isOpen) add(addressesIn(current, last));
+  // Whom the rest names nobody has read.
+  if (pieces.length === piecesMax || addresses.length >= addressesMax) addresses.push('*');
+  return addresses;
 }
 
 const quoted = /"(?:[^"\\]|\\.){0,1024}"/gs;
-const inBrackets = /<([^<>]{0,1024})>/g;
+const inBrackets = /<([^<>]*)>/g;
 const groupName = /^[\w\s.-]{1,128}:\s*/;
+const betweenTokens = /[\s<>\\,;\0]+/;
 
 /**
- * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several in brackets each counts. What is no
- * address without what seems a comment is taken as `written`.
+ * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several each counts, in brackets or not:
+ * servers may take either. What is no address without what seems a comment is taken as `written`.
  */
 function addressesIn(bare: string, written = bare): readonly string[] {
   const text = bare.includes('@') ? bare : written;
-  const bracketed = text.includes('<') ? [...text.replace(quoted, '').matchAll(inBrackets)] : [];
-  if (bracketed.length > 0) return bracketed.map(([, address = '']) => withoutSpace(address));
+  const unquoted = text.includes('<') ? text.replace(quoted, '') : text;
+  const bracketed = [...unquoted.matchAll(inBrackets)].map(([, address = '']) => withoutSpace(address));
+  if (bracketed.length > 0) {
+    const beside = withoutSpace(unquoted.replace(inBrackets, ' ')).split(betweenTokens);
+    return [...bracketed, ...beside.filter((it) => /[^@]@[^@]/.test(it) && !bracketed.includes(it))];
+  }
   const trimmed = text.trim();
-  return [trimmed.includes('@') ? withoutSpace(trimmed.replace(groupName, '')) : trimmed];
+  if (!trimmed.includes('@')) return [trimmed];
+  const address = withoutSpace(trimmed.replace(groupName, ''));
+  const isOne = address.indexOf('@') === address.lastIndexOf('@');
+  return isOne ? [address] : address.split(betweenTokens).filter((it) => it.includes('@'));
 }
 
 /** White space may stand around each sign of an address (3.4.1). */
@@ -56,23 +75,30 @@ const withoutSpace = (address: string): string => address.trim().replace(/\s{0,6
 
 const headBytesMax = 65_536;
 const recipientField = /^(?:resent-)?(?:to|cc|bcc)[ \t]*:/i;
-const isEncoded = /^[\w+/=\s-]+$/;
+const encodedText = /^[\w+/=\s-]+$/;
+/** Decoders differ on what stands behind padding. */
+const wholeCode = /^[^=]*={0,2}\s*$/;
+/** A carriage return alone, and other control characters, end lines for some servers; white space before the first field hides it. */
+const oddHead = /\r(?!\n)|[\0\v\f]|^\s/;
+const fieldLine = /^[!-9;-~]+[ \t]*:/;
 
 /**
  * The recipients that a message names in its head, which may be encoded in base64 or base64url as a whole. With `*`, which is nobody's
- * address, where there is no head or more of it than 64 KB: then nobody knows them all.
+ * address, where servers may find others: where there is no head, or more of it than 64 KB, or lines that are no fields.
  */
 export function messageRecipients(message: string): readonly string[] {
-  const text = isEncoded.test(message.slice(0, headBytesMax))
+  const start = message.slice(0, headBytesMax);
+  const isEncoded = encodedText.test(start);
+  const text = isEncoded
     ? Buffer.from(message.slice(0, 2 * headBytesMax), 'base64').toString('latin1')
     : message;
   const [head = ''] = text.slice(0, headBytesMax).split(/\r?\n\r?\n/, 1);
-  const isWhole = head.length < headBytesMax;
   // A field goes on in the lines that begin with white space (2.2.3).
   const fields = head.replace(/\r?\n(?=[ \t])/g, '').split(/\r?\n/);
-  if (!fields.some((field) => field.includes(':'))) return ['*'];
   const recipients = fields
     .filter((field) => recipientField.test(field))
     .flatMap((field) => addressesOf(field.slice(field.indexOf(':') + 1)));
-  return isWhole ? recipients : [...recipients, '*'];
+  const isPlain =
+    head.length < headBytesMax && !oddHead.test(head) && fields.every((field) => fieldLine.test(field));
+  return isPlain && (!isEncoded || wholeCode.test(start)) ? recipients : [...recipients, '*'];
 }

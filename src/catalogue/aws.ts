@@ -90,13 +90,15 @@ export function policyPrincipals(document: BodyValue): readonly string[] {
 function principalsIn(policy: unknown): readonly string[] {
   if (!isObject(policy)) return [];
   const { Statement: statements } = policy;
-  const list = Array.isArray(statements) ? statements.slice(0, statementsMax) : [statements];
-  return list.flatMap((statement) => {
-    if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
-    // Allowing all but some is allowing everybody.
-    if (statement['NotPrincipal'] !== undefined) return ['*'];
-    const principal = statement['Principal'];
-    const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
-    return named.flatMap(iamPrincipals);
-  });
+  const list = Array.isArray(statements) ? statements : [statements];
+  return list.length > statementsMax
+    ? ['*']
+    : list.flatMap((statement) => {
+        if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
+        // Allowing all but some is allowing everybody.
+        if (statement['NotPrincipal'] !== undefined) return ['*'];
+        const principal = statement['Principal'];
+        const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
+        return named.flatMap(iamPrincipals);
+      });
 }

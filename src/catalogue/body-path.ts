@@ -36,15 +36,6 @@ export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): re
   return values;
 }
 
-/** Undefined for what is no JSON, which the vendor will not take for it either. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly unknown[] =>
   Object.entries(value).flatMap(([key, inner]) =>
     key.length === name.length && key.toLowerCase() === name.toLowerCase() ? [inner] : [],

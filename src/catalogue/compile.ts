@@ -34,6 +34,7 @@ export interface Mounted {
   readonly bases: readonly string[];
   readonly paths: PathTree<Candidate>;
   readonly ignoresCase: boolean;
+  readonly isOdata: boolean;
   /** What a path is that stands in no operation. */
   unknown(method: string, template: string): Meaning;
 }
@@ -169,7 +170,14 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
   const isGuest = tool.guest_of !== undefined;
   return {
-    ...{ toolName: tool.name, isGuest, bases, paths, ignoresCase: surface.ignore_case },
+    ...{
+      toolName: tool.name,
+      isGuest,
+      bases,
+      paths,
+      ignoresCase: surface.ignore_case,
+      isOdata: surface.odata,
+    },
     unknown: unknownOf(surface, extraction),
   };
 }
@@ -184,7 +192,7 @@ type AnyPath = Omit<Candidate, 'captures'>;
 function toCandidate(meaning: Meaning, { when }: OperationEntry): AnyPath {
   const holds = (reading: Reading) =>
     when.every(({ read, value }) =>
-      value === true ? read(reading).length > 0 : read(reading).includes(value),
+      value === true ? read(reading).length > 0 : read(reading).some((it) => isSame(it, value, reading)),
     );
   return {
     conditions: when.length,
@@ -193,6 +201,9 @@ function toCandidate(meaning: Meaning, { when }: OperationEntry): AnyPath {
     meaning: (reading) => (holds(reading) ? meaning : undefined),
   };
 }
+
+const isSame = (a: string, b: string, { ignoresCase }: Reading): boolean =>
+  a === b || (ignoresCase && a.toLowerCase() === b.toLowerCase());
 
 /** Below each base path of the surface. */
 function addRoutes(

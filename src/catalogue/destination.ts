@@ -2,10 +2,19 @@ import type { Operation } from '../call.ts';
 import { isWebScheme, type Target } from '../target.ts';
 
 /**
- * What a call touches, as "is this destination new" counts it: the repository, channel or bucket where the tool has one,
- * else the host: `github:acme/app`, `slack:#general`, `aws:acme-logs`, `host:api.example.com`, `mcp:search`.
+ * What a call touches, as "is this destination new" counts it: the repository, channel or bucket where the tool has one, else the host:
+ * `github:acme/app`, `slack:#general`, `aws:acme-logs`, `host:api.example.com`, `mcp:search`. Of several things at once all, joined by ` + `:
+ * a call to two places is new where the agent has not been to both with one call, so that nothing new hides beside what is known.
  */
-export function destinationOf({ toolName, resource }: Operation, { scheme, host }: Target): string {
+export function destinationOf({ parts, ...whole }: Operation, target: Target): string {
+  if (!parts) return placeOf(whole, target);
+  const places = new Set(parts.map((it) => placeOf(it.operation, it.target ?? target)));
+  return [...places].sort().join(' + ');
+}
+
+type Part = Pick<Operation, 'toolName' | 'resource'>;
+
+function placeOf({ toolName, resource }: Part, { scheme, host }: Target): string {
   const { repo, channel, bucket } = resource;
   if (repo !== undefined) return `${toolName}:${repo}`;
   // One channel has two spellings, with and without the sign.

@@ -63,9 +63,10 @@ export function readResource(
   }
   const tags = extraction.tags.flatMap((read) => read(reading));
   if (tags.length > 0) resource.tags = byName(tags.slice(0, tagsMax));
-  qualifyRepo(resource);
+  const isTold = qualifyRepo(resource);
   const unknown = [...unknownFields(extraction, resource, reading), ...cutFields(resource)];
   if (tags.length > tagsMax) unknown.push('tags');
+  if (!isTold) unknown.push('org', 'repo');
   if (unknown.length > 0) resource.unknown = [...new Set(unknown)];
   return resource;
 }
@@ -117,22 +118,27 @@ function byName(tags: readonly (readonly [name: string, value: string])[]): NonN
   );
 }
 
-/** Of one call. */
-const orgsMax = 100;
+/** Of one call, in all their combinations. */
+const reposMax = 100;
 
-/** `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of several organisations. */
-function qualifyRepo(resource: Draft): void {
-  if (resource.repo === undefined) return;
-  const names = resource.repo.split(',').map((name) => (name.endsWith('.git') ? name.slice(0, -4) : name));
+/**
+ * `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of several organisations. Answers
+ * whether it can be told: nobody names so many in good faith.
+ */
+function qualifyRepo(resource: Draft): boolean {
+  const { repo, org } = resource;
+  if (repo === undefined) return true;
+  if (Math.max(repo.length, org?.length ?? 0) > valueLengthMax) return false;
+  const names = repo.split(',').map((name) => (name.endsWith('.git') ? name.slice(0, -4) : name));
   const slash = names[0]?.indexOf('/') ?? -1;
   if (slash > 0) resource.org ??= names[0]?.slice(0, slash) ?? '';
-  const { org } = resource;
-  const orgs = org?.split(',') ?? [];
-  // More than are looked at are cut, and so unknown.
+  const orgs = resource.org?.split(',') ?? [];
+  if (names.length * Math.max(1, orgs.length) > reposMax) return false;
   const whole = names.flatMap((name) =>
-    name.indexOf('/') > 0 || orgs.length === 0 ? name : orgs.slice(0, orgsMax).map((it) => `${it}/${name}`),
+    name.indexOf('/') > 0 || orgs.length === 0 ? name : orgs.map((it) => `${it}/${name}`),
   );
   resource.repo = whole.join(',');
+  return true;
 }
 
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */

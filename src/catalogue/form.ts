@@ -1,4 +1,5 @@
 import { unescape as decodePercent } from 'node:querystring';
+import { parseMultipart } from './multipart.ts';
 import { fits } from './template.ts';
 
 /** One field of a form or a query; the name is decoded, the value is not yet. */
@@ -45,45 +46,19 @@ function toField(pair: string): Field {
   return { name: decodeField(pair.slice(0, equals)), value: decodeField(pair.slice(equals + 1)) };
 }
 
-const partHeadMax = 2048;
-const partsMax = 10_000;
 const partValueMax = 65_536;
-const boundaryOf = /\bboundary=(?:"([^"]{1,200})"|([^\s";,]{1,200}))/i;
-const nameOf = /[;\s]name=(?:"([^"]*)"|([^\s";]*))/i;
 
-/** Fields of `multipart/form-data` (RFC 7578). Of a file there is no more than the first 64 KB. */
-export function multipartFields(text: string, contentType: string): readonly Field[] {
-  const [, quoted, plain] = boundaryOf.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) return [];
-  const fields: Field[] = [];
-  for (const part of text.split(`--${boundary}`, partsMax)) {
-    const gap = /\r?\n\r?\n/.exec(part.slice(0, partHeadMax));
-    const [, inQuotes, bare] = (gap && nameOf.exec(part.slice(0, gap.index))) ?? [];
-    const name = inQuotes ?? bare;
-    if (!gap || name === undefined) continue;
-    const value = part.slice(gap.index + gap[0].length).slice(0, partValueMax);
-    fields.push({ name, value: value.replace(/\r?\n$/, '') });
-  }
-  return fields;
-}
+/** Fields of `multipart/form-data` (RFC 7578), and no more than the first 64 KB of a file; none where servers may take it apart differently. */
+export const multipartFields = (text: string, contentType: string): readonly Field[] =>
+  (parseMultipart(text, contentType) ?? []).flatMap(({ name, value }) =>
+    name === undefined ? [] : { name, value: value.slice(0, partValueMax) },
+  );
 
-/** The contents of the parts of a multipart body (RFC 2046, 5.1), without their own heads; at most `max`. */
-export function rawParts(text: string, contentType: string, max: number): readonly string[] {
-  const [, quoted, plain] = boundaryOf.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) return [];
-  const parts: string[] = [];
-  for (const part of text.split(`--${boundary}`, max + 2).slice(1)) {
-    if (part.startsWith('--')) break;
-    const gap = /\r?\n\r?\n/.exec(part.slice(0, partHeadMax));
-    parts.push(gap ? part.slice(gap.index + gap[0].length).replace(/\r?\n$/, '') : '');
-  }
-  return parts;
-}
+const none: readonly string[] = Object.freeze([]);
 
 /** Values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`. */
 export function valuesNamed(fields: readonly Field[], name: string): readonly string[] {
+  if (fields.length === 0) return none;
   const star = name.indexOf('*');
   const affix = { prefix: name.slice(0, star), suffix: name.slice(star + 1) };
   const isNamed =

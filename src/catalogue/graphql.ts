@@ -44,17 +44,32 @@ export function rootFieldsOf(
   }
   const fields: RootField[] = [];
   let selections = 0;
+  let given = variables;
   /** Whether all of it is known; a fragment that spreads itself comes to the bound. */
   const add = (kind: RootField['kind'], { selections: list }: SelectionSetNode): boolean =>
     list.every((selection) => {
       if (++selections > selectionsMax) return false;
-      if (selection.kind === Kind.FIELD) return fields.push(toField(kind, selection, variables)) > 0;
+      if (selection.kind === Kind.FIELD) return fields.push(toField(kind, selection, given)) > 0;
       if (selection.kind === Kind.INLINE_FRAGMENT) return add(kind, selection.selectionSet);
       const fragment = fragments.get(selection.name.value);
       return fragment !== undefined && add(kind, fragment.selectionSet);
     });
-  const isKnown = operations.every(({ operation, selectionSet }) => add(operation, selectionSet));
+  const isKnown = operations.every((it) => {
+    given = withDefaults(it, variables);
+    return add(it.operation, it.selectionSet);
+  });
   return isKnown && fields.length > 0 ? fields : undefined;
+}
+
+/** A variable that is not given has the value that its operation says (6.1.2). */
+function withDefaults(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const defaults = variableDefinitions.flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)] as const] : [],
+  );
+  return defaults.length === 0 ? given : { ...Object.fromEntries(defaults), ...given };
 }
 
 function toField(

@@ -1,5 +1,5 @@
 import type { Operation, Unclear, Verb } from '../call.ts';
-import { a2aOperations, a2aVerb, cardPaths } from './a2a.ts';
+import { a2aMeaning, a2aOperations, cardPaths } from './a2a.ts';
 import { isObject } from './body-path.ts';
 import { mcpMeaning, mcpOperations } from './mcp.ts';
 import { verbOf } from './meaning.ts';
@@ -18,6 +18,8 @@ export interface MessageMeaning {
   readonly name: string;
   readonly category: string;
   readonly verb: Verb;
+  /** Whom it addresses beside the agent at the other end. */
+  readonly principals?: readonly string[];
   readonly unclear?: Unclear;
 }
 
@@ -41,7 +43,7 @@ const escapesOfName = ['\\u006', '\\u007'];
 /** What the messages in a request do; undefined where it bears none that a protocol has. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
   const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
-  const [first, ...others] = known.map((it) => ({ operation: { ...it, resource: {}, principals: [] } }));
+  const [first, ...others] = known.map((it) => ({ operation: { principals: [], ...it, resource: {} } }));
   return first && (others.length === 0 ? first.operation : together([first, ...others]));
 }
 
@@ -64,19 +66,19 @@ function inBody(request: Request): readonly MessageMeaning[] {
   const readings = body.kind === 'value' ? body.readings : [];
   const messages = readings.flatMap((it) => (Array.isArray(it) ? it.slice(0, messagesMax + 1) : [it]));
   const isClear = body.kind === 'value' && messages.length <= messagesMax;
-  if (!isClear) return request.mentions(versionName) ? [unclear] : [];
-  const rpc = messages.filter((it) => isObject(it) && it['jsonrpc'] === '2.0') as Record<string, unknown>[];
-  const meanings = rpc.map(meaningOf);
-  // One that no protocol has does not make the others harmless.
+  if (!isClear) return [unclear];
+  const meanings = messages.map((it) =>
+    isObject(it) && it['jsonrpc'] === '2.0' ? meaningOf(it) : undefined,
+  );
+  // One that no protocol has, or that lacks its version, does not make the others harmless.
   return meanings.some(Boolean) ? meanings.map((it) => it ?? unclear) : [];
 }
 
 function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined {
   const { method } = message;
   if (method !== undefined && typeof method !== 'string') return undefined;
-  const verb = method === undefined ? undefined : a2aVerb(method);
-  if (method !== undefined && verb !== undefined)
-    return { toolName: 'a2a', name: method, category: 'messaging', verb };
+  const a2a = method === undefined ? undefined : a2aMeaning(method, message['params']);
+  if (a2a) return a2a;
   return mcpMeaning(method, message);
 }
 

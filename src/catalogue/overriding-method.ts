@@ -40,16 +40,28 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   const { contentType } = request;
   const type = contentType.toLowerCase();
   if (type.includes('json')) takeJson(request, values);
-  else if (type.startsWith('application/x-www-form-urlencoded')) takeFields(request.bodyText() ?? '', values);
+  else if (type.startsWith('application/x-www-form-urlencoded')) {
+    takeFields(request.bodyText() ?? '', values);
+    takeUnclear(request, values);
+  }
   // There are servers that take a body without a type for a form.
   else if (type === '') takeFields(formIn(request), values);
   else if (type.startsWith('multipart/')) {
     const text = request.bodyText() ?? '';
-    if (!mentionsMethod.test(text)) return;
+    if (!mentionsMethod.test(text) && !methodNames.some(request.mentions)) return;
     for (const { name, value } of multipartFields(text, contentType))
       if (isOverride(name)) values.push(value);
+    takeUnclear(request, values);
   }
 }
+
+/** Behind what is read of a long body, or where servers may take it apart differently, there may be any. */
+function takeUnclear({ mentions, bodyValue }: Content, values: string[]): void {
+  if (methodNames.some(mentions) && bodyValue().kind === 'unclear') values.push(...anyMethod);
+}
+
+/** As frameworks compare them. */
+const methodNames = ['_method', '_METHOD', '_Method', '_httpmethod', '_httpMethod', '_HttpMethod'];
 
 const formIn = ({ mentions, bodyText }: Content): string => {
   const text = mentions('method') ? (bodyText() ?? '') : '';

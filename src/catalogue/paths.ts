@@ -51,6 +51,16 @@ export function splitPath(path: string): readonly string[] | undefined {
   return segments;
 }
 
+const odataKey = /^([\w.]{1,128})\((?:\w{1,64}=)?'?([^']{0,512})'?\)$/;
+
+/** Segments as OData has them: `users('ann')` is `users` and `ann`, `microsoft.graph.assign` is `assign` (OData 4.01 URL Conventions, 4.3, 4.5). */
+export const withoutOdata = (segments: readonly string[]): readonly string[] =>
+  segments.flatMap((segment) => {
+    const [, name = segment, key] = odataKey.exec(segment) ?? [];
+    const own = name.replace(/^microsoft\.graph\./i, '');
+    return key === undefined || key === '' ? own : [own, key];
+  });
+
 function decodeSegment(segment: string): string {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,6 +1,6 @@
 import type { BodyValue } from '../call.ts';
 import type { Target } from '../target.ts';
-import { isObject, parseJson } from './body-path.ts';
+import { isObject } from './body-path.ts';
 import { allFields, type Field, formStart, multipartFields, valuesNamed } from './form.ts';
 import { type RootField, rootFieldsOf } from './graphql.ts';
 import { type Capture, captured } from './paths.ts';
@@ -37,13 +37,6 @@ export function headerValues(headers: readonly string[], name: string): readonly
 
 /** Of one request; a batch is rarely longer than ten. */
 const documentsMax = 100;
-
-/** Variables are an object, or in a query the JSON of one. */
-function documentIn(document: unknown, variables: unknown): readonly RootField[] | undefined {
-  if (typeof document !== 'string') return undefined;
-  const given = typeof variables === 'string' ? parseJson(variables) : variables;
-  return rootFieldsOf(document, isObject(given) ? given : {});
-}
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
 export class Reading {
@@ -133,12 +126,11 @@ export class Reading {
   }
 
   #readJson(): unknown {
-    if (this.#contentType.startsWith('multipart/')) return undefined;
-    const text = this.request.bodyText();
-    if (text === undefined || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
+    const text = this.request.bodyText() ?? '';
+    if (text === '') return undefined;
     const body = this.request.bodyValue();
     this.#isUnclear ||= body.kind === 'unclear';
-    if (body.kind !== 'value') return undefined;
+    if (body.kind !== 'value' || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
     // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
     const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
@@ -164,16 +156,50 @@ export class Reading {
 
   /** A persisted query has no document: its text is at the vendor's. */
   #readGraphql(): readonly (readonly RootField[] | undefined)[] {
-    const body = this.json();
-    const requests = (Array.isArray(body) ? body : [body]).slice(0, documentsMax + 1);
-    const inBody = requests.map((it) =>
-      isObject(it) ? documentIn(it['query'], it['variables']) : undefined,
-    );
-    const [variables] = valuesNamed(this.query(), 'variables');
-    const others = valuesNamed(this.query(), 'query').map((it) => documentIn(it, variables));
-    const all =
-      this.request.method.toUpperCase() === 'GET' || body === undefined ? others : [...inBody, ...others];
+    const all = [...this.#documentsInBody(), ...this.#documentsIn(this.query())];
     return all.length > documentsMax ? [undefined] : all;
+  }
+
+  /** None of a GET, whose body nobody reads, and of an empty one. */
+  #documentsInBody(): readonly (readonly RootField[] | undefined)[] {
+    const text = this.request.bodyText() ?? '';
+    if (this.request.method.toUpperCase() === 'GET' || text === '') return [];
+    if (this.#contentType.startsWith('application/graphql'))
+      return [this.#documentIn(text, valuesNamed(this.query(), 'variables')[0])];
+    const body = this.json();
+    if (body !== undefined) return this.#documentsOf(body);
+    const form = this.form();
+    // Uploads put the request into a field of their own.
+    const uploads = valuesNamed(form, 'operations').map((it) => this.#structureOf(it));
+    const documents = [...this.#documentsIn(form), ...uploads.flatMap((it) => this.#documentsOf(it))];
+    return documents.length > 0 ? documents : [undefined];
+  }
+
+  #documentsOf(body: unknown): readonly (readonly RootField[] | undefined)[] {
+    return (Array.isArray(body) ? body : [body])
+      .slice(0, documentsMax + 1)
+      .map((it) => (isObject(it) ? this.#documentIn(it['query'], it['variables']) : undefined));
+  }
+
+  #documentsIn(fields: readonly Field[]): readonly (readonly RootField[] | undefined)[] {
+    const [variables] = valuesNamed(fields, 'variables');
+    return valuesNamed(fields, 'query').map((it) => this.#documentIn(it, variables));
+  }
+
+  /** Variables are an object, or the JSON of one. */
+  #documentIn(document: unknown, variables: unknown): readonly RootField[] | undefined {
+    if (typeof document !== 'string') return undefined;
+    const given =
+      typeof variables === 'string' && variables !== '' ? this.#structureOf(variables) : variables;
+    // What servers may read differently is nobody's to tell.
+    const object = given ?? {};
+    return isObject(object) ? rootFieldsOf(document, object) : undefined;
+  }
+
+  /** Of a text of JSON within the request; undefined where servers may read it differently. A text that is none is '' here. */
+  #structureOf(text: string): unknown {
+    const value = this.request.structureOf('application/json', text);
+    return value.kind === 'value' && value.readings.length === 1 ? value.readings[0] : '';
   }
 
   /** Whether the body, or arguments in it, were asked for and nobody can tell how the vendor reads them. */

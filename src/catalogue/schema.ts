@@ -88,8 +88,11 @@ const batch = z.strictObject({
       method: z.string().default('method'),
       url: z.string().default('url'),
       body: z.string().default('body'),
+      headers: z.string().default('headers'),
     })
     .prefault({}),
+  /** The field of a request's own body whose content the batch has for its body. */
+  wrap: z.string().optional(),
   /** Whether their paths stand below that of the batch, without its last segment; else they are whole. */
   below: z.boolean().default(false),
 });
@@ -118,8 +121,10 @@ const surface = z.strictObject({
   /** None: those of the tool. */
   hosts: hosts.optional(),
   base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
-  /** The vendor takes its paths in any case. */
+  /** The vendor takes its paths, and the names of fields, in any case. */
   ignore_case: z.boolean().default(false),
+  /** Paths as OData has them: `users('ann')` is `users/ann`, `microsoft.graph.assign` is `assign`. */
+  odata: z.boolean().default(false),
   extract: extract.default({}),
   rpc: rpc.optional(),
   graphql: z.strictObject({ call: oneOrMore(route) }).optional(),

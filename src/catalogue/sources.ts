@@ -1,7 +1,8 @@
 import { messageRecipients } from './addresses.ts';
 import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
 import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
-import { type Field, parseFields, rawParts, valuesNamed } from './form.ts';
+import { type Field, parseFields, valuesNamed } from './form.ts';
+import { parseMultipart } from './multipart.ts';
 import type { Reading, Request } from './reading.ts';
 
 /** Reads one place of a request: all values that stand there. */
@@ -40,7 +41,8 @@ export function parseSource(text: string): Source | undefined {
 export function parsePresence(text: string): Source | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
-  return (reading) => valuesAt(reading.json(), path).flatMap((value) => (value === undefined ? [] : ['']));
+  return (reading) =>
+    valuesAt(reading.json(), path, reading.ignoresCase).flatMap((value) => (value === undefined ? [] : ['']));
 }
 
 const bodyText: Source = (reading) => maybe(reading.request.bodyText());
@@ -86,13 +88,13 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
       : within(messageRecipients)(argument),
 };
 
-const partsMax = 16;
-
-/** The body, or where it has parts those that are no JSON: an upload sends what the vendor wants to know of a message before it. */
+/** The body, or where it has parts those behind the first: an upload sends what the vendor wants to know of a message before it. */
 function messagesIn(request: Request): readonly string[] {
   const text = request.bodyText() ?? '';
   if (!/^\s*multipart\//i.test(request.contentType)) return [text];
-  return rawParts(text, request.contentType, partsMax).filter((part) => !/^\s*\{/.test(part));
+  const [, ...messages] = parseMultipart(text, request.contentType) ?? [];
+  // A text that is no message has recipients that nobody knows.
+  return messages.length > 0 ? messages.map(({ value }) => value) : [''];
 }
 
 /** Vendors that take a parameter anywhere take a list in a form as JSON: `emails=["ann@acme.com"]`. */
@@ -135,8 +137,11 @@ export function parseTagSource(text: string): TagSource | undefined {
     case 'header':
       return (reading) =>
         reading.header(argument.toLowerCase()).flatMap((value) => pairs(parseFields(value)));
-    case 'param':
-      return (reading) => numberedTags([...reading.query(), ...reading.form()], argument);
+    case 'param': {
+      const prefix = `${argument}.`;
+      const isOwn = ({ name }: Field): boolean => name.startsWith(prefix);
+      return (reading) => numberedTags([...reading.query().filter(isOwn), ...reading.form().filter(isOwn)]);
+    }
     case 'json': {
       const path = parseBodyPath(argument);
       return path && ((reading) => valuesAt(reading.json(), path).flatMap(tagsOf));
@@ -150,8 +155,8 @@ const pairs = (fields: readonly Field[]): (readonly [string, string])[] =>
   fields.map(({ name, value }) => [name, value] as const);
 
 /** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
-function numberedTags(fields: readonly Field[], prefix: string): (readonly [string, string])[] {
-  const own = fields.filter(({ name }) => name.startsWith(`${prefix}.`));
+function numberedTags(own: readonly Field[]): readonly (readonly [string, string])[] {
+  if (own.length === 0) return [];
   const valuesOf = Map.groupBy(own, ({ name }) => name);
   return own
     .filter(({ name }) => name.endsWith('.Key'))

@@ -24,5 +24,5 @@ export function parseTable(text: string, basePaths: Surface['base_paths']): Surf
     if (known && known.verb !== verb) return `line ${index + 1}: ${name} is both ${known.verb} and ${verb}`;
     entries[name] = { verb, call: [...(known?.call ?? []), route], when: [], extract: {} };
   }
-  return { base_paths: basePaths, ignore_case: false, extract: {}, operations };
+  return { base_paths: basePaths, ignore_case: false, odata: false, extract: {}, operations };
 }

@@ -9,7 +9,7 @@ import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { mayHideMessages, messagesOf, ofProtocols, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { together } from './parts.ts';
-import { type Capture, splitPath, templateOf } from './paths.ts';
+import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
 import { unknownFields } from './schema.ts';
 import type { ToolSummary } from './summary.ts';
@@ -143,7 +143,8 @@ function understandAt(
   for (const mount of mounts) {
     if (!mount.under.every((name, index) => segments?.[index] === name)) continue;
     if (!mount.isGuest) owner ??= mount;
-    const below = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
+    const within = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
+    const below = mount.isOdata ? within && withoutOdata(within) : within;
     const candidates = below && mount.paths.find(method, below);
     const missed: Candidate[] = [];
     for (const candidate of candidates ?? []) {
@@ -173,8 +174,19 @@ function understandAt(
 /** Conditions on an unclear body were missed without anybody knowing whether they hold. */
 function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[]): Understood {
   const { verb } = strictest([operation, ...missed]) ?? operation;
-  return { ...rest, operation: { ...operation, verb, unclear: ofSameTool } };
+  return { ...rest, operation: { ...asUnclear(operation), verb } };
 }
+
+/** It may act on anything that is not told, for anybody. */
+const asUnclear = (operation: Operation): Operation => ({
+  ...operation,
+  resource: {
+    ...operation.resource,
+    unknown: unknownFields.filter((it) => operation.resource[it] === undefined),
+  },
+  principals: [...new Set([...operation.principals, '*'])],
+  unclear: ofSameTool,
+});
 
 const ofSameTool: Unclear = { toolNames: [], anyMethod: false };
 
@@ -192,8 +204,8 @@ function toOperation(
     verb,
     resource,
     principals: readPrincipals(extraction, reading),
-    ...(isUnclear ? { unclear: ofSameTool } : {}),
   };
+  if (isUnclear) return asUnclear(operation);
   if (!parts) return operation;
   return {
     ...operation,

@@ -75,8 +75,15 @@ function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call
   const tree = new PlaceTree();
   const { index } = tree.add(steps);
   const sumOf = (readings: readonly unknown[]): number => tree.read(readings)[index]?.values.sum() ?? 0;
-  return (call) => amountIn(bodyValue(call, tenant.maxDecodedBytes), sumOf);
+  return (call) => {
+    const bodies = [bodyValue(call, tenant.maxDecodedBytes), ...bodiesOfParts(call)];
+    return bodies.reduce((sum, body) => sum + amountIn(body, sumOf), 0);
+  };
 }
+
+/** Of the requests in a batch: each says an amount of its own. */
+const bodiesOfParts = ({ operation }: Call): BodyValue[] =>
+  operation?.parts?.flatMap(({ body }) => body ?? []) ?? [];
 
 /** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
 function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {

@@ -11,17 +11,23 @@ export function isExternal(
   target: Target,
   tenant: TenantConfig,
 ): boolean {
-  if (principals.length > 0) return principals.some((principal) => !isOwn(principal, tenant));
+  if (principals.length > 0) return principals.some((principal) => !isOwn(principal, toolName, tenant));
   if (toolName !== 'custom_proxy') return false;
   return !isOwnHost(target.host, tenant);
 }
 
-function isOwn(principal: string, tenant: TenantConfig): boolean {
+/** Servers may take another one of several domains than we do, and end a name at a sign that is none of it. */
+const plainAddress = /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u;
+
+function isOwn(principal: string, toolName: string, tenant: TenantConfig): boolean {
   const at = principal.lastIndexOf('@');
-  if (at >= 0) return isWithin(principal.slice(at + 1).toLowerCase(), tenant.orgDomains);
+  if (at >= 0)
+    return plainAddress.test(principal) && isWithin(principal.slice(at + 1).toLowerCase(), tenant.orgDomains);
   // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have no dots.
   if (principal.includes('.') && isOwnHost(principal.toLowerCase(), tenant)) return true;
-  return Object.values(tenant.orgAccounts).some((own) => own.includes(principal));
+  const { [toolName]: ofTool, ...ofOthers } = tenant.orgAccounts;
+  const own = ofTool ?? Object.values(ofOthers).flat();
+  return own.some((it) => it.toLowerCase() === principal.toLowerCase());
 }
 
 const isOwnHost = (host: string, { orgDomains, internal }: TenantConfig): boolean =>

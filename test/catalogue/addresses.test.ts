@@ -26,6 +26,14 @@ const lists = [
   { text: ' , ;', are: [] },
 ];
 
+t.test('a crowd does not hide a stranger, nor does a flood of signs', async (t) => {
+  for (const text of [
+    `${'('.repeat(250_000)}, eve@example.net`,
+    `${'ann@acme.com,'.repeat(2500)}eve@example.net`,
+  ])
+    t.equal(addressesOf(text).at(-1), '*');
+});
+
 for (const { text, are } of lists) {
   t.test(`finds ${are.length} in ${text}`, async (t) => t.strictSame(addressesOf(text), are));
 }

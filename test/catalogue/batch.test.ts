@@ -1,5 +1,5 @@
 import t from 'tap';
-import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
+import { destinationOf, loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { requestOf } from './support.ts';
 
 const suite = {
@@ -191,4 +191,21 @@ t.test('of a call whose method may be another one, both are judged', async (t) =
       ['DELETE', 'DELETE:/v1/acme/mail'],
     ],
   );
+});
+
+t.test('a batch to several places touches all of them', async (t) => {
+  const shared = loadCatalogue(t.testdir({}), [
+    {
+      ...{ name: 'chat', title: 'Chat', hosts: ['chat.example'] },
+      batch: { call: 'POST /batch', requests: '$.requests' },
+      operations: { messages: { post: { verb: 'WRITE', call: 'POST /{channel}' } } },
+    },
+  ]);
+  const touched = (...channels: string[]) => {
+    const requests = channels.map((it) => ({ method: 'POST', url: `/${it}` }));
+    const request = requestOf('POST', 'https://chat.example/batch', {}, { requests });
+    return destinationOf(shared.understand(request), request.target);
+  };
+  t.equal(touched('b', 'a', 'b'), 'chat:#a + chat:#b');
+  t.equal(touched('a', 'a'), 'chat:#a');
 });

@@ -9,6 +9,7 @@ import { anyHost } from './match-keys/any-host.ts';
 import { awsActions } from './match-keys/aws-actions.ts';
 import { awsResources } from './match-keys/aws-resources.ts';
 import { codeHosts } from './match-keys/code-hosts.ts';
+import { disguises } from './match-keys/disguises.ts';
 import { gcalendar } from './match-keys/gcalendar.ts';
 import { gmail } from './match-keys/gmail.ts';
 import { graphql } from './match-keys/graphql.ts';
@@ -17,6 +18,7 @@ import { microsoft } from './match-keys/microsoft.ts';
 import { readings } from './match-keys/readings.ts';
 import { slack } from './match-keys/slack.ts';
 import { unclear } from './match-keys/unclear.ts';
+import { vendorDisguises } from './match-keys/vendor-disguises.ts';
 
 /*
  * The match keys that need to know what a call acts on and whom it addresses, end to end: real requests to the vendors' own host names,
@@ -35,6 +37,8 @@ const groups: readonly Group[] = [
   ...anyHost,
   ...readings,
   ...unclear,
+  ...disguises,
+  ...vendorDisguises,
 ];
 
 /** The way that a host stands in the call, its normal form, and the rest. */
@@ -64,7 +68,7 @@ async function startLab(t: Test) {
   const upstream = await startUpstream(t, undefined, { certificate });
   const gateway = await startTestGateway(t, {
     config: {
-      limits: { scan_timeout: '30s' },
+      limits: { scan_timeout: '30s', max_body_bytes: '4MB' },
       upstream: {
         ca_files: [upstream.caFile],
         resolve: [{ host: '*', address: '127.0.0.1', port: upstream.port }],
