@@ -37,8 +37,9 @@ function protocol(name: string, title: string, operations: readonly OperationSum
 
 const messagesMax = 100;
 const versionName = '"jsonrpc"';
-/** How escapes of its letters begin. */
+/** How escapes of its letters begin: all of them, which most bodies lack, and then each. */
 const escapesOfName = ['\\u006', '\\u007'];
+const anyEscape = '\\u00';
 
 /** What the messages in a request do; undefined where it bears none that a protocol has. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
@@ -60,7 +61,8 @@ function withoutBody({ target, headers }: Request, method: string): readonly Mes
 
 function inBody(request: Request): readonly MessageMeaning[] {
   // Most bodies are sent away by a look for the name that every message has, which may be written with escapes.
-  if (!request.mentions(versionName) && !escapesOfName.some((it) => request.mentions(it))) return [];
+  const mentions = (text: string): boolean => request.mentions(text);
+  if (!mentions(versionName) && !(mentions(anyEscape) && escapesOfName.some(mentions))) return [];
   const body = request.bodyValue();
   if (body.kind === 'none') return [];
   const readings = body.kind === 'value' ? body.readings : [];

@@ -71,13 +71,14 @@ const formIn = ({ mentions, bodyText }: Content): string => {
 /** Where nobody can tell which is meant. */
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const jsonName = '_method';
-/** How escapes of its characters begin. */
+/** How escapes of its characters begin: all of them, which most bodies lack, and then each. */
 const escapesOfAscii = ['\\u005', '\\u006', '\\u007'];
+const anyEscapeOfAscii = '\\u00';
 
 /** There are frameworks that merge the fields of JSON into those of forms. */
 function takeJson({ mentions, bodyValue, isInOtherCharset }: Content, values: string[]): void {
   const isMentioned = mentions(jsonName) || isInOtherCharset();
-  if (!isMentioned && !escapesOfAscii.some(mentions)) return;
+  if (!isMentioned && !(mentions(anyEscapeOfAscii) && escapesOfAscii.some(mentions))) return;
   const body = bodyValue();
   if (body.kind === 'unclear' && isMentioned) values.push(...anyMethod);
   for (const reading of body.kind === 'value' ? body.readings : []) {

@@ -1,5 +1,6 @@
 import type { BodyValue, Call } from '../call.ts';
 import type { Request } from '../catalogue/catalogue.ts';
+import { kept } from '../kept.ts';
 import { bodyValue, hidesNames, plainBody } from './body.ts';
 import { readBody, structuredBytesMax } from './body-structure.ts';
 
@@ -7,14 +8,18 @@ const structureOf = (contentType: string, body: string): BodyValue =>
   readBody(contentType, Buffer.from(body));
 
 /** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
-export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
-  method: call.method,
-  target: call.target,
-  headers: call.headers,
-  contentType: call.contentType,
-  bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
-  mentions: (text) => plainBody(call, maxDecodedBytes).includes(text),
-  isInOtherCharset: () => hidesNames(call, maxDecodedBytes),
-  bodyValue: () => bodyValue(call, maxDecodedBytes),
-  structureOf,
-});
+export const toRequest = (call: Call, maxDecodedBytes: number): Request => {
+  /** A long body is gone through for each text once. */
+  const seen = new Map<string, boolean>();
+  return {
+    method: call.method,
+    target: call.target,
+    headers: call.headers,
+    contentType: call.contentType,
+    bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
+    mentions: (text) => kept(seen, text, () => plainBody(call, maxDecodedBytes).includes(text)),
+    isInOtherCharset: () => hidesNames(call, maxDecodedBytes),
+    bodyValue: () => bodyValue(call, maxDecodedBytes),
+    structureOf,
+  };
+};
