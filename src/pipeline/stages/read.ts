@@ -27,6 +27,8 @@ export interface ReadOptions {
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const redacted = '[REDACTED]';
+/** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
+const turnBytesMax = 16_384;
 
 /**
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
@@ -137,9 +139,8 @@ export function read({ policies, tenants, clock, injections }: ReadOptions): Sta
     name: 'read',
     run(call) {
       const page = rulesForCall(policies, call);
-      return page instanceof Promise
-        ? page.then((it) => readCall(call, it))
-        : runInTurn(() => readCall(call, page));
+      if (page instanceof Promise) return page.then((it) => readCall(call, it));
+      return call.body.length > turnBytesMax ? readCall(call, page) : runInTurn(() => readCall(call, page));
     },
   };
 }
