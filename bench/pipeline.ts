@@ -109,6 +109,7 @@ const stages = createStages({
   policies: createPolicyBook(store, policies, () => engine),
   approvals: createApprovalDesk(store),
   events: { tell: () => undefined },
+  findThreats: () => [],
   mode: 'enforce',
 });
 

@@ -123,6 +123,7 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   [['SECRET_MISDIRECTED'], 'a secret whose vendor is known goes elsewhere'],
   [['UNSANITIZABLE'], 'what must be cut cannot be cut'],
   [['UNREADABLE'], 'the call cannot be read to its end within the limits'],
+  [['THREAT_INTEL_MATCH'], 'a threat feed lists where it goes, or a URL that it carries'],
   [['NEW_DESTINATION'], 'the agent has not been there before'],
   [bands.map((it) => `RISK_${it}`), 'no rule holds; the posture goes by the band of the risk'],
   [['DENYLISTED'], 'the denylist of the tenant has the destination'],

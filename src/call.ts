@@ -129,6 +129,19 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
+/** Something of a call that a threat feed lists. */
+export interface Threat {
+  readonly feed: string;
+  readonly kind: 'url' | 'host' | 'ip' | 'cidr';
+  /** As the feed lists it. */
+  readonly indicator: string;
+  /** Where the feed tells more of it; empty where it says nothing. */
+  readonly reference: string;
+  readonly threat: string;
+  /** Where the call goes, or a URL that it carries. */
+  readonly location: 'target' | 'body';
+}
+
 /** Something unusual that one engine noticed. */
 export interface Signal {
   readonly engine: string;
@@ -260,6 +273,7 @@ export class Call {
   readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
+  threats: readonly Threat[] = none;
   signals: Signal[] = [];
   riskScore = 0;
   riskBand: Band = 'LOW';

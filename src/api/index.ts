@@ -18,6 +18,7 @@ import {
 import { listAudit } from './routes/audit.ts';
 import { listCredentials, putCredential, revokeCredential } from './routes/credentials.ts';
 import { ephemeralKey } from './routes/ephemeral-key.ts';
+import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
 import {
   createIncident,
@@ -81,6 +82,8 @@ export const apiRoutes: readonly Route[] = [
   createIncident,
   transitionIncident,
   noteIncident,
+  listFeeds,
+  refreshFeed,
   listTools,
   showTool,
   listMcpServers,

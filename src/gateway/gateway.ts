@@ -7,6 +7,8 @@ import { changedFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
 import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
+import { createDownload } from '../feeds/download.ts';
+import { openFeeds } from '../feeds/feeds.ts';
 import { type Log, openLog } from '../log.ts';
 import { createAnswerDesk } from '../pipeline/answer-desk.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
@@ -20,6 +22,7 @@ import { createRiskyParameters, loadRiskyKinds } from '../signals/risky-paramete
 import { openJournal } from '../state/journal.ts';
 import { openStore } from '../state/open.ts';
 import { type Authority, openAuthority } from '../tls/authority.ts';
+import { loadRoots } from '../upstream/roots.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { withFreshTraces } from './fresh-traces.ts';
 import { createGate, type Foundations } from './generation.ts';
@@ -96,6 +99,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
       }
       const nextGate = createGate(next, foundations);
       await seed(next, seeding);
+      await foundations.feeds.use(next.feeds);
       const before = gate;
       gate = nextGate;
       config = next;
@@ -196,6 +200,15 @@ async function openFoundations(
   const traces = withFreshTraces(store, journal);
   const answers = createAnswerDesk(traces, log);
   closers.add(() => answers.close());
+  const feeds = await openFeeds({
+    feeds: config.feeds,
+    dir: join(dir, 'feeds'),
+    log,
+    download: createDownload(loadRoots(config.upstream.caFiles)),
+    onTrouble: ({ name, status, lastError }) =>
+      log.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem'),
+  });
+  closers.add(() => feeds.close());
   const foundations: Foundations = {
     store: traces,
     journal,
@@ -203,6 +216,7 @@ async function openFoundations(
     injections: packagedInjections(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     toolTables: readTables(join(dataFolder, 'tools')),
+    feeds,
     pepper,
     vault,
     throttles: createAuthThrottles(),

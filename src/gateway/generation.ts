@@ -6,6 +6,7 @@ import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
@@ -26,6 +27,7 @@ import { createRecorder } from '../pipeline/record.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import { createTenants } from '../pipeline/tenants.ts';
+import { createThreatFinder } from '../pipeline/threats.ts';
 import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
@@ -51,6 +53,7 @@ export interface Foundations {
   readonly injections: InjectionReader;
   readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
+  readonly feeds: Feeds;
   readonly pepper: Buffer;
   readonly vault: Vault;
   readonly throttles: AuthThrottles;
@@ -79,11 +82,15 @@ export function createGate(config: Config, on: Foundations): Gate {
     deny: config.upstream.deny,
     allowedPorts: config.upstream.allowedPorts,
     ownListeners: on.ownListeners,
+    isThreat: config.risk.blockThreats
+      ? (address) => on.feeds.index.findAddress(address) !== undefined
+      : never,
   });
   const judging = {
     catalogues,
     clock: () => performance.now(),
     injections: on.injections,
+    findThreats: createThreatFinder(on.feeds, tenants),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
     bounds: config.risk.bands,
@@ -133,6 +140,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     tenants,
     policies,
     catalogues,
+    feeds: on.feeds,
     guard,
     upstream,
     inspect: createPipeline(stages, record),
@@ -170,6 +178,8 @@ export function createGate(config: Config, on: Foundations): Gate {
     status: on.status,
   };
 }
+
+const never = (): boolean => false;
 
 const toResolveEntry = ({ host, address, port }: Config['upstream']['resolve'][number]): ResolveEntry =>
   port === null ? { host, address } : { host, address, port };

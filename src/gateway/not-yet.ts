@@ -60,7 +60,6 @@ const ignored: readonly Gap[] = [
     isAsked: ({ intercept }) => intercept.passthrough.length > 0,
     instead: 'all tunnels are read',
   },
-  { path: 'feeds', isAsked: ({ feeds }) => feeds.length > 0, instead: 'no feed is fetched' },
   {
     path: 'notifications',
     isAsked: ({ notifications }) => notifications.length > 0,
@@ -81,16 +80,7 @@ const ignored: readonly Gap[] = [
     isAsked: ({ telemetry }) => telemetry.otlp !== null,
     instead: 'nothing is exported',
   },
-  {
-    path: 'tenants[].allowlist',
-    isAsked: someTenant((it) => it.allowlist.length > 0),
-    instead: 'there are no feeds to lift',
-  },
 ];
-
-function someTenant(test: (tenant: ReturnType<Config['defaultTenant']>) => boolean): Gap['isAsked'] {
-  return ({ tenants }) => [...tenants.values()].some(test);
-}
 
 /** What this version cannot do and must not pretend to. */
 export const refusedKeys = (config: Config): Mistake[] =>

@@ -82,6 +82,8 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         mode: config.mode,
         clock: () => performance.now(),
         injections,
+        // Cases give what a feed would say as a fact.
+        findThreats: () => [],
       });
       const judge = (it: Case): Promise<Verdict> => judgeCase(it, tenant, page, simulator);
       const results: CaseResult[] = [];

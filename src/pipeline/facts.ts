@@ -32,7 +32,7 @@ export class CallFacts implements Facts {
   readonly bodyTexts: readonly Buffer[];
   readonly isNewDestination: boolean;
   readonly isVolumeBurst = false;
-  readonly threatIntelMatch = false;
+  readonly threatIntelMatch: boolean;
   readonly trustScore = 1;
   readonly #call: Call;
   readonly #tenant: TenantConfig;
@@ -57,6 +57,7 @@ export class CallFacts implements Facts {
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;
     this.isNewDestination = call.isNewDestination;
+    this.threatIntelMatch = call.threats.length > 0;
     this.#call = call;
     this.#tenant = tenant;
   }

@@ -1,5 +1,6 @@
 import type { PresentedKey } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
+import type { Feeds } from '../feeds/feeds.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../state/store.ts';
@@ -30,6 +31,7 @@ export interface Gate {
   readonly policies: PolicyBook;
   /** What calls are understood by. */
   readonly catalogues: Catalogues;
+  readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
   readonly guard: Guard;
   readonly upstream: Upstream;
   readonly credentials: Credentials;

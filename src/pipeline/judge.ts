@@ -58,6 +58,13 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     if (isDenylisted(tenant, call)) {
       return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
     }
+    const threat = tenant.blockThreats && call.threats.find((it) => it.location === 'target');
+    if (threat) {
+      return denial(
+        'THREAT_INTEL_MATCH',
+        `The threat feed ${threat.feed} lists the destination; an entry in the tenant's allowlist would lift that.`,
+      );
+    }
     if (call.scopeViolations.length > 0) return outOfScope(call);
     if (call.unreadable !== undefined) {
       return denial(

@@ -175,7 +175,13 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
   explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
 });
 
-const signalReasons = new Set(['NEW_DESTINATION', 'MCP_TOOL_DRIFT', 'PROMPT_INJECTION', 'OPAQUE_CONTENT']);
+const signalReasons = new Set([
+  'THREAT_INTEL_MATCH',
+  'NEW_DESTINATION',
+  'MCP_TOOL_DRIFT',
+  'PROMPT_INJECTION',
+  'OPAQUE_CONTENT',
+]);
 /** That one explanation names. */
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];

@@ -14,6 +14,8 @@ export const defaultWeights: Weights = {
 };
 
 const misdirectedSecretFloor = 0.6;
+/** Whatever else is known of the call. */
+const threatFloor = 0.75;
 /** Of a tool that has changed, or that gives away what it should not have; and of one that has changed for the worse. */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
@@ -32,6 +34,7 @@ export const riskOf = (signals: readonly Signal[], weights: Weights): number =>
   Math.max(weightedScore(signals, weights), ...signals.map(floorOfSignal));
 
 function floorOfSignal({ name, score }: Signal): number {
+  if (name === 'THREAT_INTEL_MATCH') return threatFloor;
   if (name !== 'MCP_TOOL_DRIFT') return 0;
   return score === 1 ? turnedToolFloor : driftFloor;
 }

@@ -20,6 +20,8 @@ export interface GuardOptions {
   readonly allowedPorts: readonly number[];
   /** Where this daemon listens; asked anew each time. */
   readonly ownListeners: () => readonly ListenerAddress[];
+  /** Whether a threat feed lists an address that is to be dialled. */
+  readonly isThreat?: (address: string) => boolean;
 }
 
 export interface ListenerAddress {
@@ -64,6 +66,7 @@ export function createGuard(options: GuardOptions): Guard {
     if (isMetadataAddress(address)) block('The address is that of a cloud metadata service.');
     if (isOwnListener(address, port, options.ownListeners())) block('The address is that of this gateway.');
     if (denied.has(address)) block('The address is denied by configuration.');
+    if (options.isThreat?.(address)) block('A threat feed lists the address.');
     const range = specialRangeOf(address);
     if (range !== undefined && !allowed.has(address)) {
       block(

@@ -50,11 +50,9 @@ t.test('what would be less safe than the file demands is refused', (t) => {
 t.test('what only lacks its effect is a warning', (t) => {
   const cases: readonly [path: string, text: string][] = [
     ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
-    ['feeds', 'feeds: [{ name: urlhaus, url: "https://feeds.example.com/x" }]'],
     ['tools[].max_body_bytes', 'tools: [{ name: slack, max_body_bytes: 1KB }]'],
     ['tools[].sensitive', 'tools: [{ name: slack, sensitive: false }]'],
     ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],
-    ['tenants[].allowlist', tenant('allowlist: [a.example.com]')],
   ];
   for (const [path, text] of cases) {
     const [first, ...more] = ignoredKeys(parse(text));

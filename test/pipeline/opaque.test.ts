@@ -43,7 +43,12 @@ async function judged(body: unknown, action = 'DENY') {
     clock: () => 0,
     injections,
   }).run(call);
-  await weigh({ engines: signalEngines, weights: defaultWeights, bounds: config.risk.bands }).run(call);
+  await weigh({
+    engines: signalEngines,
+    weights: defaultWeights,
+    bounds: config.risk.bands,
+    findThreats: () => [],
+  }).run(call);
   const tenant = tenants.find('acme');
   if (!tenant) throw new Error('the tenant is there');
   return { call, verdict: toVerdict(call, createJudge('enforce')(call, tenant, rules).opinion) };

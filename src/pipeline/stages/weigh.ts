@@ -2,15 +2,17 @@ import type { Call, Signal } from '../../call.ts';
 import type { SignalEngine } from '../../signals/index.ts';
 import { type BandBounds, bandOf, floorOf, riskOf, type Weights } from '../../signals/score.ts';
 import type { Stage } from '../pipeline.ts';
+import type { FindThreats } from '../threats.ts';
 
 export interface WeighOptions {
   readonly engines: readonly SignalEngine[];
   readonly weights: Weights;
   readonly bounds: BandBounds;
+  readonly findThreats: FindThreats;
 }
 
 /** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
-export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
+export function weigh({ engines, weights, bounds, findThreats }: WeighOptions): Stage {
   /** Nearly all calls are clean. */
   const scoreOf = (signals: readonly Signal[]): number =>
     signals.length === 0 ? 0 : riskOf(signals, weights);
@@ -18,6 +20,7 @@ export function weigh({ engines, weights, bounds }: WeighOptions): Stage {
   return {
     name: 'weigh',
     run(call: Call) {
+      call.threats = findThreats(call);
       const signals: Signal[] = [];
       for (const engine of engines) {
         const signal = engine.weigh(call);

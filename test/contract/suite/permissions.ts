@@ -40,6 +40,8 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'GET /v1/credentials': [['credentials:write'], true],
   'DELETE /v1/credentials/{name}': [['credentials:write'], true],
   'GET /v1/usage': [['usage:read'], true],
+  'GET /v1/feeds': [[], true],
+  'POST /v1/feeds/{name}/refresh': [['admin'], true],
   'GET /v1/tools': [[], true],
   'GET /v1/tools/{name}': [[], true],
   'GET /v1/mcp-servers': [['policies:read'], true],

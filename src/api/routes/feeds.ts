@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import type { FeedHealth } from '../../feeds/feed.ts';
+import { missing, time, toIso } from '../fields.ts';
+import { route } from '../route.ts';
+
+/* Threat feeds: how they are. What they list is asked call by call. */
+
+const tag = 'feeds';
+
+const feed = z
+  .object({
+    name: z.string(),
+    origin: z.string().describe('Scheme, host and port of where it comes from, or file:.'),
+    status: z.enum(['ok', 'stale', 'failed', 'never']),
+    indicators: z.int().describe('In use.'),
+    dropped: z.int().describe('Left out because they would block what nobody wants blocked.'),
+    age_seconds: z.int().nullable(),
+    last_success: time.nullable(),
+    last_error: z.string().nullable(),
+    next_fetch: time,
+  })
+  .meta({ id: 'Feed' });
+
+const toShown = (health: FeedHealth): z.input<typeof feed> => ({
+  name: health.name,
+  origin: health.origin,
+  status: health.status,
+  indicators: health.indicators,
+  dropped: health.dropped,
+  age_seconds: health.ageMs === undefined ? null : Math.round(health.ageMs / 1000),
+  last_success: health.lastSuccessMs === undefined ? null : toIso(health.lastSuccessMs),
+  last_error: health.lastError || null,
+  next_fetch: toIso(health.nextFetchMs),
+});
+
+/** `GET /v1/feeds`: all feeds of the configuration. */
+export const listFeeds = route({
+  method: 'GET',
+  path: '/v1/feeds',
+  tag,
+  summary: 'List the threat feeds and how they are',
+  access: 'key',
+  answer: z.object({ items: z.array(feed) }).meta({ id: 'FeedList' }),
+  handle: ({ gate }) => ({ items: gate.feeds.health().map(toShown) }),
+});
+
+/** `POST /v1/feeds/{name}/refresh`: fetches a feed now, and answers how it is then. */
+export const refreshFeed = route({
+  method: 'POST',
+  path: '/v1/feeds/:name/refresh',
+  tag,
+  summary: 'Fetch a threat feed now',
+  access: 'admin',
+  answer: feed,
+  async handle({ gate, params }) {
+    const health = await gate.feeds.refresh(params['name'] ?? '');
+    if (!health) throw missing('feed');
+    return toShown(health);
+  },
+});

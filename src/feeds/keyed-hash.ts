@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+
+/*
+ * HalfSipHash-1-3 (32 bits out) with each character as one word, so that what a text begins with is a state to go on from: one pass over a
+ * host gives the hashes of all its parents, one pass over a path those of all its directories. The key is drawn once for each process:
+ * whoever writes a feed cannot make its entries fall into one place of a table. And a hash never decides, for what it finds is
+ * compared with the text.
+ */
+
+export type HashKey = Uint32Array;
+
+export function newHashKey(): HashKey {
+  const bytes = randomBytes(8);
+  return new Uint32Array([bytes.readUInt32LE(0), bytes.readUInt32LE(4)]);
+}
+
+/** More than a host of 253 characters has labels, and than there are directories that are looked up. */
+const partsMax = 128;
+const directoriesMax = 32;
+/** Paths are looked up as far as this; longer ones are in no feed. */
+export const pathLengthMax = 4096;
+const hostLengthMax = 253;
+
+const dot = 0x2e;
+const slash = 0x2f;
+const question = 0x3f;
+/** Stands between host and path; no character is it. */
+const separator = 0x10000;
+
+/** The parts of one text that may be listed: where each begins (of a host) or ends (of a path), and its hash. Reused by every look-up. */
+export class Hashes {
+  count = 0;
+  readonly at = new Uint16Array(partsMax);
+  readonly hash = new Uint32Array(partsMax);
+  /** Four words for each part of a host: where the hash of a path on it goes on. */
+  readonly states = new Int32Array(4 * partsMax);
+
+  add(at: number): void {
+    copy(state, 0, this.states, 4 * this.count);
+    this.at[this.count] = at;
+    this.hash[this.count] = finished();
+    this.count++;
+  }
+}
+
+/** Of the hash under way: all of this is synchronous. */
+const state = new Int32Array(4);
+const last = new Int32Array(4);
+
+/** A host and its parents of two labels and more, the shortest first. `isWhole`: itself alone, as it must be for an address. */
+export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Hashes): void {
+  const [k0 = 0, k1 = 0] = key;
+  state[0] = k0;
+  state[1] = k1;
+  state[2] = 0x6c796765 ^ k0;
+  state[3] = 0x74656462 ^ k1;
+  into.count = 0;
+  if (host.length > hostLengthMax) return;
+  let dots = 0;
+  for (let index = host.length - 1; index >= 0; index--) {
+    const code = host.charCodeAt(index);
+    if (code === dot && ++dots > 1 && !isWhole && into.count < partsMax - 1) into.add(index + 1);
+    absorb(code);
+  }
+  into.add(0);
+}
+
+/**
+ * What a feed may list of a canonical path, on host number `host` of those whose states are given: its directories down from `/` (the first
+ * 32), the path without its query, and the whole.
+ */
+export function hashPath(path: string, states: Int32Array, host: number, into: Hashes): void {
+  copy(states, 4 * host, state, 0);
+  into.count = 0;
+  absorb(separator);
+  const end = Math.min(path.length, pathLengthMax);
+  let isQuery = false;
+  for (let index = 0; index < end; index++) {
+    const code = path.charCodeAt(index);
+    if (code === question && !isQuery) {
+      isQuery = true;
+      if (path.charCodeAt(index - 1) !== slash) into.add(index);
+    }
+    absorb(code);
+    const isDirectory = code === slash && !isQuery && index + 1 < path.length;
+    if (isDirectory && into.count < directoriesMax) into.add(index + 1);
+  }
+  if (path.length <= pathLengthMax) into.add(path.length);
+}
+
+/** Four words; for so few this is quicker than `set`. */
+function copy(from: Int32Array, fromAt: number, to: Int32Array, toAt: number): void {
+  for (let word = 0; word < 4; word++) to[toAt + word] = from[fromAt + word] ?? 0;
+}
+
+function absorb(word: number): void {
+  state[3] = (state[3] ?? 0) ^ word;
+  round(state);
+  state[0] = (state[0] ?? 0) ^ word;
+}
+
+function finished(): number {
+  copy(state, 0, last, 0);
+  last[2] = (last[2] ?? 0) ^ 0xff;
+  round(last);
+  round(last);
+  round(last);
+  return ((last[1] ?? 0) ^ (last[3] ?? 0)) >>> 0;
+}
+
+/** One SipRound on four words. */
+function round(v: Int32Array): void {
+  let v0 = v[0] ?? 0;
+  let v1 = v[1] ?? 0;
+  let v2 = v[2] ?? 0;
+  let v3 = v[3] ?? 0;
+  v0 = (v0 + v1) | 0;
+  v1 = rotated(v1, 5) ^ v0;
+  v0 = rotated(v0, 16);
+  v2 = (v2 + v3) | 0;
+  v3 = rotated(v3, 8) ^ v2;
+  v0 = (v0 + v3) | 0;
+  v3 = rotated(v3, 7) ^ v0;
+  v2 = (v2 + v1) | 0;
+  v1 = rotated(v1, 13) ^ v2;
+  v2 = rotated(v2, 16);
+  v[0] = v0;
+  v[1] = v1;
+  v[2] = v2;
+  v[3] = v3;
+}
+
+const rotated = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { Validators } from './fetch-feed.ts';
+
+/*
+ * The last good text of every feed, so that a daemon that starts knows at once what it knew before. Feed and validators are one file, a line of JSON
+ * before the text, and it takes its place by one rename once it was read without complaint: whatever moment a crash picks, what stands
+ * there is whole. When it was last confirmed is its time of modification.
+ */
+
+export interface Kept extends Validators {
+  readonly file: string;
+  /** Before the text begins. */
+  readonly skipBytes: number;
+  readonly confirmedAtMs: number;
+}
+
+/** A text that is being written, and is not the last good one yet. */
+export interface Draft extends Validators {
+  readonly file: string;
+  readonly skipBytes: number;
+  readonly sink: Writable;
+  /** Makes it the last good one. The sink must have ended. */
+  keep(nowMs: number): Promise<void>;
+  /** Removes it, unless it was kept. */
+  discard(): Promise<void>;
+}
+
+export interface LastGood {
+  /** Undefined where there is none of this source. */
+  find(): Promise<Kept | undefined>;
+  draft(validators: Validators): Promise<Draft>;
+  /** Says that what is kept is still what the source has. */
+  confirm(nowMs: number): Promise<void>;
+}
+
+const headBytesMax = 4096;
+const draftName = /\.[0-9a-f]{16}\.draft$/;
+
+/** Removes what a crash left half written. */
+export async function openFolder(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const names = await readdir(dir);
+  await Promise.all(
+    names.filter((name) => draftName.test(name)).map((name) => rm(join(dir, name), { force: true })),
+  );
+}
+
+/** `url` and `format` may not be told from what is written: the URL may hold a key. What was kept of other ones does not count. */
+export function lastGoodOf(dir: string, name: string, url: string, format: string): LastGood {
+  const source = createHash('sha256').update(`${format} ${url}`).digest('hex');
+  // Names differ where file systems fold their case, and none is a path.
+  const place = join(dir, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.feed`);
+
+  async function find(): Promise<Kept | undefined> {
+    const head = await readHead(place);
+    if (head?.source !== source) return undefined;
+    const { etag, lastModified, skipBytes } = head;
+    return {
+      file: place,
+      etag,
+      lastModified,
+      skipBytes,
+      confirmedAtMs: Math.round((await stat(place)).mtimeMs),
+    };
+  }
+
+  async function draft({ etag, lastModified }: Validators): Promise<Draft> {
+    const file = `${place}.${randomBytes(8).toString('hex')}.draft`;
+    const handle = await open(file, 'wx', 0o600);
+    const head = Buffer.from(`${JSON.stringify({ source, etag, lastModified })}\n`);
+    await handle.write(head);
+    return {
+      file,
+      etag,
+      lastModified,
+      skipBytes: head.length,
+      sink: handle.createWriteStream({ flush: true }),
+      async keep(nowMs) {
+        await utimes(file, nowMs / 1000, nowMs / 1000);
+        await rename(file, place);
+        await using folder = await open(dir, 'r');
+        await folder.sync();
+      },
+      async discard() {
+        await handle.close();
+        await rm(file, { force: true });
+      },
+    };
+  }
+
+  return { find, draft, confirm: (nowMs) => utimes(place, nowMs / 1000, nowMs / 1000) };
+}
+
+interface Head extends Validators {
+  readonly source: string;
+  readonly skipBytes: number;
+}
+
+/** Undefined where there is no such file, or it is none of ours. */
+async function readHead(place: string): Promise<Head | undefined> {
+  try {
+    await using file = await open(place, 'r');
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(headBytesMax) });
+    const end = buffer.subarray(0, bytesRead).indexOf('\n');
+    const head: unknown = JSON.parse(buffer.toString('utf8', 0, Math.max(end, 0)));
+    return isHead(head) ? { ...head, skipBytes: end + 1 } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function isHead(head: unknown): head is Omit<Head, 'skipBytes'> {
+  if (typeof head !== 'object' || head === null) return false;
+  const { source, etag, lastModified } = head as Record<string, unknown>;
+  return [source, etag, lastModified].every((it) => typeof it === 'string');
+}

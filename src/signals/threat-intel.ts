@@ -1,0 +1,24 @@
+import type { Threat } from '../call.ts';
+import type { SignalEngine } from './engine.ts';
+
+const namedMax = 4;
+
+/** Does a threat feed list where it goes, or a URL that it carries? */
+export const threatIntel: SignalEngine = {
+  name: 'threat_intel',
+  weigh({ threats }) {
+    if (threats.length === 0) return undefined;
+    return {
+      engine: 'threat_intel',
+      name: 'THREAT_INTEL_MATCH',
+      score: 1,
+      details: threats.slice(0, namedMax).map(describe).join('; ').slice(0, 1024),
+    };
+  },
+};
+
+/** What is listed is public, and so may stand here; what the call has around it may not. */
+const describe = ({ feed, kind, indicator, threat, location }: Threat): string => {
+  const what = location === 'target' ? 'the destination' : 'a URL in the body';
+  return `${feed} lists ${what}: ${kind} ${indicator.slice(0, 200)}${threat === '' ? '' : ` (${threat})`}`;
+};
