@@ -17,8 +17,9 @@ const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
  * resource.
  */
 export function arnAccounts(reading: Reading): readonly string[] {
-  const fields = [...reading.query(), ...reading.form()].filter(({ name }) => naming.test(name));
-  const texts = [...reading.segments, ...fields.map(({ value }) => value), ...namesIn(reading.json())];
+  const texts = [...reading.segments, ...namesIn(reading)];
+  for (const fields of [reading.query(), reading.form()])
+    for (const { name, value } of fields) if (naming.test(name)) texts.push(value);
   return texts.flatMap((text) => {
     if (!text.startsWith('arn:')) return queueUrl.exec(text)?.[1] ?? [];
     const [, , , , account = ''] = text.split(':', 5);
@@ -32,8 +33,12 @@ const requests = /^(?:TransactItems|RequestItems|[A-Z][A-Za-z]{2,16})$/;
 /** What DynamoDB keeps is anybody's text. */
 const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 
-/** What stands in fields that name something, of a body and of the requests in it; and names that are keys. */
-function namesIn(body: unknown): readonly string[] {
+const none: readonly string[] = Object.freeze([]);
+
+/** What stands in fields that name something, of a body in JSON and of the requests in it; and names that are keys. */
+function namesIn(reading: Reading): readonly string[] {
+  const body = reading.json();
+  if (body === undefined) return none;
   const names: string[] = [];
   const open: unknown[] = [body];
   for (let at = 0; at < open.length && names.length < namesMax; at++) {
@@ -45,8 +50,12 @@ function namesIn(body: unknown): readonly string[] {
       if (naming.test(name)) names.push(...textsOf(inner));
       else if (requests.test(name) && !contents.has(name)) open.push(inner);
     }
-    if (open.length > namesMax) open.length = namesMax;
+    if (open.length > namesMax) {
+      reading.hideArguments();
+      open.length = namesMax;
+    }
   }
+  if (names.length >= namesMax) reading.hideArguments();
   return names;
 }
 

@@ -78,14 +78,14 @@ export function rpcMeaning(
   }
   const unclear = { category: rpc.category, verb: 'ADMIN', extraction, isUnclear: true } as const;
   if (actions.size > actionsMax) return { name: 'many_actions', ...unclear };
-  const isLegible = [...actions].every((it) => actionText.test(it.slice(it.lastIndexOf('.') + 1)));
-  if ((!isTold && reading.isUnclear) || !isLegible) return { name: 'unclear', ...unclear };
+  if (!isTold && reading.isUnclear) return { name: 'unclear', ...unclear };
   const meanings: Meaning[] = [];
   for (const action of actions) {
     // X-Amz-Target qualifies the action: DynamoDB_20120810.PutItem.
     const name = action.slice(action.lastIndexOf('.') + 1);
     const known = named.get(name);
     if (known) meanings.push(known);
+    else if (!actionText.test(name)) return { name: 'unclear', ...unclear };
     else {
       const host = rpc.category_from === undefined ? undefined : reading.placeholder(rpc.category_from);
       meanings.push({

@@ -149,7 +149,7 @@ export class Reading {
     this.#hidesArguments = false;
   }
 
-  /** Arguments were asked for, and some cannot be told: those of a document that is at the vendor's, or that nobody can read. */
+  /** Arguments were asked for, and some cannot be told: they are at the vendor's, nobody can read them, or there are too many. */
   hideArguments(): void {
     this.#hidesArguments = true;
   }

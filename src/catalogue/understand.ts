@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation, Unclear } from '../call.ts';
+import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { otherReadingsOf } from '../url-readings.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
@@ -11,8 +11,8 @@ import { overridingMethods } from './overriding-method.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
-import { unknownFields } from './schema.ts';
 import type { ToolSummary } from './summary.ts';
+import { anyBatch, asUnclear } from './unclear.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
 export interface Catalogue {
@@ -153,7 +153,7 @@ function understandAt(
       if (meaning) {
         if (meaning.batch) {
           const operation = inBatch && batchOf(meaning.batch.requests, inBatch);
-          return { operation: operation ?? anything(mount.toolName, mounts), decodesSlashes: false };
+          return { operation: operation ?? anyBatch(mount.toolName, mounts), decodesSlashes: false };
         }
         const operation = toOperation(mount.toolName, meaning, candidate.captures, reading);
         const understood = { operation, decodesSlashes: meaning.extraction.decodesSlashes };
@@ -177,19 +177,6 @@ function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[
   return { ...rest, operation: { ...asUnclear(operation), verb } };
 }
 
-/** It may act on anything that is not told, for anybody. */
-const asUnclear = (operation: Operation): Operation => ({
-  ...operation,
-  resource: {
-    ...operation.resource,
-    unknown: unknownFields.filter((it) => operation.resource[it] === undefined),
-  },
-  principals: [...new Set([...operation.principals, '*'])],
-  unclear: ofSameTool,
-});
-
-const ofSameTool: Unclear = { toolNames: [], anyMethod: false };
-
 function toOperation(
   toolName: string,
   { name, category, verb, extraction, isUnclear, parts }: Meaning,
@@ -207,28 +194,13 @@ function toOperation(
   };
   if (isUnclear) return asUnclear(operation);
   if (!parts) return operation;
-  return {
-    ...operation,
-    parts: parts.map(({ parts: _, ...part }) => {
-      reading.narrowTo(part.rootField);
-      return { operation: toOperation(toolName, part, captures, reading) };
-    }),
-  };
+  const all = parts.map(({ parts: _, ...part }) => {
+    reading.narrowTo(part.rootField);
+    return { operation: toOperation(toolName, part, captures, reading) };
+  });
+  reading.narrowTo(undefined);
+  return { ...operation, parts: all };
 }
-
-/** A batch that nobody can take apart may do anything to anything for anybody. */
-const anything = (toolName: string, mounts: readonly Mounted[]): Operation => ({
-  toolName,
-  unclear: {
-    toolNames: [...new Set(mounts.map((it) => it.toolName))].filter((it) => it !== toolName),
-    anyMethod: true,
-  },
-  name: 'batch',
-  category: 'batch',
-  verb: 'ADMIN',
-  resource: { unknown: unknownFields },
-  principals: ['*'],
-});
 
 const schemeLengthMax = 32;
 

@@ -197,7 +197,8 @@ const newTree = (): Tree => Object.create(null);
 /** False, and nothing done, where something else stands there or on the way. */
 function put(root: Tree, keys: readonly string[], value: string): boolean {
   let tree = root;
-  for (const key of keys.slice(0, -1)) {
+  for (let at = 0; at < keys.length - 1; at++) {
+    const key = keys[at] ?? '';
     const next = tree[key] ?? newTree();
     if (typeof next === 'string') return false;
     tree[key] = next;

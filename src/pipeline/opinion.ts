@@ -175,7 +175,8 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
   explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
 });
 
-const signalReasons = new Set([
+/** Signals that are reason codes of the calls that have them. */
+export const signalReasons: ReadonlySet<string> = new Set([
   'THREAT_INTEL_MATCH',
   'NEW_DESTINATION',
   'MCP_TOOL_DRIFT',

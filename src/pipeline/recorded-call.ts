@@ -5,6 +5,7 @@ import {
   type Finding,
   type OwnAgent,
   type Signal,
+  type Threat,
   type Verb,
 } from '../call.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -63,6 +64,7 @@ export interface RecordedOptions {
 const notJudged: ReadonlySet<string | undefined> = new Set([
   'AGENT_SUSPENDED',
   'DENYLISTED',
+  'THREAT_INTEL_MATCH',
   'EPHEMERAL_SCOPE_VIOLATION',
   'UNREADABLE',
   'NO_VERDICT',
@@ -110,6 +112,8 @@ export function toRecordedCall(
   };
   call.signals = [...(trace.signals ?? [])];
   call.isNewDestination = call.signals.some((it) => it.name === 'NEW_DESTINATION');
+  // Where it went was judged before the rules; see `notJudged`.
+  call.threats = call.signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat);
   call.opaque = call.signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details);
   call.findings = findingsOf(trace);
   call.riskScore = trace.risk_score;
@@ -118,6 +122,11 @@ export function toRecordedCall(
   call.residualBand = bandOf(riskOf(residual, options.weights), options.bounds);
   return { call, lacks: understandTrace(call, trace, options.catalogues.of(trace.tenant_id)) };
 }
+
+const toThreat = ({ details }: Signal): Threat => ({
+  ...{ feed: 'recorded', kind: 'url', indicator: details, reference: '', threat: '' },
+  location: 'body',
+});
 
 /** Names the operation as it was recorded; what it acts on is told again, by what is left of the request. Answers what is lacking. */
 function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[] {

@@ -6,7 +6,7 @@ import type { CompiledInput, Facts } from '../policy/index.ts';
 import { parseTarget, type Target } from '../target.ts';
 import { CallFacts } from './facts.ts';
 import { withGiven } from './given-facts.ts';
-import { afterDenial, afterGrant, classesOf, type Enforceable } from './opinion.ts';
+import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from './opinion.ts';
 import { compilePartial, type PartialRules } from './partial-rules.ts';
 import { type RecordedCall, type Trace, toRecordedCall, wasJudged } from './recorded-call.ts';
 import type { Simulator } from './simulate.ts';
@@ -34,8 +34,7 @@ const noticed: ReadonlySet<string> = new Set([
   ...dataClasses,
   'SECRET_MISDIRECTED',
   'GATEWAY_DEGRADED',
-  'NEW_DESTINATION',
-  'OPAQUE_CONTENT',
+  ...signalReasons,
 ]);
 const cannotTell = 'whether what it carries could be cut out is not in the trace';
 

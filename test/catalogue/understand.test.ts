@@ -299,6 +299,27 @@ t.test('of several actions the strictest counts, and a flood of them is ADMIN', 
   t.match(act([]), { name: 'POST:/', category: 'other' });
 });
 
+t.test(
+  'accounts are told of each table in a batch, and of more than are looked at nobody knows',
+  async (t) => {
+    const arn = (at: number) =>
+      `arn:aws:dynamodb:eu-west-1:${at % 2 === 0 ? '111111111111' : '999999999999'}:table/t${at}`;
+    const batch = (count: number) => {
+      const tables = Array.from({ length: count }, (_, at) => [arn(at), []]);
+      const headers = {
+        'x-amz-target': 'DynamoDB_20120810.BatchWriteItem',
+        'content-type': 'application/x-amz-json-1.0',
+      };
+      const url = 'https://dynamodb.eu-west-1.amazonaws.com/';
+      return understand('POST', url, JSON.stringify({ RequestItems: Object.fromEntries(tables) }), headers)
+        .resource;
+    };
+    t.equal(batch(2).account, '111111111111,999999999999');
+    t.equal(batch(2).unknown, undefined);
+    t.ok(batch(1001).unknown?.includes('account'));
+  },
+);
+
 t.test('the body is not asked for where the operation does not depend on it', async (t) => {
   const untouched = {
     bodyText: () => t.fail('read the body') as never,

@@ -111,6 +111,26 @@ t.test(
   },
 );
 
+t.test('recorded calls are judged by what was listed when they were made', async (t) => {
+  const { gateway, scan } = await startLab(t);
+  await scan('https://evil.test.example/');
+  await scan('https://api.test.example/notes', { text: 'see https://pages.test.example/phish/ for more' });
+  await scan('https://fine.test.example/');
+  const listed = async () => (await gateway.api('GET', '/v1/traces')).body.items.length;
+  while ((await listed()) < 3);
+  const rules = [
+    { rule_id: 'lets', match: {}, condition: { threat_intel_match: true }, action: 'REQUIRE_APPROVAL' },
+  ];
+  const { body } = await gateway.api('POST', '/v1/policies/simulate', {
+    policies: [{ name: 'lax', rules }],
+    traces: {},
+  });
+  t.match(body, { evaluated: 3, unchanged: 2 }, JSON.stringify(body));
+  t.match(body.changed, [
+    { before: { decision: 'DENY' }, after: { decision: 'REQUIRE_APPROVAL', rule_id: 'lets' } },
+  ]);
+});
+
 t.test('an address that a name leads to is looked up before it is dialled', async (t) => {
   const file = join(t.testdir(), 'own.txt');
   writeFileSync(file, '203.0.113.9\n');
