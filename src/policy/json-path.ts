@@ -45,7 +45,11 @@ export const foldsToAscii = ['\u017f', '\u212a'] as const;
  * The same text for names that some server takes for one: in any case (as Go's `encoding/json` does), with spaces around it, and with `_`
  * for dots and spaces (as PHP does).
  */
-export const foldName = (name: string): string =>
-  plainName.test(name) ? name : name.trim().toLowerCase().replaceAll('\u017f', 's').replace(/[. ]/g, '_');
+export function foldName(name: string): string {
+  if (plainName.test(name)) return name;
+  const folded = name.trim().toLowerCase();
+  return wordName.test(folded) ? folded : folded.replaceAll('\u017f', 's').replace(/[. ]/g, '_');
+}
 
 const plainName = /^[a-z0-9_]*$/;
+const wordName = /^\w*$/;
