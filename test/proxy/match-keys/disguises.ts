@@ -17,11 +17,6 @@ const related = (metadataHead: string, preamble = '') =>
     `${preamble}--b\r\nContent-Type: application/json\r\n${metadataHead}\r\n{}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nTo: ${eve}\r\n\r\nhi\r\n--b--\r\n`,
   );
 const attach = 'Action=AttachUserPolicy&UserName=bob';
-const _trust = `{"Statement":[{"Effect":"Allow","Principal":{"AWS":"arn:aws:iam::999999999999:root"}}]}`;
-const _many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: __typename`).join(' ');
-const _github = 'POST https://api.github.com/graphql';
-const _monday = 'POST https://api.monday.com/v2';
-const _linear = 'POST https://api.linear.app/graphql';
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'delete_db' } };
 const escaped = JSON.stringify(call).replace('jsonrpc', '\\u006asonrpc');
 const mcp = 'POST https://mcp.test.example/mcp';

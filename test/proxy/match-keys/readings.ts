@@ -9,21 +9,9 @@ const graph = 'https://graph.microsoft.com/v1.0';
 const to = (...addresses: string[]) => ({
   message: { subject: 'x', toRecipients: addresses.map((address) => ({ emailAddress: { address } })) },
 });
-const _bad = {
-  id: '7',
-  method: 'POST',
-  url: '/me/sendMail',
-  headers: { 'Content-Type': 'application/json' },
-  body: to('eve@evil.example'),
-};
-const _me = { id: '1', method: 'GET', url: '/me' };
-const _mcp = 'https://tools.partner.example';
-const rpc = (method: string, params: unknown = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
-const _drop = rpc('tools/call', { name: 'delete_repo', arguments: {} });
 const b64 = (text: string): string => Buffer.from(text).toString('base64url');
 const send = 'POST https://gmail.googleapis.com/gmail/v1/users/me/messages/send';
 const mail = (head: string): Content => json({ raw: b64(`${head}\r\nSubject: hi\r\n\r\nhi`) });
-const _share = 'POST https://slack.com/api/conversations.inviteShared';
 const slack = 'https://slack.com/api';
 const tag = 'Action=CreateTags&ResourceId.1=i-1&Tag.1.Key=stage&Tag.1.Value=production';
 const twoResources =

@@ -1,8 +1,6 @@
 import { iam } from './aws-calls.ts';
 import { type Content, form, type Group, httpPart, json, multipart, rawJson, utf16 } from './group.ts';
 
-const _enc = encodeURIComponent;
-const _issue = json({ title: 'x' });
 const github = 'https://api.github.com';
 const merge = 'mutation { mergePullRequest(input: { pullRequestId: "PR_1" }) { clientMutationId } }';
 const graph = 'https://graph.microsoft.com/v1.0';
@@ -24,14 +22,6 @@ const b64 = (text: string): string => Buffer.from(text).toString('base64url');
 const send = 'POST https://gmail.googleapis.com/gmail/v1/users/me/messages/send';
 const mail = (head: string): Content => json({ raw: b64(`${head}\r\nSubject: hi\r\n\r\nhi`) });
 const share = 'POST https://slack.com/api/conversations.inviteShared';
-const _slack = 'https://slack.com/api';
-const _tag = 'Action=CreateTags&ResourceId.1=i-1&Tag.1.Key=stage&Tag.1.Value=production';
-const _twoResources =
-  'Action=RunInstances&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=stage&TagSpecification.1.Tag.1.Value=production&TagSpecification.2.ResourceType=volume&TagSpecification.2.Tag.1.Key=stage&TagSpecification.2.Tag.1.Value=test';
-const _hundredTags = Array.from({ length: 101 }, (_, i) => {
-  const at = `TagSpecification.${1 + Math.floor(i / 50)}.Tag.${1 + (i % 50)}`;
-  return `${at}.Key=k${i}&${at}.Value=v`;
-}).join('&');
 
 /* What nobody can tell: a rule that allows does not hold, any other does. */
 

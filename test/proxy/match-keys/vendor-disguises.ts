@@ -7,24 +7,11 @@ const guests = { attendees: [{ emailAddress: { address: eve } }] };
 const calendarBatch = 'POST https://www.googleapis.com/batch/calendar/v3';
 const graphBatch = 'POST https://graph.microsoft.com/v1.0/$batch';
 const inBatch = (request: object) => json({ requests: [{ id: '1', ...request }] });
-const _raw = (head: string) => json({ raw: Buffer.from(`${head}\r\n\r\nhi`).toString('base64url') });
-const _send = 'POST https://gmail.googleapis.com/gmail/v1/users/me/messages/send';
-const _upload =
-  'POST https://gmail.googleapis.com/upload/gmail/v1/users/me/messages/send?uploadType=multipart';
-const _related = (metadataHead: string, preamble = '') =>
-  typed(
-    'multipart/related; boundary=b',
-    `${preamble}--b\r\nContent-Type: application/json\r\n${metadataHead}\r\n{}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nTo: ${eve}\r\n\r\nhi\r\n--b--\r\n`,
-  );
-const _attach = 'Action=AttachUserPolicy&UserName=bob';
 const trust = `{"Statement":[{"Effect":"Allow","Principal":{"AWS":"arn:aws:iam::999999999999:root"}}]}`;
 const many = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: __typename`).join(' ');
 const github = 'POST https://api.github.com/graphql';
 const monday = 'POST https://api.monday.com/v2';
 const linear = 'POST https://api.linear.app/graphql';
-const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'delete_db' } };
-const _escaped = JSON.stringify(call).replace('jsonrpc', '\\u006asonrpc');
-const _mcp = 'POST https://mcp.test.example/mcp';
 
 /* Disguises in which calls have tried to slip past rules, by what one vendor takes and others do not. */
 
