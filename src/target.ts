@@ -131,6 +131,16 @@ export function parseDescribed(text: string): Target {
   return { scheme, host: host ?? '', port, path, href, fragment, userInfo, isAddress: isAddress(host ?? '') };
 }
 
+/** What `parse` gives; undefined where it throws VALIDATION_FAILED or any other `GatewayError`. */
+export function ifValid(parse: () => Target): Target | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
 export const isWebScheme = (scheme: string): boolean => scheme in defaultPorts;
 
 /** Addresses end in a digit or have colons: a look at that spares names the long pattern. */

@@ -1,4 +1,5 @@
 import type { Verb } from '../call.ts';
+import { hostOf } from './addresses.ts';
 import { textsOf, valuesAt } from './body-path.ts';
 import type { MessageMeaning } from './messages.ts';
 import type { OperationSummary } from './summary.ts';
@@ -76,8 +77,9 @@ export function a2aMeaning(method: string, params: unknown): MessageMeaning | un
 }
 
 function targetAt(params: unknown, place: readonly string[]): readonly string[] {
-  const urls = valuesAt(params, [...place, 'url']).flatMap(textsOf);
-  return urls.map((url) => URL.parse(url)?.hostname || url);
+  return valuesAt(params, [...place, 'url'])
+    .flatMap(textsOf)
+    .map(hostOf);
 }
 
 export const a2aOperations: readonly OperationSummary[] = [

@@ -6,6 +6,9 @@
 const addressesMax = 2000;
 const piecesMax = 10_000;
 
+/** The host of a URL. What is no URL stays as it is: it is still whom the call addresses. */
+export const hostOf = (url: string): string => URL.parse(url)?.hostname || url;
+
 /** Splits where commas and semicolons stand outside of quotes, comments and angle brackets: `"Doe, Ann" <ann@acme.com>, bob@acme.com`. */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];

@@ -29,7 +29,7 @@ export function arnAccounts(reading: Reading): readonly string[] {
 
 const namesMax = 1000;
 /** Of the requests of a transaction or a batch, in which tables are named as values or as keys. */
-const requests = /^(?:TransactItems|RequestItems|[A-Z][A-Za-z]{2,16})$/;
+const requests = /^[A-Z][A-Za-z]{2,16}$/;
 /** What DynamoDB keeps is anybody's text. */
 const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 
@@ -100,14 +100,13 @@ function principalsIn(policy: unknown): readonly string[] {
   if (!isObject(policy)) return [];
   const { Statement: statements } = policy;
   const list = Array.isArray(statements) ? statements : [statements];
-  return list.length > statementsMax
-    ? ['*']
-    : list.flatMap((statement) => {
-        if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
-        // Allowing all but some is allowing everybody.
-        if (statement['NotPrincipal'] !== undefined) return ['*'];
-        const principal = statement['Principal'];
-        const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
-        return named.flatMap(iamPrincipals);
-      });
+  if (list.length > statementsMax) return ['*'];
+  return list.flatMap((statement) => {
+    if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
+    // Allowing all but some is allowing everybody.
+    if (statement['NotPrincipal'] !== undefined) return ['*'];
+    const principal = statement['Principal'];
+    const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
+    return named.flatMap(iamPrincipals);
+  });
 }

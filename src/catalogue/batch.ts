@@ -1,5 +1,4 @@
-import { GatewayError } from '../errors.ts';
-import { type Target, targetWithin } from '../target.ts';
+import { ifValid, targetWithin } from '../target.ts';
 import { isObject, textsOf, valuesAt } from './body-path.ts';
 import { parseMultipart } from './multipart.ts';
 import { headerValues, type Reading, type Request } from './reading.ts';
@@ -113,7 +112,8 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
   const aroundPath = path.split('?', 1)[0]?.replace(/\/+$/, '') ?? '';
   const base = below && own === '' ? aroundPath.slice(0, aroundPath.lastIndexOf('/')) : '';
   const [contentType = text === '' ? '' : 'application/json'] = headerValues(fields, 'content-type');
-  const target = targetOf(() => targetWithin(scheme, host, port, `${base}${rooted}`.replaceAll(' ', '%20')));
+  // Of what is no path nobody can tell what the vendor makes.
+  const target = ifValid(() => targetWithin(scheme, host, port, `${base}${rooted}`.replaceAll(' ', '%20')));
   if (!target) return undefined;
   return {
     method: method.toUpperCase(),
@@ -126,14 +126,4 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
     isInOtherCharset: () => around.isInOtherCharset(),
     structureOf: around.structureOf,
   };
-}
-
-/** Undefined for what is no path: nobody can tell what the vendor makes of it. */
-function targetOf(parse: () => Target): Target | undefined {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof GatewayError) return undefined;
-    throw error;
-  }
 }

@@ -170,14 +170,12 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
   const isGuest = tool.guest_of !== undefined;
   return {
-    ...{
-      toolName: tool.name,
-      isGuest,
-      bases,
-      paths,
-      ignoresCase: surface.ignore_case,
-      isOdata: surface.odata,
-    },
+    toolName: tool.name,
+    isGuest,
+    bases,
+    paths,
+    ignoresCase: surface.ignore_case,
+    isOdata: surface.odata,
     unknown: unknownOf(surface, extraction),
   };
 }

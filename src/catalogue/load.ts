@@ -30,7 +30,7 @@ export interface ToolTables {
 
 const tablesOf = new Map<string, ToolTables>();
 
-/** Reads `<dir>/<vendor>.yaml`, once in a process, for that takes half a second. Throws `CatalogueError`. */
+/** Reads `<dir>/<vendor>.yaml`, once in a process. Throws `CatalogueError`. */
 export const readTables = (dir: string): ToolTables => kept(tablesOf, dir, () => openTables(dir));
 
 function openTables(dir: string): ToolTables {

@@ -196,7 +196,7 @@ export class Reading {
     return isObject(object) ? rootFieldsOf(document, object) : undefined;
   }
 
-  /** Of a text of JSON within the request; undefined where servers may read it differently. A text that is none is '' here. */
+  /** Of a text of JSON within the request; '' where it is none, or where servers may read it differently. */
   #structureOf(text: string): unknown {
     const value = this.request.structureOf('application/json', text);
     return value.kind === 'value' && value.readings.length === 1 ? value.readings[0] : '';

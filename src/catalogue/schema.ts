@@ -35,7 +35,7 @@ const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
 const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
 const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
 
-/** Where the resource and the principals of a call are told; several places are asked in order, the first that has it counts. */
+/** Where the resource and the principals of a call are told; of several places all that have it count. */
 const extract = z.strictObject({
   org: oneOrMore(source).optional(),
   repo: oneOrMore(source).optional(),

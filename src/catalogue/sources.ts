@@ -1,4 +1,4 @@
-import { messageRecipients } from './addresses.ts';
+import { hostOf, messageRecipients } from './addresses.ts';
 import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
 import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
 import { type Field, parseFields, valuesNamed } from './form.ts';
@@ -68,8 +68,7 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
   },
   arn: (field) => (field === 'account' ? arnAccounts : undefined),
   sigv4: (field) => (field === 'region' ? (reading) => maybe(signedRegion(reading)) : undefined),
-  // What is no URL stays as it is: it is still whom the call addresses.
-  host: within((value) => [URL.parse(value)?.hostname || value]),
+  host: within((value) => [hostOf(value)]),
   iam: within(iamPrincipals),
   policy: (argument) => {
     const inner = argument === 'body' ? bodyText : parseSource(argument);

@@ -34,9 +34,9 @@ export function createBudgets(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
       budgets = compileBudgets(tenant);
       compiled.set(tenant, budgets);
     }
-    const facts = [undefined, ...(call.operation?.parts ?? [])].map((part) =>
-      toFacts(call, identity, tenant, part),
-    );
+    const whole = toFacts(call, identity, tenant);
+    const parts = call.operation?.parts ?? [];
+    const facts = [whole, ...parts.map((part) => factsOfPart(whole, part))];
     return budgets.map((it) => chargeOf(it, call, facts));
   };
 }
@@ -94,24 +94,26 @@ function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => numb
   return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }
 
-const toFacts = (
-  call: Call,
-  identity: Identity,
-  tenant: TenantConfig,
-  part: OperationPart | undefined,
-): MatchFacts => {
+const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {
   if (!call.operation) throw new Error('budgets need a call that was understood');
   return {
     envName: identity.envName,
-    operation: part?.operation ?? call.operation,
-    method: part?.method ?? call.method,
+    operation: call.operation,
+    method: call.method,
     overridingMethods: overridingMethods(toRequest(call, tenant.maxDecodedBytes)),
-    target: part?.target ?? call.target,
+    target: call.target,
     agentId: identity.agentId,
     runtimeType: call.claimed.runtimeType,
     ownAgent: identity.ownAgent,
   };
 };
+
+const factsOfPart = (whole: MatchFacts, { operation, method, target }: OperationPart): MatchFacts => ({
+  ...whole,
+  operation,
+  method: method ?? whole.method,
+  target: target ?? whole.target,
+});
 
 const minuteMs = 60_000;
 

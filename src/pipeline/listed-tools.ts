@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isObject } from '../catalogue/body-path.ts';
 import type { ToolParameter } from '../signals/risky-parameters.ts';
 import { toCanonicalJson } from '../state/canonical-json.ts';
 
@@ -80,6 +81,3 @@ function parametersIn({ properties }: Record<string, unknown>): ToolParameter[] 
     return { name, description: typeof description === 'string' ? description : '' };
   });
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

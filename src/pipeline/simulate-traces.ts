@@ -1,9 +1,8 @@
 import type { Decision, OwnAgent } from '../call.ts';
 import { dataClasses } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
 import type { CompiledInput, Facts } from '../policy/index.ts';
-import { parseTarget, type Target } from '../target.ts';
+import { ifValid, parseTarget } from '../target.ts';
 import { CallFacts } from './facts.ts';
 import { withGiven } from './given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from './opinion.ts';
@@ -57,7 +56,8 @@ export function createTraceJudge(
   return (trace, ownAgent) => {
     const before = outcomeOf(trace);
     if (!wasJudged(trace)) return { kind: 'judged', before, after: before };
-    const target = toTarget(trace.url);
+    // A URL that was cut short, or had something cut out of it, may be one no more.
+    const target = ifValid(() => parseTarget(trace.url));
     if (!target) return { kind: 'undetermined', because: 'the URL is not whole in the trace' };
     const recorded = toRecordedCall(trace, { ownAgent, target }, simulator);
     const { call } = recorded;
@@ -69,16 +69,6 @@ export function createTraceJudge(
     if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };
     return { kind: 'judged', before, after: afterPeople(trace, opinion) };
   };
-}
-
-/** A URL that was cut short, or had something cut out of it, may be one no more. */
-function toTarget(url: string): Target | undefined {
-  try {
-    return parseTarget(url);
-  } catch (error) {
-    if (error instanceof GatewayError) return undefined;
-    throw error;
-  }
 }
 
 /** Whether the body could be cut is known where it was, and where there is nothing to cut. */

@@ -1,9 +1,8 @@
 import type { Call, Threat } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import type { ThreatHit } from '../feeds/threat-index.ts';
-import { parseTarget, type Target } from '../target.ts';
+import { ifValid, parseTarget, type Target } from '../target.ts';
 import { compileDenylist, type Denylist } from './denylist.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -48,7 +47,9 @@ export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Te
     for (const target of targets) add(index.findTarget(target), 'target', target);
     for (const url of urlsIn(call.bodyTexts)) {
       const hit = index.findUrl(url);
-      if (hit) add(hit, 'body', targetOf(url));
+      if (!hit) continue;
+      const target = ifValid(() => parseTarget(url));
+      add(hit, 'body', target);
     }
     return threats.length > 0 ? threats : none;
   };
@@ -90,13 +91,4 @@ function endOf(text: Buffer, from: number): number {
   let end = from;
   while (end < last && !isEnd(text[end] as number)) end += 1;
   return end;
-}
-
-function targetOf(url: string): Target | undefined {
-  try {
-    return parseTarget(url);
-  } catch (error) {
-    if (error instanceof GatewayError) return undefined;
-    throw error;
-  }
 }
