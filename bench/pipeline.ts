@@ -19,8 +19,10 @@ import { signalEngines } from '../src/signals/index.ts';
 import { defaultWeights } from '../src/signals/score.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
 import { liveKey } from '../src/state/live-key.ts';
+import { defaultTrustTerms } from '../src/state/trust.ts';
 import { targetWithin } from '../src/target.ts';
 import { injections } from '../test/support/injections.ts';
+import { noticing } from '../test/support/noticing.ts';
 
 const agentId = '5b0c7f0e-0000-4000-8000-000000000001';
 const dir = mkdtempSync(join(tmpdir(), 'postern-bench-'));
@@ -110,6 +112,8 @@ const stages = createStages({
   approvals: createApprovalDesk(store),
   events: { tell: () => undefined },
   findThreats: () => [],
+  ...noticing,
+  trust: defaultTrustTerms,
   mode: 'enforce',
 });
 

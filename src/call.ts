@@ -1,3 +1,11 @@
+import {
+  type Habits,
+  noHabits,
+  noSightings,
+  type SensitiveRead,
+  type Sightings,
+  type TrustMark,
+} from './history.ts';
 import type { Target } from './target.ts';
 
 /*
@@ -129,6 +137,13 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
+/** Something that an agent was answered, and that a call carries out of the organisation. */
+export interface CarriedRead {
+  readonly read: SensitiveRead;
+  /** `content`: a good part of it, word for word; `class`: data of the same class. */
+  readonly by: 'content' | 'class';
+}
+
 /** Something of a call that a threat feed lists. */
 export interface Threat {
   readonly feed: string;
@@ -247,6 +262,16 @@ export class Call {
   /** What the call touches, as `is_new_destination` counts it. */
   destination = '';
   isNewDestination = false;
+  isNewHost = false;
+  /** The agent knows the tool, but has never done this with it. */
+  isNewOperation = false;
+  /** Names of these that the agent has touched with this call, where it is let out. */
+  newNames: readonly string[] = none;
+  habits: Habits = noHabits;
+  /** 0 to 1, and the last that was held against the agent. */
+  trustScore = 1;
+  trustMarks: readonly TrustMark[] = none;
+  sightings: Sightings = noSightings;
   /** Budgets that were used up before this call. */
   exceededBudgets: readonly string[] = none;
   /** What it has charged to budgets; given back unless it is let out. */
@@ -274,11 +299,27 @@ export class Call {
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
   threats: readonly Threat[] = none;
+  /** It addresses somebody outside the organisation. */
+  isExternal = false;
+  /** Whether it makes somebody who may be given rights, or gives rights. */
+  privilege: 'creates' | 'grants' | undefined;
+  /** What of earlier answers it carries out of the organisation. */
+  carriedReads: readonly CarriedRead[] = none;
+  /** Keyed hashes of the credentials that it carries where none of them belongs, and of those at home with their kind before them. */
+  secretHashes: readonly string[] = none;
   signals: Signal[] = [];
   riskScore = 0;
   riskBand: Band = 'LOW';
   /** The band that is left when what SANITIZE cuts is gone. */
   residualBand: Band = 'LOW';
+  /** How the score has come about: what each engine adds, what the trust in the agent adds, and what it is at least for what was found. */
+  riskParts: readonly { readonly engine: string; readonly part: number }[] = none;
+  trustModifier = 0;
+  riskFloor = 0;
+  /** In monitor mode: everything passes, and nothing follows from it. */
+  isMonitored = false;
+  /** What is held against the agent for it. */
+  trustLoss: readonly TrustMark[] = none;
   incidents: readonly IncidentCause[] = none;
   verdict: Verdict | undefined;
 

@@ -9,6 +9,7 @@ import t from 'tap';
 const rows: readonly (readonly string[])[] = [
   [
     'call.ts',
+    'history.ts',
     'target.ts',
     'errors.ts',
     'ids.ts',

@@ -18,6 +18,8 @@ import { loadEngines } from '../pipeline/engines.ts';
 import { createEvents } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
+import { createTenantSecrets } from '../pipeline/tenant-secrets.ts';
+import { loadPrivileges } from '../signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../signals/risky-parameters.ts';
 import { openJournal } from '../state/journal.ts';
 import { openStore } from '../state/open.ts';
@@ -215,9 +217,11 @@ async function openFoundations(
     engines: loadEngines(),
     injections: packagedInjections(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
+    privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
     toolTables: readTables(join(dataFolder, 'tools')),
     feeds,
     pepper,
+    secrets: createTenantSecrets(pepper),
     vault,
     throttles: createAuthThrottles(),
     approvals: createApprovalDesk(store),

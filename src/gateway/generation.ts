@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import type { ToolTables } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
@@ -11,6 +10,7 @@ import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { AnswerDesk } from '../pipeline/answer-desk.ts';
+import { createAnswerMemory } from '../pipeline/answer-memory.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
 import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
 import { type Catalogues, createCatalogues } from '../pipeline/catalogues.ts';
@@ -20,18 +20,22 @@ import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
+import { createNoticing } from '../pipeline/noticing.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
+import type { TenantSecrets } from '../pipeline/tenant-secrets.ts';
 import { createTenants } from '../pipeline/tenants.ts';
 import { createThreatFinder } from '../pipeline/threats.ts';
 import { createToolMemory } from '../pipeline/tool-memory.ts';
+import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import { signalEngines } from '../signals/index.ts';
+import type { Privileges } from '../signals/privileges.ts';
 import type { RiskyParameters } from '../signals/risky-parameters.ts';
 import { defaultWeights } from '../signals/score.ts';
 import type { Journal } from '../state/journal.ts';
@@ -55,6 +59,8 @@ export interface Foundations {
   readonly toolTables: ToolTables;
   readonly feeds: Feeds;
   readonly pepper: Buffer;
+  readonly secrets: TenantSecrets;
+  readonly privileges: Privileges;
   readonly vault: Vault;
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
@@ -90,7 +96,9 @@ export function createGate(config: Config, on: Foundations): Gate {
     catalogues,
     clock: () => performance.now(),
     injections: on.injections,
+    tenants,
     findThreats: createThreatFinder(on.feeds, tenants),
+    ...createNoticing(on.secrets, on.privileges),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
     bounds: config.risk.bands,
@@ -99,10 +107,10 @@ export function createGate(config: Config, on: Foundations): Gate {
   const stages = createStages({
     ...judging,
     store: on.store,
-    tenants,
     policies,
     approvals: on.approvals,
     events: on.events,
+    trust: trustTermsOf(config.risk.trust),
   });
   const upstream = createUpstream({
     guard,
@@ -113,7 +121,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     ownPrefix: names.requestPrefix,
   });
-  const record = createRecorder(on);
+  const record = createRecorder({ ...on, trustLosses: config.risk.trust });
   let running = 0;
   let isRetired = false;
   const closeWhenIdle = (): void => {
@@ -146,6 +154,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     inspect: createPipeline(stages, record),
     answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
     answers: on.answers,
+    answerMemory: createAnswerMemory(on.store, on.secrets, config.tools),
     toolMemory: createToolMemory({
       store: on.store,
       policies,
@@ -170,10 +179,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     readKey: (text) => readKey(text, on.pepper),
     hashKey: (digest) => peppered(digest, on.pepper),
     fingerprint: (tenantId, content) =>
-      contentFingerprint(
-        createHmac('sha256', on.pepper).update(`content ${tenantId}`).digest(),
-        canonicalText(content),
-      ),
+      contentFingerprint(on.secrets.contentKey(tenantId), canonicalText(content)),
     routeKey: (route) => routeKey(route, on.pepper),
     status: on.status,
   };

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import type { Store } from '../state/store.ts';
 import { type FirstStart, firstStartRecords } from './first-start.ts';
 import { addOnce, seedKeys } from './seed-keys.ts';
@@ -37,6 +38,7 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
   }
   await seedKeys(store, config, { pepper, log, ofOthers });
   // Not awaited: what has gathered while the daemon was away may be much.
+  store.restoreTrust(trustTermsOf(config.risk.trust));
   store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
   if (!firstStart) return;
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);

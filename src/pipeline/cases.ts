@@ -7,14 +7,17 @@ import { createInjectionReader } from '../detectors/injection/reader.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
+import { loadPrivileges } from '../signals/privileges.ts';
 import { defaultWeights } from '../signals/score.ts';
 import { withCandidates } from './candidates.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
 import { createCatalogues } from './catalogues.ts';
 import { createEngines } from './engines.ts';
+import { createNoticing } from './noticing.ts';
 import type { TenantRules } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
+import { createTenantSecrets } from './tenant-secrets.ts';
 
 export { CaseFileError } from './case-file.ts';
 
@@ -66,6 +69,11 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
   const tables = readTables(join(dataFolder, 'tools'));
   const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
+  // Before a case there is nothing: what it is known again by is of no use.
+  const noticing = createNoticing(
+    createTenantSecrets(Buffer.alloc(0)),
+    loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
+  );
 
   return {
     async run(written, readPolicies) {
@@ -84,6 +92,8 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         injections,
         // Cases give what a feed would say as a fact.
         findThreats: () => [],
+        tenants: { find: () => tenant },
+        ...noticing,
       });
       const judge = (it: Case): Promise<Verdict> => judgeCase(it, tenant, page, simulator);
       const results: CaseResult[] = [];

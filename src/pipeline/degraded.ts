@@ -1,6 +1,8 @@
 import { toGatewayError } from '../errors.ts';
+import { noHabits, noSightings } from '../history.ts';
 import { examine } from '../state/admission.ts';
 import type { AdmitRequest, Admitted, Identification, NotAdmitted, Store } from '../state/store.ts';
+import { wholeTrust } from '../state/trust.ts';
 import type { Tenants } from './tenants.ts';
 
 /** How long ago the state must have known the key, at most. */
@@ -31,6 +33,10 @@ export function admitDegraded(
     charges: [],
     tails: [],
     toolConcerns: [],
+    newNames: [],
+    habits: noHabits,
+    trust: wholeTrust,
+    sightings: noSightings,
     scansUsed: 0,
   };
   return { ...examined, ...unknown, key, isDegraded: true };

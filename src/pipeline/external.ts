@@ -1,4 +1,4 @@
-import type { Operation } from '../call.ts';
+import type { Call, Operation } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Target } from '../target.ts';
 
@@ -14,6 +14,31 @@ export function isExternal(
   if (principals.length > 0) return principals.some((principal) => !isOwn(principal, toolName, tenant));
   if (toolName !== 'custom_proxy') return false;
   return !isOwnHost(target.host, tenant);
+}
+
+/** The same of all that the call does. */
+export const addressesOutside = ({ operation, target }: Call, tenant: TenantConfig): boolean =>
+  operation !== undefined &&
+  (isExternal(operation, target, tenant) ||
+    (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false));
+
+/**
+ * Whether what the call carries leaves the organisation: it addresses somebody outside, or acts on an account of its tool that is not the
+ * tenant's own, where it is known which ones are.
+ */
+export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
+  call.isExternal ||
+  [call.operation, ...(call.operation?.parts ?? []).map((it) => it.operation)].some(
+    (it) => it !== undefined && isForeignAccount(it, tenant),
+  );
+
+function isForeignAccount(
+  { toolName, resource }: Pick<Operation, 'toolName' | 'resource'>,
+  { orgAccounts }: TenantConfig,
+): boolean {
+  const own = orgAccounts[toolName];
+  const account = (resource.org ?? resource.repo?.split('/')[0] ?? resource.account)?.toLowerCase();
+  return own !== undefined && account !== undefined && !own.some((it) => it.toLowerCase() === account);
 }
 
 /** Servers may take another one of several domains than we do, and end a name at a sign that is none of it. */

@@ -10,6 +10,7 @@ import type {
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts } from '../policy/index.ts';
+import { isVolumeBurst } from '../signals/volume-burst.ts';
 import type { Target } from '../target.ts';
 import { bodyValue, hidesNames } from './body.ts';
 import { isExternal } from './external.ts';
@@ -31,9 +32,9 @@ export class CallFacts implements Facts {
   readonly bodyBytes: number;
   readonly bodyTexts: readonly Buffer[];
   readonly isNewDestination: boolean;
-  readonly isVolumeBurst = false;
+  readonly isVolumeBurst: boolean;
   readonly threatIntelMatch: boolean;
-  readonly trustScore = 1;
+  readonly trustScore: number;
   readonly #call: Call;
   readonly #tenant: TenantConfig;
   readonly #body: BodyValue | undefined;
@@ -57,6 +58,8 @@ export class CallFacts implements Facts {
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;
     this.isNewDestination = call.isNewDestination;
+    this.isVolumeBurst = isVolumeBurst(call.habits);
+    this.trustScore = call.trustScore;
     this.threatIntelMatch = call.threats.length > 0;
     this.#call = call;
     this.#tenant = tenant;

@@ -8,6 +8,7 @@ import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { AnswerDesk } from './answer-desk.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { AuthThrottles } from './auth-throttle.ts';
 import type { Catalogues } from './catalogues.ts';
@@ -40,6 +41,8 @@ export interface Gate {
   readonly answerReader: AnswerReader;
   /** Keeps what was found in answers with the traces of their calls. */
   readonly answers: AnswerDesk;
+  /** Remembers answers by what they are known again by. */
+  readonly answerMemory: AnswerMemory;
   /** Remembers what MCP servers list. */
   readonly toolMemory: ToolMemory;
   /** Judges calls without letting anything follow from it. */

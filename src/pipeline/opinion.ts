@@ -102,11 +102,20 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 }
 
 /** What an analyst should look at: what the opinion says, and one denial of critical risk is enough. */
-export function incidentsOf(call: Call, { decision, incidents }: Opinion): readonly IncidentCause[] {
+export function incidentsOf(call: Call, { decision, incidents: given }: Opinion): readonly IncidentCause[] {
+  const incidents = carriesContent(call) ? [...given, readThenWrite] : given;
   if (decision !== 'DENY' || call.riskBand !== 'CRITICAL') return incidents;
   const title = 'A call of critical risk was denied';
   return [...incidents, { trigger: 'critical-denial', title, severity: 'CRITICAL' }];
 }
+
+const readThenWrite: IncidentCause = {
+  trigger: 'read-then-write',
+  title: 'What an agent was answered was on its way out of the organisation',
+  severity: 'CRITICAL',
+};
+
+const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some((it) => it.by === 'content');
 
 /** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
 export type Enforceable = Opinion & { readonly sanitized?: Buffer };
@@ -178,11 +187,25 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
 /** Signals that are reason codes of the calls that have them. */
 export const signalReasons: ReadonlySet<string> = new Set([
   'THREAT_INTEL_MATCH',
+  'EXTERNAL_PRINCIPAL',
   'NEW_DESTINATION',
+  'BASELINE_ANOMALY',
+  'VOLUME_BURST',
+  'READ_THEN_WRITE',
+  'CROSS_AGENT_EXFIL',
+  'PRIVILEGE_ESCALATION',
+  'MASS_ACTION',
+  'TOKEN_HARVESTING',
   'MCP_TOOL_DRIFT',
   'PROMPT_INJECTION',
+  'EXFILTRATION',
+  'DESTRUCTIVE',
+  'LATERAL_MOVEMENT',
+  'LOW_TRUST',
   'OPAQUE_CONTENT',
 ]);
+/** Signals that the explanation leaves to others: findings are named one by one. */
+const notExplained: ReadonlySet<string> = new Set(['SENSITIVE_DATA', 'NEW_DESTINATION', 'OPAQUE_CONTENT']);
 /** That one explanation names. */
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
@@ -202,9 +225,10 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
       (it) =>
         `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}).`,
     );
-  // Why the tool is risky, which a rule or a band does not say.
+  // Why it is risky, which a rule or a band does not say.
   for (const { name, details } of call.signals)
-    if (name === 'MCP_TOOL_DRIFT') places.push(`${name}: ${details}.`);
+    if (!notExplained.has(name)) places.push(`${name}: ${details}.`);
+  if (call.signals.length > 0) places.push(riskSentence(call));
   return {
     decision: opinion.decision,
     reasonCodes:
@@ -220,6 +244,16 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     approval: undefined,
   };
 }
+
+/** How the score has come about. */
+function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor }: Call): string {
+  const parts = riskParts.map(({ engine, part }) => `${engine} ${toText(part)}`);
+  if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
+  const least = riskFloor > 0 ? `, at least ${riskFloor} for what was found` : '';
+  return `Risk ${riskScore} (${riskBand}): ${parts.join(', ')}${least}.`;
+}
+
+const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
 
 /** The data classes that the call carries, in their fixed order. */
 export function classesOf(call: Call): DataClass[] {

@@ -27,6 +27,10 @@ export interface AnswerReading {
   readonly injection: PromptInjection;
   /** Without its content coding. */
   readonly plain: Buffer;
+  /** The content and its decoded forms. */
+  readonly texts: readonly Buffer[];
+  /** Credentials in it, as they stand there. */
+  readonly secrets: readonly Buffer[];
   /** Why it could not be read to its end; a sentence without content. */
   readonly unreadable: string | undefined;
 }
@@ -84,7 +88,7 @@ export function createAnswerReader({
     const inflated = inflateBody(content.bytes, content.contentEncoding, maxDecodedBytes);
     if ('unreadable' in inflated) return nothingRead(inflated.unreadable);
     const clean = cleanAnswers(engine, content.contentType);
-    if (clean.has(inflated.body)) return { ...nothingFound, plain: inflated.body };
+    if (clean.has(inflated.body)) return { ...nothingFound, plain: inflated.body, texts: [inflated.body] };
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
     const text = textIn(inflated.body);
@@ -99,6 +103,8 @@ export function createAnswerReader({
       places: new Set(found.map((it) => it.location)).size,
       injection,
       plain: inflated.body,
+      texts: views.map((it) => it.bytes),
+      secrets: found.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
       unreadable: problem,
     };
   }
@@ -117,8 +123,13 @@ export function createAnswerReader({
   };
 }
 
-const nothingFound = { classes: [], places: 0, injection: notDetected, unreadable: undefined };
-const nothingRead = (unreadable: string): AnswerReading => ({ ...nothingFound, plain: noBytes, unreadable });
+const nothingFound = { classes: [], places: 0, injection: notDetected, secrets: [], unreadable: undefined };
+const nothingRead = (unreadable: string): AnswerReading => ({
+  ...nothingFound,
+  plain: noBytes,
+  texts: [],
+  unreadable,
+});
 
 /** The worst of the content and its decoded forms. */
 function readInjection(

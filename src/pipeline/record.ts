@@ -1,20 +1,25 @@
-import type { Call, Identity, OperationPart } from '../call.ts';
+import type { Call, Identity, IncidentCause, OperationPart } from '../call.ts';
 import { GatewayError } from '../errors.ts';
+import { sizeClassOf } from '../history.ts';
 import type { Log } from '../log.ts';
-import { shownDestination } from '../signals/shown-destination.ts';
+import { shownDestination, showsFinding } from '../signals/shown-destination.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
+import { lostWithinHour } from '../state/trust.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
+import { sightingsOf } from './seen.ts';
+import { type TrustLosses, toParts, trustLossOf } from './trust-loss.ts';
 
 /** That one trace names. */
 export const recordedFindingsMax = 50;
 
 export interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
-  readonly store: Pick<Store, 'noteCall' | 'noteTails'>;
+  readonly store: Pick<Store, 'noteCall' | 'noteTails' | 'noteSighting'>;
+  readonly trustLosses: TrustLosses;
   readonly incidents: Pick<IncidentDesk, 'take'>;
   readonly log: Log;
 }
@@ -23,7 +28,7 @@ export interface RecorderOptions {
  * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be recorded is not
  * let out. Refused calls are recorded too, once it is known whose key was used.
  */
-export function createRecorder({ journal, store, incidents, log }: RecorderOptions): Recorder {
+export function createRecorder({ journal, store, incidents, log, trustLosses }: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     store.noteCall({ ...call, decision: 'DENY' });
     log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
@@ -40,6 +45,9 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
     if (refusal) refusal.traceId = call.traceId;
     if (refusal?.code === 'INTERNAL')
       log.error({ trace_id: call.traceId, err: refusal.cause }, 'a call failed');
+    call.trustLoss = trustLossOf(call, trustLosses);
+    if (isTrustDrop(call)) call.incidents = [...call.incidents, trustDrop];
+    const names = keptNames(call);
     const recorded: RecordedCall = {
       traceId: call.traceId,
       tenantId: identity.tenantId,
@@ -49,6 +57,9 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
       destination: shownDestination(call),
+      ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
+      ...(names.length > 0 ? { names } : {}),
+      ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
       ...(call.charges.length > 0 ? { charges: call.charges } : {}),
       line: traceLine(call, refusal),
     };
@@ -59,7 +70,9 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
           const { tenantId, agentId } = recorded;
           store.noteTails({ tenantId, agentId, host: call.target.host, tails: call.leftTails });
         }
-        if (call.verdict?.decision === 'DENY') incidents.take(call, journal.flush);
+        for (const sighting of sightingsOf(call)) store.noteSighting(recorded.tenantId, sighting);
+        if (call.incidents.length > 0 || call.verdict?.decision === 'DENY')
+          incidents.take(call, journal.flush);
       },
       (cause: unknown) => unrecorded(recorded, cause),
     );
@@ -67,6 +80,22 @@ export function createRecorder({ journal, store, incidents, log }: RecorderOptio
 }
 
 const nothingToRecord = Promise.resolve();
+
+/** Of the trust, within an hour. */
+const dropMin = 0.3;
+
+const trustDrop: IncidentCause = {
+  trigger: 'trust-drop',
+  title: 'The agent has lost more than 0.3 of its trust within an hour',
+  severity: 'HIGH',
+};
+
+const isTrustDrop = ({ trustLoss, trustMarks, receivedAtMs }: Call): boolean =>
+  trustLoss.length > 0 && lostWithinHour([...trustMarks, ...trustLoss], receivedAtMs) > toParts(dropMin);
+
+/** What was found in a call does not stay in the names that its agent is known by. */
+const keptNames = (call: Call): readonly string[] =>
+  call.newNames.length === 0 ? call.newNames : call.newNames.filter((it) => !showsFinding(call, it));
 
 const json = JSON.stringify;
 
@@ -90,6 +119,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;
   if (verdict?.wouldBe) line += `,"would_be":"${verdict.wouldBe}"`;
   line += `,"risk_score":${call.riskScore},"risk_band":"${call.riskBand}"`;
+  if (signals.length > 0 || call.riskFloor > 0 || call.trustModifier > 0)
+    line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
   line += list('classifications', verdict?.classifications);
   line += list('signals', signals);

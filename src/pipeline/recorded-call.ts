@@ -38,6 +38,8 @@ export interface Trace {
   readonly decision: Decision;
   readonly risk_score: number;
   readonly risk_band: Band;
+  /** What its score was at least for what was found, and what the trust in the agent added. */
+  readonly risk?: { readonly floor: number; readonly modifier: number };
   readonly reason_codes?: readonly string[];
   readonly classifications?: readonly Finding['class'][];
   readonly signals?: readonly Signal[];
@@ -119,7 +121,8 @@ export function toRecordedCall(
   call.riskScore = trace.risk_score;
   call.riskBand = trace.risk_band;
   const residual = call.signals.filter((it) => it.engine !== 'classifier');
-  call.residualBand = bandOf(riskOf(residual, options.weights), options.bounds);
+  const modifier = trace.risk?.modifier ?? 0;
+  call.residualBand = bandOf(riskOf(residual, options.weights, { modifier, floor: 0 }), options.bounds);
   return { call, lacks: understandTrace(call, trace, options.catalogues.of(trace.tenant_id)) };
 }
 

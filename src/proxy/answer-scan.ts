@@ -145,8 +145,10 @@ class AnswerScan implements Tap {
   isKnownClean(bytes: Buffer): boolean {
     const { identity } = this.#call;
     // The same tools may be listed by another server, or to another tenant.
-    if (this.#toolLists.isMcp) return false;
-    return identity !== undefined && this.#gate.answerReader.isKnownClean(identity, this.#contentOf(bytes));
+    if (this.#toolLists.isMcp || identity === undefined) return false;
+    if (this.#gate.answerMemory.isSensitive(identity.tenantId, this.#call.operation?.toolName ?? ''))
+      return false;
+    return this.#gate.answerReader.isKnownClean(identity, this.#contentOf(bytes));
   }
 
   #contentOf(bytes: Buffer): AnswerContent {
@@ -167,6 +169,7 @@ class AnswerScan implements Tap {
     if (!identity || bytes.length === 0) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
     const reasons = this.#enforces ? this.#whyNot(reading, extent) : [];
+    if (reasons.length === 0) this.#remember(reading);
     const drift = await this.#toolLists.driftIn(reading.plain, extent === 'whole');
     if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0 || drift) {
       const scan = toResponseScan(this.#gate, identity.tenantId, reading, Date.now());
@@ -182,6 +185,16 @@ class AnswerScan implements Tap {
       );
     }
     return reasons.length === 0 ? 'pass' : { refusal: blocked(reasons) };
+  }
+
+  /** Of what does not come in nothing can go out. */
+  #remember(reading: AnswerReading): void {
+    const { identity, traceId, target, operation } = this.#call;
+    if (!identity) return;
+    const { tenantId, agentId } = identity;
+    const toolName = operation?.toolName ?? '';
+    const seen = { tenantId, agentId, traceId, toolName, host: target.host, atMs: Date.now() };
+    this.#gate.answerMemory.saw(seen, reading);
   }
 
   /** Why it must not come in; empty where it may. */

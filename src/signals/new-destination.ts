@@ -1,7 +1,7 @@
 import type { SignalEngine } from './engine.ts';
 import { shownDestination } from './shown-destination.ts';
 
-/** Has this agent been there before? Counted by the baseline's weight until the baseline itself knows more of the agent. */
+/** Has this agent been there before? From the first call on: what is unusual beside it takes a baseline. */
 export const newDestination: SignalEngine = {
   name: 'baseline',
   weigh(call) {

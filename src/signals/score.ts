@@ -1,4 +1,5 @@
 import { type Band, bands, type Call, type Signal } from '../call.ts';
+import { trustMin } from './low-trust.ts';
 
 /** By engine name; they need not add up to 1. */
 export type Weights = Readonly<Record<string, number>>;
@@ -16,25 +17,59 @@ export const defaultWeights: Weights = {
 const misdirectedSecretFloor = 0.6;
 /** Whatever else is known of the call. */
 const threatFloor = 0.75;
+/** Content that was read a moment before, on its way out of the organisation. */
+const carriedFloor = 0.75;
 /** Of a tool that has changed, or that gives away what it should not have; and of one that has changed for the worse. */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
 
-/** The weighted mean of what the engines report, 0 to 1; an engine that is silent reports 0. */
-export function weightedScore(signals: readonly Signal[], weights: Weights): number {
-  let sum = 0;
-  let total = 0;
-  for (const weight of Object.values(weights)) total += weight;
-  for (const signal of signals) sum += (weights[signal.engine] ?? 0) * signal.score;
-  return total === 0 ? 0 : Math.min(1, Math.max(0, sum / total));
+/** What one engine adds to the score: the gravest of its signals, by its weight. */
+export interface RiskPart {
+  readonly engine: string;
+  readonly part: number;
 }
 
-/** The weighted mean, but not less than what a signal stands for by itself, whatever the weights. */
-export const riskOf = (signals: readonly Signal[], weights: Weights): number =>
-  Math.max(weightedScore(signals, weights), ...signals.map(floorOfSignal));
+/** The parts of a weighted mean, 0 to 1 together; an engine that is silent adds nothing. */
+export function riskParts(signals: readonly Signal[], weights: Weights): readonly RiskPart[] {
+  let total = 0;
+  for (const weight of Object.values(weights)) total += weight;
+  const gravest = new Map<string, number>();
+  for (const { engine, score } of signals) gravest.set(engine, Math.max(gravest.get(engine) ?? 0, score));
+  return [...gravest].map(([engine, score]) => ({
+    engine,
+    part: total === 0 ? 0 : ((weights[engine] ?? 0) * score) / total,
+  }));
+}
+
+const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
+
+/**
+ * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found, stands for by itself, whatever
+ * the weights.
+ */
+export function riskOf(
+  signals: readonly Signal[],
+  weights: Weights,
+  { modifier, floor }: { readonly modifier: number; readonly floor: number } = { modifier: 0, floor: 0 },
+): number {
+  const moved = sumOf(riskParts(signals, weights)) + modifier;
+  return round(Math.max(Math.min(1, Math.max(0, moved)), floor, ...signals.map(floorOfSignal)));
+}
+
+const round = (score: number): number => Math.round(score * 1000) / 1000;
+
+const wholeTrustModifier = -0.1;
+const noTrustModifier = 0.2;
+
+/** From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. */
+export const trustModifier = (trust: number): number =>
+  trust >= trustMin
+    ? (wholeTrustModifier * (trust - trustMin)) / (1 - trustMin)
+    : (noTrustModifier * (trustMin - trust)) / trustMin;
 
 function floorOfSignal({ name, score }: Signal): number {
   if (name === 'THREAT_INTEL_MATCH') return threatFloor;
+  if (name === 'READ_THEN_WRITE' || name === 'CROSS_AGENT_EXFIL') return score === 1 ? carriedFloor : 0;
   if (name !== 'MCP_TOOL_DRIFT') return 0;
   return score === 1 ? turnedToolFloor : driftFloor;
 }

@@ -9,12 +9,15 @@ const foundLengthMin = 4;
  * or a repository can carry a secret as well as a body.
  */
 export function shownDestination(call: Call): string {
-  const { destination, findings } = call;
-  if (!findings.some((it) => isInHost(call, it) || destination.includes(textOf(call, it))))
-    return destination;
+  const { destination } = call;
+  if (!showsFinding(call, destination)) return destination;
   const kind = destination.slice(0, destination.indexOf(':'));
   return `${kind}:sha256:${hash('sha256', destination)}`;
 }
+
+/** Whether a name that was made of the call shows something that was found in it. */
+export const showsFinding = (call: Call, name: string): boolean =>
+  call.findings.some((it) => isInHost(call, it) || name.includes(textOf(call, it)));
 
 /** Decoded, or in several labels. */
 function isInHost({ target: { scheme, host, href } }: Call, { part, start, end }: Finding): boolean {

@@ -30,13 +30,12 @@ export const givenBack = (call: Pick<RecordedCall, 'charges' | 'decision'>): rea
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** As a field of a journal line: a list, on one line and without tabs. */
-export const chargesText = (charges: readonly Charge[]): string =>
-  JSON.stringify(charges.map(({ name, day, amount }) => [name, day, amount]));
+/** As a journal line has them. */
+export const chargesText = (charges: readonly Charge[]): readonly unknown[] =>
+  charges.map(({ name, day, amount }) => [name, day, amount]);
 
-/** Throws where the text is not what `chargesText` writes. */
-export function parseCharges(text: string): readonly Charge[] {
-  const list: unknown = JSON.parse(text);
+/** Throws where it is not what `chargesText` makes. */
+export function parseCharges(list: unknown): readonly Charge[] {
   if (!Array.isArray(list)) throw new TypeError('charges are a list');
   return list.map((it: unknown) => {
     const [name, day, amount] = Array.isArray(it) ? (it as unknown[]) : [];

@@ -13,6 +13,12 @@ export const destinationName = (destination: string): string =>
     ? destination
     : `sha256:${hash('sha256', destination)}`;
 
+/** What the call has touched, by the names under which that is known; none where it was not let out. */
+export const touchedBy = (
+  call: Pick<RecordedCall, 'decision' | 'destination' | 'names'>,
+): readonly string[] =>
+  wasLetOut(call) ? [call.destination, ...(call.names ?? [])].map(destinationName) : [];
+
 /** What is denied or held has touched nothing. */
 export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
   decision === 'ALLOW' || decision === 'SANITIZE';

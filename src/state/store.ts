@@ -3,6 +3,7 @@ import type { AgentStore } from './port/agents.ts';
 import type { ApprovalStore } from './port/approvals.ts';
 import type { AuditStore } from './port/audit.ts';
 import type { CredentialStore } from './port/credentials.ts';
+import type { HistoryStore } from './port/history.ts';
 import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
@@ -14,6 +15,7 @@ export type * from './port/agents.ts';
 export type * from './port/approvals.ts';
 export type * from './port/audit.ts';
 export type * from './port/credentials.ts';
+export type * from './port/history.ts';
 export type * from './port/incidents.ts';
 export type * from './port/keys.ts';
 export type * from './port/mcp-tools.ts';
@@ -35,6 +37,7 @@ export interface Store
   extends KeyStore,
     AgentStore,
     AdmissionStore,
+    HistoryStore,
     PolicyStore,
     ApprovalStore,
     IncidentStore,

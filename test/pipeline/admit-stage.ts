@@ -12,6 +12,7 @@ import { createTenants } from '../../src/pipeline/tenants.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { AgentRecord, Store } from '../../src/state/store.ts';
+import { defaultTrustTerms } from '../../src/state/trust.ts';
 import { callOf } from '../support/call.ts';
 
 /* The stage `admit` over an embedded state that can go away and that knows one key of one agent. */
@@ -82,7 +83,13 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
   const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
   const engine = createEngine(detectors);
   const policies = createPolicyBook({ policiesOf: () => [] }, [], () => engine);
-  const stage = admit({ store, tenants, policies, events: { tell: () => undefined } });
+  const stage = admit({
+    store,
+    tenants,
+    policies,
+    events: { tell: () => undefined },
+    trust: defaultTrustTerms,
+  });
   /** Answers the call, admitted or not, and the code of its refusal. */
   const attempt = async (fields: Parameters<typeof callOf>[0] = {}) => {
     const call = callOf({ receivedAtMs: nowMs, key: { prefix: 'iv_live_abcd', hash }, ...fields });

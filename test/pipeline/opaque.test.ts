@@ -15,6 +15,7 @@ import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
 import { callOf, identityOf } from '../support/call.ts';
 import { injections } from '../support/injections.ts';
+import { noticing } from '../support/noticing.ts';
 
 const catalogue = loadCatalogue('config/tools');
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
@@ -47,7 +48,9 @@ async function judged(body: unknown, action = 'DENY') {
     engines: signalEngines,
     weights: defaultWeights,
     bounds: config.risk.bands,
+    tenants,
     findThreats: () => [],
+    ...noticing,
   }).run(call);
   const tenant = tenants.find('acme');
   if (!tenant) throw new Error('the tenant is there');

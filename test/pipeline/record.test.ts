@@ -6,6 +6,7 @@ import { createRecorder, recordedFindingsMax, traceLine } from '../../src/pipeli
 import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../../src/pipeline/redacted.ts';
 import type { RecordedCall } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { trustLosses } from '../support/noticing.ts';
 
 const identity = identityOf({ envName: 'production', agentName: 'support-bot' });
 
@@ -129,7 +130,12 @@ t.test(
         },
         flush: async () => undefined,
       },
-      store: { noteCall: (recorded) => noted.push(recorded), noteTails: () => undefined },
+      store: {
+        noteCall: (recorded) => noted.push(recorded),
+        noteTails: () => undefined,
+        noteSighting: () => undefined,
+      },
+      trustLosses,
       incidents: { take: () => undefined },
       log: { error: () => undefined } as unknown as Log,
     });

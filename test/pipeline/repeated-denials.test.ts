@@ -17,6 +17,7 @@ import {
 import { openJournal } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 import { callOf, identityOf } from '../support/call.ts';
+import { trustLosses } from '../support/noticing.ts';
 import { openState } from './admit-stage.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -33,7 +34,7 @@ async function openNode(t: Test, store: Store) {
     onError: (error) => t.error(error),
   });
   const incidents = createIncidentDesk(store, log);
-  const record = createRecorder({ journal, store, incidents, log });
+  const record = createRecorder({ journal, store, incidents, log, trustLosses });
   t.teardown(async () => {
     await incidents.close();
     await journal.close();

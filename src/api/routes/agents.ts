@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import type { Gate } from '../../pipeline/gate.ts';
+import { trustTermsOf } from '../../pipeline/trust-loss.ts';
+import { describeMark } from '../../signals/low-trust.ts';
 import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../state/store.ts';
+import { trustPartsAt, trustPartsMax, wholeTrust } from '../../state/trust.ts';
 import { auditEvent, type Doing } from '../audit-event.ts';
 import {
   decision,
@@ -21,8 +24,6 @@ import { type Caller, route } from '../route.ts';
 
 const tag = 'agents';
 const what = 'agent';
-/** Of an agent that nothing is held against. */
-const fullTrust = 1;
 
 const publicAgent = z
   .object({
@@ -33,7 +34,7 @@ const publicAgent = z
     runtime_type: z.string().nullable(),
     status: z.enum(['active', 'suspended']),
     trust_score: z.number().min(0).max(1),
-    trust_reasons: z.array(z.string()),
+    trust_reasons: z.array(z.string()).describe('The last that were held against it, newest first'),
     created_at: time,
     first_seen: time.nullable(),
     last_seen: time.nullable(),
@@ -51,15 +52,23 @@ const nothing: AgentUsage = {
   decisions24h: { ALLOW: 0, SANITIZE: 0, REQUIRE_APPROVAL: 0, DENY: 0 },
 };
 
-const toPublic = (agent: AgentRecord, usage: AgentUsage = nothing): PublicAgent => ({
+/** What is shown beside the record. */
+interface Standing {
+  readonly usage: AgentUsage;
+  /** 0 to 1. */
+  readonly trustScore: number;
+  readonly trustReasons: readonly string[];
+}
+
+const toPublic = (agent: AgentRecord, { usage, trustScore, trustReasons }: Standing): PublicAgent => ({
   agent_id: agent.agentId,
   name: agent.name,
   tenant_id: agent.tenantId,
   env_name: agent.envName,
   runtime_type: agent.runtimeType,
   status: agent.status,
-  trust_score: fullTrust,
-  trust_reasons: [],
+  trust_score: trustScore,
+  trust_reasons: [...trustReasons],
   created_at: toIso(agent.createdAtMs),
   first_seen: toIsoOrNull(usage.firstSeenAtMs),
   last_seen: toIsoOrNull(usage.lastSeenAtMs),
@@ -67,9 +76,33 @@ const toPublic = (agent: AgentRecord, usage: AgentUsage = nothing): PublicAgent 
   decisions_24h: usage.decisions24h,
 });
 
+async function showAll(
+  { store, config }: Gate,
+  tenantId: string,
+  agents: readonly AgentRecord[],
+  nowMs: number,
+): Promise<PublicAgent[]> {
+  if (agents.length === 0) return [];
+  const ids = agents.map((it) => it.agentId);
+  const [usages, trusts] = await Promise.all([
+    store.agentUsage(tenantId, ids, nowMs),
+    store.trustOf(tenantId, ids),
+  ]);
+  const terms = trustTermsOf(config.risk.trust);
+  return agents.map((agent, at) => {
+    const trust = trusts[at] ?? wholeTrust;
+    return toPublic(agent, {
+      usage: usages[at] ?? nothing,
+      trustScore: trustPartsAt(trust, nowMs, terms) / trustPartsMax,
+      trustReasons: trust.marks.map(describeMark).reverse(),
+    });
+  });
+}
+
 async function show(gate: Gate, agent: AgentRecord, nowMs: number): Promise<PublicAgent> {
-  const [usage] = await gate.store.agentUsage(agent.tenantId, [agent.agentId], nowMs);
-  return toPublic(agent, usage);
+  const [shown] = await showAll(gate, agent.tenantId, [agent], nowMs);
+  if (!shown) throw missing(what);
+  return shown;
 }
 
 async function find(gate: Gate, tenantId: string, agentId: string): Promise<AgentRecord> {
@@ -91,9 +124,7 @@ export const listAgents = route({
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const { items, nextCursor } = await gate.store.listAgents(tenant, toPage(query));
-    const ids = items.map((it) => it.agentId);
-    const usage = ids.length === 0 ? [] : await gate.store.agentUsage(tenant, ids, nowMs);
-    return { items: items.map((agent, i) => toPublic(agent, usage[i])), next_cursor: nextCursor };
+    return { items: await showAll(gate, tenant, items, nowMs), next_cursor: nextCursor };
   },
 });
 
@@ -208,7 +239,7 @@ export const resetTrust = route({
     refuseSelf(caller, agentId);
     const agent = await find(gate, tenant, agentId);
     const by = { caller, kind: 'agent.trust_reset', nowMs, details: { note: body?.note ?? null } };
-    await gate.store.appendAudit(toEvent(tenant, agentId, by));
+    await gate.store.resetTrust(tenant, agentId, toEvent(tenant, agentId, by));
     return show(gate, agent, nowMs);
   },
 });

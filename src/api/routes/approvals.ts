@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import type { Gate } from '../../pipeline/gate.ts';
+import { toParts } from '../../pipeline/trust-loss.ts';
 import type { ApprovalRecord } from '../../state/store.ts';
 import { auditEvent, operatorOf } from '../audit-event.ts';
 import {
@@ -218,9 +219,28 @@ export const decideApproval = route({
     if (!decided) throw missing(what);
     gate.approvals.wake(approval.approvalId);
     if (!decided.isDecidedNow) throw alreadyDecided(decided.approval);
+    if (decided.approval.status === 'denied') await distrust(gate, decided.approval, nowMs);
     return show(decided.approval);
   },
 });
+
+/** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
+async function distrust(
+  { store, config, log }: Gate,
+  { tenantId, agentId, traceId }: ApprovalRecord,
+  nowMs: number,
+): Promise<void> {
+  const parts = toParts(config.risk.trust.analystDenial);
+  try {
+    if (parts > 0)
+      await store.markTrust(tenantId, agentId, { cause: 'analyst-denial', parts, atMs: nowMs, traceId });
+  } catch (error) {
+    log.error(
+      { trace_id: traceId, agent_id: agentId, err: error },
+      'the denial was not held against the agent',
+    );
+  }
+}
 
 const alreadyDecided = ({ status: decision, decidedAtMs }: ApprovalRecord): GatewayError =>
   new GatewayError('CONFLICT', `The approval is ${decision} already.`, {

@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { dataClasses } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
+import type { SeenAnswer } from '../../pipeline/answer-memory.ts';
 import type { Gate } from '../../pipeline/gate.ts';
+import type { Trace } from '../../pipeline/recorded-call.ts';
 import { toResponseScan } from '../../pipeline/response-scan.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
 import type { KeyRecord } from '../../state/store.ts';
+import { ifValid, parseTarget } from '../../target.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
 import { contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
 import { missing, uuid } from '../fields.ts';
@@ -70,7 +73,8 @@ export const scanResponse = route({
     });
     if (!admission.ok) throw toRefusal(admission);
     const traceId = body.trace_id;
-    if (traceId !== undefined && !(await isOwnCall(gate, caller.key, traceId))) throw missing('trace');
+    const call = traceId === undefined ? undefined : await findOwnCall(gate, caller.key, traceId);
+    if (traceId !== undefined && !call) throw missing('trace');
     const found = await gate.answerReader.read(admission.identity, {
       ...content,
       contentType,
@@ -82,7 +86,8 @@ export const scanResponse = route({
         `The content cannot be read to its end: ${found.unreadable}.`,
       );
     const { at, ...result } = toResponseScan(gate, tenant, found, nowMs);
-    if (traceId === undefined) return result;
+    if (!call || traceId === undefined) return result;
+    gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, atMs: nowMs }, found);
     const status = body.response_status ? { response_status: body.response_status } : {};
     if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
       throw missing('trace');
@@ -90,16 +95,24 @@ export const scanResponse = route({
   },
 });
 
-/** Whether the call of a trace was made with this key, or with another of its agent: what answers it got is theirs to say. */
-async function isOwnCall(
+/** A call that was made with this key, or with another of its agent: what answers it got is theirs to say. */
+async function findOwnCall(
   { store }: Gate,
   { tenantId, keyId, agentId }: KeyRecord,
   traceId: string,
-): Promise<boolean> {
+): Promise<AnsweredCall | undefined> {
   const line = await store.traceById(tenantId, traceId);
-  if (line === undefined) return false;
-  const trace = JSON.parse(line) as { readonly key_id?: string; readonly agent_id?: string };
-  if (trace.key_id === keyId || trace.agent_id === agentId) return true;
+  if (line === undefined) return undefined;
+  const trace = JSON.parse(line) as Partial<Trace>;
+  const call = {
+    agentId: trace.agent_id ?? agentId,
+    toolName: trace.tool_name ?? '',
+    // Of a URL that had something cut out of it nobody can tell the host.
+    host: ifValid(() => parseTarget(trace.url ?? ''))?.host ?? '',
+  };
+  if (trace.key_id === keyId || trace.agent_id === agentId) return call;
   const asked = trace.key_id === undefined ? undefined : await store.keyById(tenantId, trace.key_id);
-  return asked?.agentId === agentId;
+  return asked?.agentId === agentId ? call : undefined;
 }
+
+type AnsweredCall = Pick<SeenAnswer, 'agentId' | 'toolName' | 'host'>;

@@ -3,7 +3,16 @@ import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
 import { alertAt, periodOf } from '../../state/limits.ts';
-import type { Admission, AdmitRequest, MaybePromise, NotAdmitted, Store } from '../../state/store.ts';
+import type {
+  Admission,
+  AdmitRequest,
+  Admitted,
+  MaybePromise,
+  NotAdmitted,
+  Store,
+  TrustTerms,
+} from '../../state/store.ts';
+import { trustPartsAt, trustPartsMax } from '../../state/trust.ts';
 import { type ChargesOf, createBudgets } from '../budgets.ts';
 import { keptText } from '../claimed-text.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
@@ -22,6 +31,8 @@ export interface AdmitOptions {
   readonly tenants: Tenants;
   readonly policies: Pick<PolicyBook, 'rulesFor'>;
   readonly events: Events;
+  /** How trust comes back. */
+  readonly trust: TrustTerms;
 }
 
 const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>> = {
@@ -30,7 +41,7 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
 };
 
 /** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
-export function admit({ store, tenants, policies, events }: AdmitOptions): Stage {
+export function admit({ store, tenants, policies, events, trust }: AdmitOptions): Stage {
   const chargesOf = createBudgets(tenants);
 
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
@@ -116,8 +127,20 @@ export function admit({ store, tenants, policies, events }: AdmitOptions): Stage
     call.charges = admission.charges;
     call.openTails = admission.tails;
     call.toolConcerns = admission.toolConcerns;
+    noteHistory(call, admission);
     call.scopeViolations = admission.scopeViolations;
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
+  }
+
+  function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
+    const [host, tool, operation] = namesOf(call);
+    call.newNames = newNames;
+    call.isNewHost = newNames.includes(host);
+    call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
+    call.habits = habits;
+    call.trustScore = trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax;
+    call.trustMarks = standing.marks;
+    call.sightings = sightings;
   }
 
   /** Each count is given to one call alone, so each alert is told once, whatever node counted. */
@@ -206,6 +229,8 @@ function toRequest(
     envName: claimed.envName,
     clientAddress: call.clientAddress,
     destination: call.destination,
+    names: namesOf(call),
+    mutations: mutationsOf(operation),
     host: call.target.host,
     mcp: mcpCallOf(operation, call.target),
     toolName: operation.toolName,
@@ -215,6 +240,18 @@ function toRequest(
     termsOf,
     chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),
   };
+}
+
+/** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
+const namesOf = ({ operation, target }: Call): readonly [host: string, tool: string, operation: string] => [
+  `host:${target.host}`,
+  `tool:${operation?.toolName}`,
+  `does:${operation?.toolName} ${operation?.name}`,
+];
+
+function mutationsOf({ verb, parts }: Operation): number {
+  if (verb === 'READ') return 0;
+  return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);
 }
 
 /** All that the call does, and may do where nobody can tell. */

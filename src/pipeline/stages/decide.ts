@@ -31,6 +31,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     wasHeld = false,
   ): void | Promise<void> {
     const { opinion, isMonitored } = judge(call, tenant, rules);
+    call.isMonitored = isMonitored;
     if (isMonitored) {
       call.verdict = toVerdict(call, opinion);
       return;

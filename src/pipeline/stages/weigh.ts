@@ -1,39 +1,58 @@
-import type { Call, Signal } from '../../call.ts';
+import { GatewayError } from '../../errors.ts';
 import type { SignalEngine } from '../../signals/index.ts';
-import { type BandBounds, bandOf, floorOf, riskOf, type Weights } from '../../signals/score.ts';
+import type { PrivilegeOf } from '../../signals/privileges.ts';
+import {
+  type BandBounds,
+  bandOf,
+  floorOf,
+  riskOf,
+  riskParts,
+  trustModifier,
+  type Weights,
+} from '../../signals/score.ts';
+import type { FindCarriedReads } from '../carried-reads.ts';
+import { addressesOutside } from '../external.ts';
 import type { Stage } from '../pipeline.ts';
+import type { HashSecrets } from '../secret-hashes.ts';
+import type { Tenants } from '../tenants.ts';
 import type { FindThreats } from '../threats.ts';
 
 export interface WeighOptions {
   readonly engines: readonly SignalEngine[];
   readonly weights: Weights;
   readonly bounds: BandBounds;
+  readonly tenants: Pick<Tenants, 'find'>;
   readonly findThreats: FindThreats;
+  readonly findCarriedReads: FindCarriedReads;
+  readonly hashSecrets: HashSecrets;
+  readonly privilegeOf: PrivilegeOf;
 }
 
 /** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
-export function weigh({ engines, weights, bounds, findThreats }: WeighOptions): Stage {
-  /** Nearly all calls are clean. */
-  const scoreOf = (signals: readonly Signal[]): number =>
-    signals.length === 0 ? 0 : riskOf(signals, weights);
-
+export function weigh(options: WeighOptions): Stage {
+  const { engines, weights, bounds, tenants, findThreats, findCarriedReads, hashSecrets, privilegeOf } =
+    options;
   return {
     name: 'weigh',
-    run(call: Call) {
+    run(call) {
+      const { identity, operation } = call;
+      const tenant = identity && tenants.find(identity.tenantId);
+      if (!tenant || !operation) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
       call.threats = findThreats(call);
-      const signals: Signal[] = [];
-      for (const engine of engines) {
-        const signal = engine.weigh(call);
-        if (signal) signals.push(signal);
-      }
-      call.signals = signals;
-      call.riskScore = round(Math.max(scoreOf(signals), floorOf(call)));
+      call.isExternal = addressesOutside(call, tenant);
+      call.privilege = privilegeOf(operation);
+      call.secretHashes = hashSecrets(call);
+      call.carriedReads = findCarriedReads(call, tenant);
+      call.signals = engines.map((it) => it.weigh(call)).filter((it) => it !== undefined);
+      call.trustModifier = trustModifier(call.trustScore);
+      call.riskFloor = floorOf(call);
+      const { signals, trustModifier: modifier, riskFloor: floor } = call;
+      call.riskParts = signals.length === 0 ? [] : riskParts(signals, weights);
+      call.riskScore = riskOf(signals, weights, { modifier, floor });
       call.riskBand = bandOf(call.riskScore, bounds);
       // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
       const residual = signals.filter((it) => it.engine !== 'classifier');
-      call.residualBand = bandOf(scoreOf(residual), bounds);
+      call.residualBand = bandOf(riskOf(residual, weights, { modifier, floor: 0 }), bounds);
     },
   };
 }
-
-const round = (score: number): number => Math.round(score * 1000) / 1000;

@@ -4,6 +4,7 @@ import type { Admission, AdmitRequest } from '../store.ts';
 import type { Agents } from './agents.ts';
 import type { Budgets } from './budgets.ts';
 import type { Destinations } from './destinations.ts';
+import type { History } from './history.ts';
 import { type Keys, notKnown } from './keys.ts';
 import type { McpTools } from './mcp-tools.ts';
 import type { Numbers } from './numbers.ts';
@@ -15,6 +16,7 @@ export interface AdmitParts {
   readonly numbers: Numbers;
   readonly destinations: Destinations;
   readonly budgets: Budgets;
+  readonly history: Pick<History, 'habitsOf' | 'trustOf' | 'sightingsOf'>;
   readonly tails: Pick<Tails, 'of'>;
   readonly mcpTools: Pick<McpTools, 'concernsOf'>;
 }
@@ -23,9 +25,9 @@ const nobodyKnown: Admission = { ...notKnown, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
 export function createAdmit(parts: AdmitParts) {
-  const { keys, agents, numbers, destinations, budgets, tails, mcpTools } = parts;
+  const { keys, agents, numbers, destinations, budgets, history, tails, mcpTools } = parts;
   return function admit(request: AdmitRequest): Admission {
-    const { keyHash, nowMs, agentId, mcp } = request;
+    const { keyHash, nowMs, agentId, mcp, toolName, mutations = 0 } = request;
     const known = keys.find(keyHash);
     if (!known) return nobodyKnown;
     const { holder } = known;
@@ -42,7 +44,10 @@ export function createAdmit(parts: AdmitParts) {
     }
     const { identity, agentStatus, scopeViolations } = examined;
     // Whatever may fail comes before anything is taken.
-    const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
+    const isNew = (name: string): boolean => !destinations.isKnown(identity.agentId, name);
+    const isNewDestination = isNew(request.destination);
+    const newNames = request.names?.filter(isNew) ?? none;
+    const trust = history.trustOf(identity.agentId);
     const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
     const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
     const toolConcerns = mcp ? mcpTools.concernsOf(key.tenantId, mcp, nowMs) : none;
@@ -60,6 +65,15 @@ export function createAdmit(parts: AdmitParts) {
       charges: charges.length === 0 ? none : charged(charges),
       tails: tails.of(identity.agentId, request.host, nowMs),
       toolConcerns,
+      newNames,
+      habits: history.habitsOf(identity.agentId, {
+        nowMs,
+        toolName,
+        mutations,
+        isCounted: request.counts === 'call',
+      }),
+      trust,
+      sightings: history.sightingsOf(key.tenantId, nowMs),
       scopeViolations,
       scansUsed: taken.scansUsed,
     };

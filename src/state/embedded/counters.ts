@@ -10,9 +10,11 @@ import type { Database, Row } from './sqlite.ts';
  * killed.
  */
 
-/** Calls of one origin within one hour. */
+/** Calls of one origin within ten minutes. */
 export interface Tally {
   readonly origin: Origin;
+  /** As `windowOf` of `habits.ts` numbers them. */
+  readonly window: number;
   readonly hour: number;
   count: number;
   firstMs: number;
@@ -176,12 +178,12 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
 /** Those that differ in nothing but the destination become one: a batch has many origins, and few keys. */
 function sumUp(tallies: readonly Tally[]): Iterable<Tally> {
   const sums = new Map<string, Tally>();
-  for (const { origin, hour, count, firstMs, lastMs } of tallies) {
+  for (const { origin, window, hour, count, firstMs, lastMs } of tallies) {
     const { tenantId, agentId, keyId, decision, outcome } = origin;
     const name = JSON.stringify([tenantId, agentId, keyId, decision, outcome, hour]);
     const sum = sums.get(name);
     if (!sum) {
-      sums.set(name, { origin, hour, count, firstMs, lastMs });
+      sums.set(name, { origin, window, hour, count, firstMs, lastMs });
       continue;
     }
     sum.count += count;

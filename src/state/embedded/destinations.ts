@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import { destinationName, destinationsMax, wasLetOut } from '../destinations.ts';
+import { destinationName, destinationsMax, touchedBy } from '../destinations.ts';
 import type { Origin } from '../journal/line.ts';
 import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
@@ -27,7 +27,7 @@ export function createDestinations(db: Database): Destinations {
       return true;
     },
     note(call) {
-      if (wasLetOut(call)) cache.set(pairOf(call.agentId, destinationName(call.destination)), true);
+      for (const name of touchedBy(call)) cache.set(pairOf(call.agentId, name), true);
     },
   };
 }
@@ -49,8 +49,9 @@ export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Ori
 
   return (touched) => {
     const grown = new Set<string>();
-    for (const [{ agentId, destination }, atMs] of touched) {
-      if (insert.run(agentId, destinationName(destination), atMs) > 0) grown.add(agentId);
+    for (const [origin, atMs] of touched) {
+      const { agentId } = origin;
+      for (const name of touchedBy(origin)) if (insert.run(agentId, name, atMs) > 0) grown.add(agentId);
     }
     let haveForgotten = false;
     for (const agentId of grown) {

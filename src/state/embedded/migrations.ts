@@ -196,4 +196,8 @@ export const tracesMigrations: readonly string[] = [
     PRIMARY KEY (tenant_id, day, name)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- What is usual for agents, and what their trust has come to, as JSON.
+  CREATE TABLE histories (agent_id TEXT PRIMARY KEY, habits TEXT NOT NULL, trust TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOfTraceId } from '../../ids.ts';
 import type { Store } from '../store.ts';
+import { wholeTrust } from '../trust.ts';
 import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
@@ -9,6 +10,7 @@ import { createAudit } from './audit.ts';
 import { createBudgets } from './budgets.ts';
 import { createCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
+import { createHistory } from './history.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
@@ -83,6 +85,9 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const traceById = (tenantId: string, traceId: string): string | undefined =>
     isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
   const budgets = createBudgets(traces.budgets);
+  const history = createHistory(traces.history);
+  const isOwn = (tenantId: string, agentId: string): boolean =>
+    agents.among(tenantId, [agentId]).has(agentId);
   const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
 
   return {
@@ -104,12 +109,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     registeredTenants: async () => agents.registeredTenants(),
 
     identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations, budgets, tails, mcpTools }),
+    admit: createAdmit({ keys, agents, numbers, destinations, budgets, history, tails, mcpTools }),
     noteTails: tails.note,
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
-      isNewDestination: !(
-        agents.among(tenantId, [agentId]).has(agentId) && destinations.isKnown(agentId, destination)
-      ),
+      isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
       exceededBudgets: budgets.peek(tenantId, charges),
     }),
     recall: keys.recall,
@@ -144,6 +147,25 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     noteCall(call) {
       destinations.note(call);
       budgets.note(call);
+      history.note(call);
+    },
+    noteSighting: history.noteSighting,
+    trustOf: async (tenantId, agentIds) =>
+      agentIds.map((it) => (isOwn(tenantId, it) ? history.trustOf(it) : wholeTrust)),
+    async markTrust(tenantId, agentId, mark) {
+      if (!isOwn(tenantId, agentId)) return;
+      history.mark(agentId, mark);
+      await traces.markTrust(agentId, mark);
+    },
+    async resetTrust(tenantId, agentId, event) {
+      if (!isOwn(tenantId, agentId)) return;
+      await commits.write(() => audit.append(event));
+      history.mark(agentId, null);
+      await traces.markTrust(agentId, null);
+    },
+    restoreTrust(terms) {
+      history.restoreTrust(terms);
+      traces.restoreTrust(terms);
     },
     recordCalls: traces.record,
     traceById: async (tenantId, traceId) => traceById(tenantId, traceId),

@@ -1,6 +1,7 @@
 import { traceIdLength } from '../../ids.ts';
 import { createCache } from '../cache.ts';
 import { wasLetOut } from '../destinations.ts';
+import { windowOf } from '../habits.ts';
 import { type Origin, parseOrigin } from '../journal/line.ts';
 import { hourOf } from '../limits.ts';
 import type { Tally } from './counters.ts';
@@ -35,7 +36,7 @@ export interface SortedBatch {
 export interface KnownOrigin extends Origin {
   /** Its destination needs no writing. Set by whoever has written it. */
   isStored: boolean;
-  /** That of the calls in the batch that is being sorted, and of their hour. */
+  /** That of the calls in the batch that is being sorted, and of their ten minutes. */
   tally: Tally | undefined;
 }
 
@@ -115,10 +116,10 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     return { chunks, touched, tallies, unreadable };
 
     function count(origin: KnownOrigin, atMs: number): void {
-      const hour = hourOf(atMs);
+      const window = windowOf(atMs);
       const { tally } = origin;
-      if (tally?.hour !== hour) {
-        const added = { origin, hour, count: 1, firstMs: atMs, lastMs: atMs };
+      if (tally?.window !== window) {
+        const added = { origin, window, hour: hourOf(atMs), count: 1, firstMs: atMs, lastMs: atMs };
         origin.tally = added;
         tallies.push(added);
         return;

@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CallBatch } from '../store.ts';
+import type { TrustMark } from '../../history.ts';
+import type { CallBatch, TrustTerms } from '../store.ts';
 import { createBudgetWriter } from './budgets.ts';
 import { createCounterWriter } from './counters.ts';
 import { createDestinationWriter } from './destinations.ts';
+import { createHistoryWriter } from './history.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase } from './sqlite.ts';
 import {
@@ -27,7 +29,17 @@ import {
  */
 
 /** Each is answered in turn by a `TracesResult`. */
-export type TracesRequest = CallBatch | TracesRemoval | CountsRemoval;
+export type TracesRequest = TracesBatch | TracesRemoval | CountsRemoval | TrustChange;
+
+export interface TracesBatch extends CallBatch {
+  readonly terms: TrustTerms;
+}
+
+/** Something is held against an agent; null: nothing is any more. */
+export interface TrustChange {
+  readonly agentId: string;
+  readonly mark: TrustMark | null;
+}
 
 export type TracesMessage = TracesRequest | 'close';
 
@@ -47,12 +59,14 @@ const sorter = createSorter();
 const writeCounters = createCounterWriter(db);
 const writeBudgets = createBudgetWriter(db);
 const writeDestinations = createDestinationWriter(db);
+const history = createHistoryWriter(db);
 const removeTraces = createTracesRemover(db);
 const removeCounts = createCountsRemover(db);
 
 function answer(request: TracesRequest): TracesResult {
   try {
     if ('lines' in request) return { count: record(request) };
+    if ('mark' in request) return { count: changeTrust(request) };
     return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
   } catch (error) {
     const { cause } = error as Error;
@@ -60,20 +74,29 @@ function answer(request: TracesRequest): TracesResult {
   }
 }
 
-function record({ lines, mayRepeat }: CallBatch): number {
+function changeTrust({ agentId, mark }: TrustChange): number {
+  db.transact(() => history.mark(agentId, mark));
+  return 1;
+}
+
+function record({ lines, mayRepeat, terms }: TracesBatch): number {
   const sorted = sorter.sort(lines);
-  if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines));
-  else store(sorted, lines);
+  if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines), terms);
+  else store(sorted, lines, terms);
   return sorted.unreadable;
 }
 
 /** What is left of a batch is sorted anew: a call that is stored already is not counted again either. */
-function storeNew(lines: Uint8Array<ArrayBuffer>): void {
-  store(sorter.sort(lines), lines);
+function storeNew(lines: Uint8Array<ArrayBuffer>, terms: TrustTerms): void {
+  store(sorter.sort(lines), lines, terms);
 }
 
-/** Traces, destinations, counts and budgets: all of the batch or nothing. */
-function store({ chunks, touched, tallies }: SortedBatch, lines: Uint8Array<ArrayBuffer>): void {
+/** Traces, destinations, counts, histories and budgets: all of the batch or nothing. */
+function store(
+  { chunks, touched, tallies }: SortedBatch,
+  lines: Uint8Array<ArrayBuffer>,
+  terms: TrustTerms,
+): void {
   const haveForgotten = db.transact(() => {
     for (const chunk of chunks) {
       const { tenantId, firstMs, lastMs, count } = chunk;
@@ -81,6 +104,7 @@ function store({ chunks, touched, tallies }: SortedBatch, lines: Uint8Array<Arra
     }
     writeCounters(tallies);
     writeBudgets(tallies);
+    history.add(tallies, terms);
     return writeDestinations(touched);
   });
   for (const origin of touched.keys()) origin.isStored = true;

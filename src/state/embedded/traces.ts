@@ -1,11 +1,14 @@
 import { extname } from 'node:path';
 import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
+import type { TrustMark } from '../../history.ts';
 import { timeOfTraceId } from '../../ids.ts';
-import type { CallBatch, Page, Paged, TraceFilter } from '../store.ts';
+import type { CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../store.ts';
+import { defaultTrustTerms } from '../trust.ts';
 import { type BudgetReader, createBudgetReader } from './budgets.ts';
 import { type CounterReader, createCounterReader } from './counters.ts';
 import { createDestinations, type Destinations } from './destinations.ts';
+import { createHistoryReader, type HistoryReader } from './history.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase, openRaw, toStateError } from './sqlite.ts';
 import { createTenantsOf } from './tenants-of.ts';
@@ -15,11 +18,12 @@ import { createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
-/** Traces, known destinations, counts and budgets: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
+/** Traces, known destinations, counts, budgets and histories: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
 export interface Traces {
   readonly destinations: Destinations;
   readonly counters: CounterReader;
   readonly budgets: BudgetReader;
+  readonly history: HistoryReader;
   /** `Store.recordCalls`: one transaction for the batch. */
   record(batch: CallBatch): Promise<number>;
   byId(tenantId: string, traceId: string): string | undefined;
@@ -30,6 +34,9 @@ export interface Traces {
   removeBefore(tenantId: string, ms: number): Promise<void>;
   /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
   forgetKeys(keyIds: readonly string[]): Promise<void>;
+  /** Something is held against the agent; null: nothing is any more. */
+  markTrust(agentId: string, mark: TrustMark | null): Promise<void>;
+  restoreTrust(terms: TrustTerms): void;
   /** Whether the last batch was not taken. */
   isFailing(): boolean;
   close(): Promise<void>;
@@ -47,6 +54,7 @@ export function openTraces(file: string): Traces {
   const waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
   let writer: Worker | undefined;
   let isFailing = false;
+  let terms = defaultTrustTerms;
   let isClosed = false;
 
   function settleNext(result: TracesResult): void {
@@ -85,12 +93,13 @@ export function openTraces(file: string): Traces {
     destinations,
     counters: createCounterReader(db),
     budgets: createBudgetReader(db),
+    history: createHistoryReader(db),
     isFailing: () => isFailing,
 
     record(batch) {
       const { buffer } = batch.lines;
       // Node's pool of small buffers cannot be taken away; what lies in it is copied.
-      return ask(batch, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
+      return ask({ ...batch, terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
     },
 
     tenants: createTenantsOf(db, 'trace_chunks'),
@@ -101,6 +110,13 @@ export function openTraces(file: string): Traces {
 
     async forgetKeys(keyIds) {
       await ask({ keyIds }).catch(() => undefined);
+    },
+
+    async markTrust(agentId, mark) {
+      await ask({ agentId, mark });
+    },
+    restoreTrust(next) {
+      terms = next;
     },
 
     byId(tenantId, traceId) {

@@ -3,10 +3,11 @@ import { GatewayError } from '../../errors.ts';
 import { isTraceId, traceIdLength } from '../../ids.ts';
 import { chargesText, parseCharges } from '../budgets.ts';
 import type { RecordedCall } from '../store.ts';
+import { marksText, parseMarks } from '../trust.ts';
 
 /*
- * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome, destination, and, where there are any, the charges
- * to budgets as a list; then the trace as JSON, with a tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
+ * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome, destination, and, where there is any of it, a list of
+ * the size class, further names, marks and charges; then the trace as JSON, with a tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
  * JSON where they could be mistaken for something else: nothing that a caller writes can end a field or a line. Before the
  * trace nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
@@ -29,12 +30,37 @@ export function toHead(call: RecordedCall): string {
   const { traceId, atMs, tenantId, agentId, keyId, decision, outcome, destination, line } = call;
   if (!line.startsWith('{') || line.includes('\n'))
     throw new GatewayError('INTERNAL', 'A trace is an object on one line.');
-  const spent = call.charges ? `${chargesText(call.charges)}\t` : '';
+  const more = moreOf(call);
   const head = `${traceId}\t${atMs}\t${tenantId}\t${agentId}\t${keyId}\t${decision}\t${outcome}\t${destination}\t`;
-  if (plainHead.test(head) && head.isWellFormed()) return head + spent;
+  if (plainHead.test(head) && head.isWellFormed()) return head + more;
   if (!isTraceId(traceId)) throw new GatewayError('INTERNAL', 'A trace has a UUID of version 7.');
   const [tenant, agent, key, touched] = [tenantId, agentId, keyId, destination].map(quote);
-  return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${spent}`;
+  return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${more}`;
+}
+
+/** What few calls have. */
+function moreOf({ sizeClass = 0, names, marks, charges }: RecordedCall): string {
+  if (!names && !marks && !charges) return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
+  const list = [sizeClass, names ?? [], marks ? marksText(marks) : [], charges ? chargesText(charges) : []];
+  return `${JSON.stringify(list)}\t`;
+}
+
+/** Throws where the text is not what `moreOf` makes. */
+function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' | 'charges'> {
+  const list: unknown = JSON.parse(text);
+  if (!Array.isArray(list)) throw new TypeError('what else a call has is a list');
+  const [sizeClass, names = [], marks = [], charges = []] = list as unknown[];
+  if (typeof sizeClass !== 'number' || !Number.isSafeInteger(sizeClass) || sizeClass < 0)
+    throw new TypeError('a size class is a whole number');
+  if (!Array.isArray(names) || !names.every((it) => typeof it === 'string'))
+    throw new TypeError('names are texts');
+  const [held, spent] = [parseMarks(marks), parseCharges(charges)];
+  return {
+    ...(sizeClass > 0 ? { sizeClass } : {}),
+    ...(names.length > 0 ? { names } : {}),
+    ...(held.length > 0 ? { marks: held } : {}),
+    ...(spent.length > 0 ? { charges: spent } : {}),
+  };
 }
 
 /** The whole line, with its newline. */
@@ -43,7 +69,16 @@ export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.lin
 /** What calls have in common that touch the same from the same place: the head behind the time. */
 export type Origin = Pick<
   RecordedCall,
-  'tenantId' | 'agentId' | 'keyId' | 'decision' | 'outcome' | 'destination' | 'charges'
+  | 'tenantId'
+  | 'agentId'
+  | 'keyId'
+  | 'decision'
+  | 'outcome'
+  | 'destination'
+  | 'sizeClass'
+  | 'names'
+  | 'marks'
+  | 'charges'
 >;
 
 const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
@@ -55,10 +90,10 @@ const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
 const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.has(text);
 const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
-/** The origin of a head's text, from the tenant to the destination or the charges; undefined where it is none. */
+/** The origin of a head's text, from the tenant to the destination and what else there is; undefined where it is none. */
 export function parseOrigin(text: string): Origin | undefined {
   const fields = text.split('\t');
-  const spent = fields[6];
+  const more = fields[6];
   if (fields.length !== 6 && fields.length !== 7) return undefined;
   try {
     const [tenantId = '', agentId = '', keyId = '', decision = '', outcome = '', destination = ''] = fields
@@ -66,7 +101,7 @@ export function parseOrigin(text: string): Origin | undefined {
       .map(unquote);
     if (!isDecision(decision) || !isOutcome(outcome)) return undefined;
     const origin = { tenantId, agentId, keyId, decision, outcome, destination };
-    return spent === undefined ? origin : { ...origin, charges: parseCharges(spent) };
+    return more === undefined ? origin : { ...origin, ...parseMore(more) };
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 import type { Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
+import type { Habits, Sightings } from '../../history.ts';
 import type { AgentRecord } from './agents.ts';
+import type { TrustRecord } from './history.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
 
@@ -57,6 +59,10 @@ export interface AdmitRequest {
   readonly clientAddress: string;
   /** What the call would touch: resource or host, as `is_new_destination` counts it. */
   readonly destination: string;
+  /** Further names, of which it is asked whether the agent has touched them before. Absent: none. */
+  readonly names?: readonly string[];
+  /** How many things at once the call writes. Absent: none. */
+  readonly mutations?: number;
   /** Whose tails are asked for. */
   readonly host: string;
   /** Of which server which tools are called, whose concerns are asked for. Absent: none. */
@@ -134,6 +140,12 @@ export interface Admitted extends Standing {
   readonly tails: readonly Tail[];
   /** Of the tools that are called: what stands at the time of the call, seen by whatever node. */
   readonly toolConcerns: readonly ToolConcern[];
+  /** Which of the further names the agent has not touched before. */
+  readonly newNames: readonly string[];
+  readonly habits: Habits;
+  readonly trust: TrustRecord;
+  /** Of the tenant, in the last ten minutes. What is added later is in it as well. */
+  readonly sightings: Sightings;
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
   readonly scopeViolations: readonly string[];
   /** Of the quota in this month, this call included. */

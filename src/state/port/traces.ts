@@ -1,4 +1,5 @@
 import type { Band, Charge, Decision } from '../../call.ts';
+import type { TrustMark } from '../../history.ts';
 import type { Page, Paged } from './page.ts';
 
 /** What happened. */
@@ -58,6 +59,12 @@ export interface RecordedCall {
    */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: string;
+  /** Of the body: see `sizeClassOf` of `habits.ts`. Absent where there is none. */
+  readonly sizeClass?: number;
+  /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */
+  readonly names?: readonly string[];
+  /** What is held against the agent for it. Absent where nothing is. */
+  readonly marks?: readonly TrustMark[];
   /** What `admit` has charged to budgets: given back where the call was not let out. Absent where that is nothing. */
   readonly charges?: readonly Charge[];
   /** The trace as JSON text: one object, one line. */

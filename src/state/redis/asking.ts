@@ -1,4 +1,5 @@
 import type { Identity } from '../../call.ts';
+import type { Sightings } from '../../history.ts';
 import type { Examined, examine, Holder } from '../admission.ts';
 import { charged, none } from '../budgets.ts';
 import { keyRateOf, type Rate, rateOf } from '../limits.ts';
@@ -12,6 +13,7 @@ import type {
   NotAdmitted,
   TenantTerms,
 } from '../store.ts';
+import { parseHabits, parseTrust } from './history.ts';
 import { concernsField, parseConcerns } from './mcp-tools.ts';
 import { parseTails } from './tails.ts';
 
@@ -27,6 +29,9 @@ export interface Asking {
   /** Whose destinations are looked at. */
   readonly agentId: string;
   readonly destination: string;
+  readonly names: readonly string[];
+  readonly toolName: string;
+  readonly mutations: number;
   /** Whose tails are asked for. */
   readonly host: string;
   /** Whose concerns are asked for, and the field that they stand in; '' where none are. */
@@ -47,6 +52,9 @@ export const asking = (nowMs: number): Asking => ({
   nowMs,
   agentId: '',
   destination: '',
+  names: none,
+  toolName: '',
+  mutations: 0,
   host: '',
   mcp: undefined,
   concernsField: '',
@@ -61,7 +69,7 @@ export function toAsking(
   named: string | undefined,
   examined: ReturnType<typeof examine> | undefined,
 ): Asking {
-  const { nowMs, destination, host, mcp } = request;
+  const { nowMs, destination, names = none, toolName, mutations = 0, host, mcp } = request;
   const mode = modeOf(request, examined);
   if (!holder || !examined?.identity || mode === 'none' || mode === 'blocked')
     return { ...asking(nowMs), named, mode };
@@ -73,6 +81,9 @@ export function toAsking(
     nowMs,
     agentId: examined.identity.agentId,
     destination,
+    names,
+    toolName,
+    mutations: mode === 'call' ? mutations : 0,
     host,
     mcp,
     concernsField: mcp ? concernsField(mcpServerId(key.tenantId, mcp.origin)) : '',
@@ -130,14 +141,19 @@ export function toRefusal(
 export const toAdmission = (
   { key }: Holder,
   { identity, agentStatus, scopeViolations }: Examined,
-  { charges, nowMs, mcp }: Asking,
-  [, isNew, used, tails, concerns, ...exceededBudgets]: readonly string[],
+  { charges, nowMs, mcp, names }: Asking,
+  sightings: Sightings,
+  [, isNew = '', used, tails, concerns, habits, trust, marks, , ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
   identity,
   agentStatus,
-  isNewDestination: isNew === '1',
+  isNewDestination: isNew.startsWith('1'),
+  newNames: names.filter((_, at) => isNew[at + 1] === '1'),
+  habits: parseHabits(habits),
+  trust: parseTrust(trust, marks),
+  sightings,
   exceededBudgets,
   charges: charges.length === 0 ? none : charged(charges),
   tails: parseTails(tails, nowMs),

@@ -4,7 +4,7 @@
 --   has field text    the field has this text ('' = there is none)
 --   audit count hash  the log has so many entries, and the last one has this hash
 --   room ms most     fewer end after that
---   put field text, drop field, log entry
+--   put field text, drop field, log entry, remove (the whole key)
 --   seed field text   where the field is not there
 --   index place       a record's place in an index by time
 --   trim most records of an index, the oldest go, with their records
@@ -31,6 +31,7 @@ local writes = {}
 
 function writes.put(key, field, text) redis.call('HSET', key, field, text) end
 function writes.seed(key, field, text) redis.call('HSETNX', key, field, text) end
+function writes.remove(key) redis.call('DEL', key) end
 function writes.drop(key, field) redis.call('HDEL', key, field) end
 function writes.index(key, member) redis.call('ZADD', key, 0, member) end
 function writes.log(key, entry) redis.call('RPUSH', key, entry) end

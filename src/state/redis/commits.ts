@@ -19,6 +19,8 @@ export interface Change {
   read(key: string, field: string): Promise<string | undefined>;
   put(key: string, field: string, text: string): void;
   drop(key: string, field: string): void;
+  /** The whole key. */
+  remove(key: string): void;
   /** Gives the record its place in an index by time; where there are more than `most`, the oldest go, with their records. */
   index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
   /** Whether fewer than `most` end after that. Must still be so when the change is made. */
@@ -87,6 +89,7 @@ export function createCommits(
       },
       put: (key, field, text) => writes.push(['put', key, field, text]),
       drop: (key, field) => writes.push(['drop', key, field, '']),
+      remove: (key) => writes.push(['remove', key, '', '']),
       index(key, place, bound) {
         writes.push(['index', key, place, '']);
         if (bound) writes.push(['trim', key, String(bound.most), '', [bound.records]]);

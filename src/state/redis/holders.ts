@@ -7,6 +7,7 @@ import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, S
 import { type Asking, asking, toAdmission, toAsking, toRefusal } from './asking.ts';
 import { toBudgetArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
+import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
 import type { Names, TenantNames } from './names.ts';
 import { toRecord } from './records.ts';
@@ -25,6 +26,7 @@ export interface HoldersOptions {
   readonly clock: 'server' | 'caller';
   readonly sawPolicies: (tenantId: string, revision: string) => void;
   readonly sawCredentials: (tenantId: string, revision: string) => void;
+  readonly sightings: SightingsSeen;
   readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
   /** By tenant: the last revision of its records that this node has heard of; nothing since it changed them itself. */
   readonly heard: Cache<string>;
@@ -81,6 +83,8 @@ export function createHolders(connection: Connection, names: Names, options: Hol
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
     const { named, mode, nowMs, agentId, destination, host, numbers, bucketOf, charges } = request;
+    const { toolName, mutations } = request;
+    const further = request.names.map(destinationName);
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
       own.revisions,
@@ -92,12 +96,17 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.keyNumbers(bucketOf ?? it.keyId),
       own.tails(agentId, host),
       own.mcpServers,
+      own.history(agentId),
+      own.marks(agentId),
+      own.mutations(agentId, toolName),
+      own.sightings,
     ];
     const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;
     const clock = options.clock === 'caller' ? nowMs : '';
     const call = [it.keyId, named ?? '', mode, clock, destinationName(destination)];
-    const args = [revision, ...call, ...numbers, request.concernsField, ...budgets.args];
+    const history = [further.length, mutations, options.sightings.lastId(it.tenantId), ...further];
+    const args = [revision, ...call, ...numbers, request.concernsField, ...history, ...budgets.args];
     const answer = (await connection.run(scripts.admit, [...keys, ...budgets.keys], args)) as string[];
     const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
     options.heard.set(it.tenantId, fresh);
@@ -167,7 +176,8 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
-      return toAdmission(holder, examined, asked, answer);
+      const sightings = await options.sightings.learn(it.tenantId, answer[8] ?? '', nowMs);
+      return toAdmission(holder, examined, asked, sightings, answer);
     }
     throw changesTooOften();
   }

@@ -28,6 +28,7 @@ export interface TenantNames {
   readonly audit: string;
   readonly numbers: string;
   readonly nonces: string;
+  readonly sightings: string;
   readonly traces: string;
   /** Ids in the order of time. */
   indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents' | 'mcp'): string;
@@ -37,6 +38,12 @@ export interface TenantNames {
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
   destinations(agentId: string): string;
+  /** What is usual for the agent, and what its trust has come to. */
+  history(agentId: string): string;
+  /** What was held against the agent. */
+  marks(agentId: string): string;
+  /** Times of the agent's last writes to the tool. */
+  mutations(agentId: string, toolName: string): string;
   /** What the agent has begun to send to the host. */
   tails(agentId: string, host: string): string;
   /** What was charged to budgets on that day. */
@@ -74,6 +81,7 @@ export function createNames(prefix: string): Names {
       audit: `${tag}audit`,
       numbers: `${tag}numbers`,
       nonces: `${tag}nonces`,
+      sightings: `${tag}sightings`,
       traces: `${tag}traces`,
       indexOf: (records) => `${tag}${records}:by-time`,
       pendingOf: (agentId) => `${tag}approvals:pending:${safe(agentId)}`,
@@ -81,6 +89,9 @@ export function createNames(prefix: string): Names {
       keyNumbers: (keyId) => `${tag}key:${safe(keyId)}`,
       agentNumbers: (agentId) => `${tag}agent:${safe(agentId)}`,
       destinations: (agentId) => `${tag}destinations:${safe(agentId)}`,
+      history: (agentId) => `${tag}history:${safe(agentId)}`,
+      marks: (agentId) => `${tag}marks:${safe(agentId)}`,
+      mutations: (agentId, toolName) => `${tag}mutations:${safe(agentId)}:${safe(toolName)}`,
       tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${safe(host)}`,
       budgets: (day) => `${tag}budgets:${safe(day)}`,
       trace: (traceId) => `${tag}trace:${safe(traceId)}`,

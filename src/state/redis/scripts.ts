@@ -14,9 +14,10 @@ function load(...names: readonly string[]): Script {
 }
 
 export const scripts = {
-  admit: load('ring', 'admit'),
+  admit: load('ring', 'history', 'admit'),
   commit: load('commit'),
-  record: load('ring', 'record'),
+  record: load('ring', 'history', 'record'),
+  mark: load('ring', 'history', 'mark'),
   scan: load('scan'),
   nonce: load('nonce'),
   usage: load('usage'),

@@ -9,6 +9,7 @@ import { createStandings } from './budgets.ts';
 import { createCommits } from './commits.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import { createCredentials } from './credentials.ts';
+import { createHistory } from './history.ts';
 import { createHolders } from './holders.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
@@ -52,10 +53,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const agents = createAgents(connection, names, commits);
   const policies = createPolicies(connection, names, commits);
   const credentials = createCredentials(connection, names, commits);
+  const { lastId, learn, ...history } = createHistory(connection, names, commits, report);
   const holders = createHolders(connection, names, {
     clock,
     sawPolicies: policies.saw,
     sawCredentials: credentials.saw,
+    sightings: { lastId, learn },
     agentById: agents.agentById,
     heard,
   });
@@ -68,6 +71,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...holders,
     ...createStandings(connection, names),
     ...createTails(connection, names, report),
+    ...history,
     ...policies,
     ...createApprovals(connection, names, commits),
     ...createIncidents(connection, names, commits),

@@ -4,10 +4,11 @@ import { GatewayError } from '../../errors.ts';
 import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
 import { givenBack } from '../budgets.ts';
 import { createCache } from '../cache.ts';
-import { destinationName, destinationsMax, wasLetOut } from '../destinations.ts';
+import { destinationsMax, touchedBy } from '../destinations.ts';
 import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
-import type { RecordedCall, Store } from '../store.ts';
+import type { RecordedCall, Store, TrustTerms } from '../store.ts';
+import { defaultTrustTerms, marksText } from '../trust.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -27,6 +28,7 @@ type Traces = Pick<
   | 'addResponseScan'
   | 'responseScansOf'
   | 'keepTraces'
+  | 'restoreTrust'
 >;
 
 /** One script takes so many, or so much text; Redis does nothing else meanwhile. */
@@ -54,6 +56,7 @@ export function createTraces(
   const isOld = (tenantId: string, traceId: string): boolean =>
     (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
   const noted = createCache<true>(notedMax);
+  let trust: TrustTerms = defaultTrustTerms;
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
@@ -65,11 +68,17 @@ export function createTraces(
       traceIdsFrom(startMs(tenantId)),
       destinationsMax,
       back.keys.length,
+      trust.parts,
+      trust.calls,
     ];
     for (const call of calls) {
-      keys.push(own.trace(call.traceId), own.agentNumbers(call.agentId), own.destinations(call.agentId));
-      const destination = wasLetOut(call) ? destinationName(call.destination) : '';
-      args.push(call.traceId, call.atMs, call.decision, destination, call.line);
+      const { traceId, agentId, sizeClass = 0, marks = [] } = call;
+      keys.push(own.trace(traceId), own.agentNumbers(agentId), own.destinations(agentId));
+      keys.push(own.history(agentId), own.marks(agentId));
+      const touched = touchedBy(call);
+      args.push(traceId, call.atMs, call.decision, sizeClass, touched.length, ...touched, call.line);
+      args.push(marks.length);
+      for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(givenBack(call)));
     }
     await connection.run(scripts.record, keys, args);
@@ -86,18 +95,18 @@ export function createTraces(
 
   return {
     noteCall(call) {
-      if (!wasLetOut(call)) return;
       const { tenantId, agentId, atMs } = call;
-      const destination = destinationName(call.destination);
-      const pair = hash('sha256', JSON.stringify([tenantId, agentId, destination]));
-      if (noted.get(pair)) return;
-      noted.set(pair, true);
-      const key = names.of(tenantId).destinations(agentId);
-      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
-      connection.call('ZADD', key, 'NX', atMs, destination).catch((error) => {
-        noted.delete(pair);
-        onError(error);
-      });
+      for (const name of touchedBy(call)) {
+        const pair = hash('sha256', JSON.stringify([tenantId, agentId, name]));
+        if (noted.get(pair)) continue;
+        noted.set(pair, true);
+        const key = names.of(tenantId).destinations(agentId);
+        // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
+        connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
+          noted.delete(pair);
+          onError(error);
+        });
+      }
     },
 
     async recordCalls({ lines }) {
@@ -146,6 +155,10 @@ export function createTraces(
     /** Those that are there already go when it was said that they would; a shorter time hides them. */
     async keepTraces(next) {
       keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
+    },
+
+    restoreTrust(terms) {
+      trust = terms;
     },
   };
 }

@@ -1,0 +1,85 @@
+import type { DataClass } from './call.ts';
+
+/*
+ * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was seen lately in its tenant.
+ */
+
+/** What an agent's calls have been like, as far as the call that asks can be compared with it. Only those that were let out count. */
+export interface Habits {
+  readonly calls: number;
+  /** 0 before the first. */
+  readonly firstMs: number;
+  /** In this hour of the day (UTC), the one before and the one after. */
+  readonly callsAroundHour: number;
+  /** Of calls with bodies: how many, and the sums of their size classes and of the squares of these. */
+  readonly sized: number;
+  readonly sizeSum: number;
+  readonly sizeSquares: number;
+  /** Ten-minute windows with calls before the running one, and the calls in them. */
+  readonly windows: number;
+  readonly windowCalls: number;
+  /** Admitted in the last ten minutes, this one included. */
+  readonly lately: number;
+  /** Writes to the same tool in the last minute, this call included; at most 10. 0 for a call that reads. */
+  readonly mutations: number;
+}
+
+export const noHabits: Habits = Object.freeze({
+  ...{ calls: 0, firstMs: 0, callsAroundHour: 0, sized: 0, sizeSum: 0, sizeSquares: 0 },
+  ...{ windows: 0, windowCalls: 0, lately: 0, mutations: 0 },
+});
+
+/** Eighths of bits: a class is a tenth larger than the one before. 0 for no body. */
+export const sizeClassOf = (bytes: number): number => Math.round(8 * Math.log2(1 + bytes));
+
+/** Something that was held against an agent. */
+export interface TrustMark {
+  readonly cause: 'denial' | 'analyst-denial' | 'threat' | 'anomaly';
+  /** Ten-thousandths of the whole trust. */
+  readonly parts: number;
+  readonly atMs: number;
+  readonly traceId: string;
+}
+
+/** Something that was seen, and that may explain a later call of the tenant. */
+export type Sighting = SensitiveRead | SeenSecrets | CreatedPrincipal;
+
+/** An agent was answered something sensitive. */
+export interface SensitiveRead extends SightingOf<'read'> {
+  readonly host: string;
+  readonly classes: readonly DataClass[];
+  /** By which the content is known again (`text/shingles.ts`); empty where only the classes are known. */
+  readonly shingles: Float64Array;
+}
+
+/** Credentials were in a call of the agent, or in an answer to it, as keyed hashes. */
+export interface SeenSecrets extends SightingOf<'secrets'> {
+  readonly hashes: readonly string[];
+}
+
+/** Somebody, or something that can act, was added to those who may be given rights. */
+export interface CreatedPrincipal extends SightingOf<'principal-created'> {
+  readonly toolName: string;
+  readonly operation: string;
+}
+
+interface SightingOf<Kind extends string> {
+  readonly kind: Kind;
+  readonly atMs: number;
+  readonly agentId: string;
+  readonly traceId: string;
+}
+
+/** What was seen in one tenant in the last ten minutes. */
+export interface Sightings {
+  /** Oldest first. */
+  readonly all: readonly Sighting[];
+  /** Whether any of them are reads. */
+  readonly hasReads: boolean;
+  /** The reads that left this shingle, oldest first. */
+  readsWith(shingle: number): readonly SensitiveRead[];
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+export const noSightings: Sightings = Object.freeze({ all: none, hasReads: false, readsWith: () => none });

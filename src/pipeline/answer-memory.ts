@@ -1,0 +1,58 @@
+import type { Config, TenantConfig } from '../config/schema.ts';
+import type { Store } from '../state/store.ts';
+import type { AnswerReading } from './read-answer.ts';
+import { hashesMax, hashOf } from './secret-hashes.ts';
+import type { TenantSecrets } from './tenant-secrets.ts';
+
+/** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
+export interface AnswerMemory {
+  saw(answer: SeenAnswer, reading: AnswerReading): void;
+  /** Whether what this tool answers is sensitive, whatever is found in it. */
+  isSensitive(tenantId: string, toolName: string): boolean;
+}
+
+export interface SeenAnswer {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly traceId: string;
+  readonly toolName: string;
+  /** From which it came. */
+  readonly host: string;
+  readonly atMs: number;
+}
+
+/** A longer name is nobody's. */
+const hostLengthMax = 255;
+
+export function createAnswerMemory(
+  store: Pick<Store, 'noteSighting'>,
+  { shingler, credentialKey }: Pick<TenantSecrets, 'shingler' | 'credentialKey'>,
+  tools: Config['tools'],
+): AnswerMemory {
+  const isSensitive = (tenantId: TenantConfig['id'], toolName: string): boolean =>
+    tools.some(
+      (it) =>
+        it.name === toolName && it.sensitive === true && (it.tenantId === null || it.tenantId === tenantId),
+    );
+
+  return {
+    isSensitive,
+    saw({ tenantId, toolName, host, ...seen }, { classes, texts, secrets }) {
+      if (classes.length > 0 || isSensitive(tenantId, toolName)) {
+        const shingles = shingler(tenantId).ofRead(texts);
+        store.noteSighting(tenantId, {
+          kind: 'read',
+          ...seen,
+          host: host.slice(0, hostLengthMax),
+          classes,
+          shingles,
+        });
+      }
+      if (secrets.length > 0) {
+        const key = credentialKey(tenantId);
+        const hashes = new Set(secrets.slice(0, hashesMax).map((it) => `away:${hashOf(key, it)}`));
+        store.noteSighting(tenantId, { kind: 'secrets', ...seen, hashes: [...hashes] });
+      }
+    },
+  };
+}

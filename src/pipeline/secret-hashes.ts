@@ -1,0 +1,33 @@
+import { createHmac } from 'node:crypto';
+import type { Call, Finding } from '../call.ts';
+import { counts } from './sanitize.ts';
+
+/** The credentials that a call carries, as hashes that nobody can guess without the key: `away:…`, or the detector's id where they are at home. */
+export type HashSecrets = (call: Call) => readonly string[];
+
+/** That one call can have. */
+export const hashesMax = 64;
+const none: readonly never[] = Object.freeze([]);
+
+/** `keyOf` is a secret of the tenant. */
+export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSecrets {
+  return function hashSecrets(call) {
+    const { findings, identity } = call;
+    if (findings.length === 0 || !identity) return none;
+    const secrets = findings
+      .filter((it) => it.class === 'SECRETS' && it.confidence !== 'low')
+      .slice(0, hashesMax);
+    if (secrets.length === 0) return none;
+    const key = keyOf(identity.tenantId);
+    return [
+      ...new Set(secrets.map((it) => `${counts(it) ? 'away' : it.kind}:${hashOf(key, textOf(call, it))}`)),
+    ];
+  };
+}
+
+/** 72 bits: two of the few that one agent has in ten minutes are never the same by chance. */
+export const hashOf = (key: Buffer, text: Uint8Array): string =>
+  createHmac('sha256', key).update(text).digest('base64url').slice(0, 12);
+
+const textOf = (call: Call, { part, start, end }: Finding): Buffer =>
+  (part === 'head' ? call.head : (call.plain ?? call.body)).subarray(start, end);

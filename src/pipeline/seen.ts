@@ -1,0 +1,32 @@
+import type { Call } from '../call.ts';
+import type { Sighting } from '../history.ts';
+import { wasLetOut } from '../state/destinations.ts';
+
+/** What of a call may explain later calls of the tenant, once it has its verdict. */
+export function sightingsOf(call: Call): Sighting[] {
+  const { identity, traceId, receivedAtMs, verdict, operation, privilege } = call;
+  if (!identity || !verdict || !operation) return [];
+  const of = { atMs: receivedAtMs, agentId: identity.agentId, traceId };
+  const sightings: Sighting[] = [];
+  const hashes = newHashes(call);
+  if (hashes.length > 0) sightings.push({ kind: 'secrets', ...of, hashes });
+  if (privilege === 'creates' && wasLetOut(verdict))
+    sightings.push({
+      kind: 'principal-created',
+      ...of,
+      toolName: operation.toolName,
+      operation: operation.name,
+    });
+  return sightings;
+}
+
+/** A token comes with every call of its agent: it is seen once. */
+function newHashes({ secretHashes, sightings, identity }: Call): readonly string[] {
+  if (secretHashes.length === 0) return secretHashes;
+  const known = new Set(
+    sightings.all.flatMap((it) =>
+      it.kind === 'secrets' && it.agentId === identity?.agentId ? it.hashes : [],
+    ),
+  );
+  return secretHashes.filter((it) => !known.has(it));
+}

@@ -1,0 +1,50 @@
+import type { Call } from '../call.ts';
+import type { TrustMark } from '../history.ts';
+import { burstFrom } from '../signals/volume-burst.ts';
+import type { TrustTerms } from '../state/store.ts';
+
+/** What each cause takes, 0 to 1 of the whole trust. */
+export interface TrustLosses {
+  readonly denial: number;
+  readonly analystDenial: number;
+  readonly threatHit: number;
+  readonly anomaly: number;
+}
+
+/** How trust comes back, as the state counts it. */
+export const trustTermsOf = ({
+  recovery,
+  recoveryCalls,
+}: {
+  readonly recovery: number;
+  readonly recoveryCalls: number;
+}): TrustTerms => ({ parts: toParts(recovery), calls: recoveryCalls });
+
+const partsPerTrust = 10_000;
+export const toParts = (trust: number): number => Math.round(trust * partsPerTrust);
+
+/** An anomaly as grave as a new host: what is a little odd only weighs. */
+const anomalyMin = 0.5;
+
+/** What is held against the agent for a call that was decided. In monitor mode, and for an agent that is suspended, nothing is. */
+export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
+  const { verdict, isMonitored, receivedAtMs: atMs, traceId, signals } = call;
+  if (!verdict || isMonitored || call.agentStatus === 'suspended') return none;
+  const mark = (cause: TrustMark['cause'], trust: number): TrustMark => ({
+    cause,
+    parts: toParts(trust),
+    atMs,
+    traceId,
+  });
+  const marks: TrustMark[] = [];
+  if (call.threats.some((it) => it.location === 'target')) marks.push(mark('threat', losses.threatHit));
+  else if (verdict.decision === 'DENY') marks.push(mark('denial', losses.denial));
+  if (signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) || isStartOfBurst(call))
+    marks.push(mark('anomaly', losses.anomaly));
+  return marks.filter((it) => it.parts > 0);
+}
+
+/** Of a burst one call counts, not each. */
+const isStartOfBurst = ({ habits }: Call): boolean => habits.lately === burstFrom(habits);
+
+const none: readonly never[] = Object.freeze([]);

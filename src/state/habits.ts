@@ -1,0 +1,103 @@
+import type { Habits } from '../history.ts';
+
+/*
+ * What is usual for an agent, the same for every driver: sums of whole numbers, so that it makes no difference in which order nodes add to
+ * them. About half a kilobyte an agent.
+ */
+
+export const windowMs = 600_000;
+const minuteMs = 60_000;
+export const minutesInWindow = 10;
+const hourMs = 3_600_000;
+const hoursInDay = 24;
+
+/** When there are as many as in a week without a pause, all sums are halved: what was weighs less from then on. */
+export const windowsMax = 1_008;
+
+export interface HabitSums {
+  calls: number;
+  firstMs: number;
+  /** The running window, by its number since 1970, and the calls in it. */
+  window: number;
+  inWindow: number;
+  /** With calls, the running one included. */
+  windows: number;
+  sized: number;
+  sizeSum: number;
+  sizeSquares: number;
+  /** Calls by the hour of the day. */
+  readonly hours: number[];
+}
+
+export const noSums = (): HabitSums => ({
+  calls: 0,
+  firstMs: 0,
+  window: 0,
+  inWindow: 0,
+  windows: 0,
+  sized: 0,
+  sizeSum: 0,
+  sizeSquares: 0,
+  hours: Array.from({ length: hoursInDay }, () => 0),
+});
+
+export const windowOf = (ms: number): number => Math.floor(ms / windowMs);
+export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs);
+
+/** Adds calls of one window and one size class that were let out. */
+export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeClass: number): void {
+  const window = windowOf(firstMs);
+  if (window > sums.window) {
+    if (sums.windows >= windowsMax) halve(sums);
+    sums.window = window;
+    sums.windows += 1;
+    sums.inWindow = 0;
+  }
+  // What comes late counts, but to no window that is over.
+  if (window === sums.window) sums.inWindow += count;
+  sums.calls += count;
+  if (sums.firstMs === 0 || firstMs < sums.firstMs) sums.firstMs = firstMs;
+  const hour = hourOfDay(firstMs);
+  sums.hours[hour] = hourAt(sums, hour) + count;
+  if (sizeClass === 0) return;
+  sums.sized += count;
+  sums.sizeSum += count * sizeClass;
+  sums.sizeSquares += count * sizeClass * sizeClass;
+}
+
+function halve(sums: HabitSums): void {
+  for (const name of ['calls', 'windows', 'sized', 'sizeSum', 'sizeSquares'] as const)
+    sums[name] = Math.floor(sums[name] / 2);
+  sums.hours.forEach((count, hour) => {
+    sums.hours[hour] = Math.floor(count / 2);
+  });
+}
+
+const hourOfDay = (ms: number): number => Math.floor(ms / hourMs) % hoursInDay;
+const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hoursInDay) % hoursInDay] ?? 0;
+
+/** As a call at that time is compared with it. */
+export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutations: number): Habits {
+  const hour = hourOfDay(nowMs);
+  const isRunning = sums.window === windowOf(nowMs);
+  return {
+    calls: sums.calls,
+    firstMs: sums.firstMs,
+    callsAroundHour: hourAt(sums, hour - 1) + hourAt(sums, hour) + hourAt(sums, hour + 1),
+    sized: sums.sized,
+    sizeSum: sums.sizeSum,
+    sizeSquares: sums.sizeSquares,
+    windows: isRunning ? sums.windows - 1 : sums.windows,
+    windowCalls: isRunning ? sums.calls - sums.inWindow : sums.calls,
+    lately,
+    mutations,
+  };
+}
+
+export const mutationsMax = 10;
+
+/** Times of writes in the last minute, newest first, those of this call included; none is looked for beyond the tenth. */
+export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] =>
+  [...Array.from({ length: Math.min(count, mutationsMax) }, () => nowMs), ...times]
+    .filter((it) => nowMs - it < minuteMs)
+    .slice(0, mutationsMax);

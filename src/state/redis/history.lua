@@ -1,0 +1,99 @@
+-- What is usual for an agent and what its trust has come to: the steps of habits.ts and trust.ts, on a hash. `marks` is a list beside it.
+
+local windowsMax, marksMax = 1008, 32
+local windowMs, hourMs = 600000, 3600000
+local habitFields = { 'calls', 'first', 'window', 'inWindow', 'windows', 'sized', 'sizeSum', 'sizeSquares' }
+
+local function numbersOf(key, fields)
+  local values = redis.call('HMGET', key, unpack(fields))
+  local numbers = {}
+  for i, field in ipairs(fields) do numbers[field] = tonumber(values[i]) or 0 end
+  return numbers
+end
+
+local function putNumbers(key, fields, numbers)
+  local values = {}
+  for _, field in ipairs(fields) do
+    values[#values + 1] = field
+    values[#values + 1] = digits(numbers[field])
+  end
+  redis.call('HSET', key, unpack(values))
+end
+
+local function halveHabits(key, it)
+  for _, field in ipairs({ 'calls', 'windows', 'sized', 'sizeSum', 'sizeSquares' }) do
+    it[field] = math.floor(it[field] / 2)
+  end
+  for hour = 0, 23 do
+    local field = 'hour' .. hour
+    local count = tonumber(redis.call('HGET', key, field) or 0)
+    redis.call('HSET', key, field, digits(math.floor(count / 2)))
+  end
+end
+
+-- A call that was let out.
+local function addToHabits(key, ms, sizeClass)
+  local it = numbersOf(key, habitFields)
+  local window = math.floor(ms / windowMs)
+  if window > it.window then
+    if it.windows >= windowsMax then halveHabits(key, it) end
+    it.window, it.windows, it.inWindow = window, it.windows + 1, 0
+  end
+  if window == it.window then it.inWindow = it.inWindow + 1 end
+  it.calls = it.calls + 1
+  if it.first == 0 or ms < it.first then it.first = ms end
+  if sizeClass > 0 then
+    it.sized = it.sized + 1
+    it.sizeSum = it.sizeSum + sizeClass
+    it.sizeSquares = it.sizeSquares + sizeClass * sizeClass
+  end
+  putNumbers(key, habitFields, it)
+  redis.call('HINCRBY', key, 'hour' .. math.floor(ms / hourMs) % 24, 1)
+end
+
+-- The answer to a call: the numbers of `Habits`, in their order, as far as they are kept here.
+local function habitsAt(key, ms)
+  local it = numbersOf(key, habitFields)
+  local hour = math.floor(ms / hourMs) % 24
+  local around = 0
+  for _, count in ipairs(redis.call('HMGET', key, 'hour' .. (hour + 23) % 24, 'hour' .. hour, 'hour' .. (hour + 1) % 24)) do
+    around = around + (tonumber(count) or 0)
+  end
+  local windows, windowCalls = it.windows, it.calls
+  if it.window == math.floor(ms / windowMs) then
+    windows, windowCalls = windows - 1, windowCalls - it.inWindow
+  end
+  local numbers = { it.calls, it.first, around, it.sized, it.sizeSum, it.sizeSquares, windows, windowCalls }
+  for i, number in ipairs(numbers) do numbers[i] = digits(number) end
+  return table.concat(numbers, ',')
+end
+
+local trustMax = 10000
+local trustFields = { 'trust', 'clean', 'at' }
+
+local function trustOf(key)
+  local values = redis.call('HMGET', key, 'trust', 'clean', 'at')
+  return { trust = tonumber(values[1]) or trustMax, clean = tonumber(values[2]) or 0, at = tonumber(values[3]) or 0 }
+end
+
+-- A call came; `isClean` where it was let out and nothing was held against it. `parts` and `calls` are the terms of recovery.
+local function addToTrust(key, ms, isClean, parts, calls)
+  local it = trustOf(key)
+  local idleHours = 0
+  if it.at > 0 then idleHours = math.max(0, math.floor((ms - it.at) / hourMs)) end
+  local clean = it.clean
+  if isClean then clean = clean + 1 end
+  local runs = math.floor(clean / calls)
+  it.trust = math.min(trustMax, math.min(trustMax, it.trust + idleHours * parts) + runs * parts)
+  it.clean = clean - runs * calls
+  it.at = math.max(it.at, ms)
+  putNumbers(key, trustFields, it)
+end
+
+local function markTrust(key, marks, parts, mark)
+  local it = trustOf(key)
+  it.trust, it.clean = math.max(0, it.trust - parts), 0
+  putNumbers(key, trustFields, it)
+  redis.call('RPUSH', marks, mark)
+  redis.call('LTRIM', marks, -marksMax, -1)
+end

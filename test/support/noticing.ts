@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+import { createNoticing } from '../../src/pipeline/noticing.ts';
+import { createTenantSecrets } from '../../src/pipeline/tenant-secrets.ts';
+import { loadPrivileges } from '../../src/signals/privileges.ts';
+
+/** The secrets of the tenants of a test. */
+export const tenantSecrets = createTenantSecrets(Buffer.alloc(32, 7));
+
+export const privileges = loadPrivileges(join(import.meta.dirname, '../../config/signals/privileges.yaml'));
+
+/** What the weigh stage brings together with what was seen before, as in a gateway. */
+export const noticing = createNoticing(tenantSecrets, privileges);
+
+/** As the configuration has them where it says nothing. */
+export const trustLosses = { denial: 0.05, analystDenial: 0.1, threatHit: 0.2, anomaly: 0.02 };
