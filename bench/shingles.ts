@@ -75,4 +75,6 @@ for (let round = 0; round < rounds; round += 1) {
   for (const shingle of sent) if (known.get(shingle) !== undefined) found += 1;
   bestUs = Math.min(bestUs, (performance.now() - began) * 1000);
 }
-console.log(`${sent.length} shingles looked up among ${known.size} (${found} found): ${Math.round(bestUs)} us`);
+console.log(
+  `${sent.length} shingles looked up among ${known.size} (${found} found): ${Math.round(bestUs)} us`,
+);

@@ -42,7 +42,8 @@ export interface Shingler {
   ofRead(texts: readonly Buffer[]): Shingles;
   /**
    * Shingles of what is sent, with a window of 16 grams. Where these are more than `writeMax` it is larger, and the larger one of both
-   * sides counts. What has keys is taken with and without them, because what was read may stand in a key.
+   * sides counts. What has keys is taken with and without them, because what was read may stand in a key, and what has labels
+   * (`Name: Ann`) without them too.
    */
   ofWrite(texts: readonly Buffer[]): Shingles;
 }
@@ -68,12 +69,13 @@ const never = 0x7fffffff;
  * Room for one content at a time, for everything here is synchronous. The system gives memory to what is used of it. Constant arrays,
  * because V8 then knows where they are: the loops below take a third of the time that they take with arrays from arguments.
  */
-const input = new Uint8Array(textBytesMax);
-/** With and without keys. */
-const letters = new Uint8Array(2 * textBytesMax);
+/** A text and a zero behind it. */
+const input = new Uint8Array(textBytesMax + 1);
+/** Of each text up to three readings: without keys, with them, without labels. */
+const letters = new Uint8Array(3 * textBytesMax);
 const hashes = new Int32Array(letters.length);
 /** Where the chosen grams begin. The greatest length has fewer with the first window. */
-const chosen = new Int32Array(8 * shinglesMax);
+const chosen = new Int32Array(16 * shinglesMax);
 const slots = new Int32Array(2 * chosen.length);
 const blocks = new Int32Array(shinglesMax * blockInts);
 const blockBuffer = Buffer.from(blocks.buffer);
@@ -108,15 +110,18 @@ export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBound
 }
 
 /** Fills `letters`; tells how many there are. */
-function reduceAll(texts: readonly Buffer[], bytesMax: number, alsoWithKeys: boolean): number {
+function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean): number {
   let room = bytesMax;
   let end = 0;
   for (const text of texts) {
     const part = text.subarray(0, room);
     room -= part.length;
-    leftOut = 0;
-    end = reduce(part, end, false);
-    if (alsoWithKeys && leftOut > 0) end = reduce(part, end, true);
+    end = reduce(part, end, keyLettersBefore);
+    if (!isSent) continue;
+    if (leftOut > 0) end = reduce(part, end, noLetters);
+    const start = end;
+    end = reduce(part, start, labelLettersBefore);
+    if (leftOut < labelsMin) end = start;
   }
   return end;
 }
@@ -126,17 +131,22 @@ const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte).toLowerCase();
   return byte >= 0x80 ? byte : /[a-z0-9]/.test(character) ? character.charCodeAt(0) : 0;
 });
-/** Letters of keys in the text that was reduced last. */
+/** Keys that were left out of the text that was reduced last. */
 let leftOut = 0;
+/** A text of fewer labels has nearly the same shingles with them. */
+const labelsMin = 4;
 const colon = 0x3a;
+const asterisk = 0x2a;
 const isQuote = (byte: number): boolean => byte === 0x22 || byte === 0x27;
 /** 1 for a letter, 0 for none. */
 const countOf = (letter: number): number => (letter + 0xff) >>> 8;
 
-/** Writes the letters of a text from `start` on; tells where they end. */
-function reduce(text: Buffer, start: number, keepsKeys: boolean): number {
+/** Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; tells where they end. */
+function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => number): number {
   const { length } = text;
   input.set(text);
+  input[length] = 0;
+  leftOut = 0;
   let end = start;
   for (let i = 0; i < length; ) {
     // A loop for what stands between colons, and no branch in it: where words end is not foreseen.
@@ -146,10 +156,10 @@ function reduce(text: Buffer, start: number, keepsKeys: boolean): number {
       letters[end] = letter;
       end += countOf(letter);
     }
-    if (keepsKeys || input[i - 1] !== colon) continue;
-    const ofKey = keyLettersBefore(i - 1);
+    if (input[i - 1] !== colon) continue;
+    const ofKey = keyBefore(i - 1);
     end -= ofKey;
-    leftOut += ofKey;
+    leftOut += ofKey > 0 ? 1 : 0;
   }
   return end;
 }
@@ -170,6 +180,21 @@ function keyLettersBefore(at: number): number {
     count += countOf(letterOf[byte] as number);
   }
   return 0;
+}
+
+const noLetters = (): number => 0;
+const labelBorder = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '\n\r\t,;:|([{<>"\\'.includes(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+/** A label is what stands in a line, or after a comma or another border, before a colon and a space: as in YAML, in lists, in mails. */
+function labelLettersBefore(at: number): number {
+  const next = input[at + 1] as number;
+  if (next > 0x20 && next !== asterisk) return 0;
+  let count = 0;
+  for (let i = at - 1; i >= 0 && labelBorder[input[i] as number] === 0; i -= 1)
+    count += countOf(letterOf[input[i] as number] as number);
+  return count <= keyLettersMax ? count : 0;
 }
 
 /** Fills `hashes` with that of each gram, a cyclic polynomial of 32 rotations; tells how many grams there are. */
@@ -206,7 +231,8 @@ function choose(grams: number, firstWindow: number, max: number): number {
   let window = firstWindow;
   // A window of all grams chooses one.
   while (max > 0) {
-    const count = withoutRepeats(winnow(grams, window));
+    const all = winnow(grams, window);
+    const count = all < chosen.length ? withoutRepeats(all) : all;
     if (count <= max) return count;
     // The count falls with the window; a twentieth more, because it does so on average.
     window = Math.ceil((window * count * 1.05) / max);
@@ -246,7 +272,7 @@ function lastOfLeast(start: number, end: number): number {
 /** Takes out of `chosen` the grams of the same letters as one before; tells how many are left. */
 function withoutRepeats(count: number): number {
   // Half of the slots stay empty, so that probing is short.
-  const slotMask = 2 ** Math.ceil(Math.log2(2 * count + 1)) - 1;
+  const slotMask = 2 ** Math.ceil(Math.log2(2 * count)) - 1;
   slots.fill(0, 0, slotMask + 1);
   let kept = 0;
   for (let i = 0; i < count; i += 1) {

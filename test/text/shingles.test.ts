@@ -105,6 +105,21 @@ const wrappings: readonly Wrapping[] = [
     content: records,
     sent: [rows.map((row) => `"${row.join('","')}"`).join('\r\n')],
   },
+  {
+    name: 'as YAML',
+    content: records,
+    sent: [labelled('- id: ', '\n  name: ', '\n  mail: ', '\n  balance: ')],
+  },
+  {
+    name: 'as a list',
+    content: records,
+    sent: [labelled('* **No:** ', ', **Full name**: ', ', Mail: ', ', Euro: ')],
+  },
+  {
+    name: 'as a list in JSON',
+    content: records,
+    sent: [JSON.stringify({ text: labelled('\n\n- Id: ', '\nName: ', '\nTo: ', '\nEur: ') })],
+  },
   { name: 'as a table', content: records, sent: [rows.map((row) => `| ${row.join(' | ')} |`).join('\n')] },
   {
     name: 'in sentences',
@@ -116,6 +131,10 @@ const wrappings: readonly Wrapping[] = [
 
 function piecesOf(text: string): [string, string][] {
   return (text.match(/.{1,60}/g) ?? []).map((piece) => [piece, '']);
+}
+
+function labelled(...labels: readonly string[]): string {
+  return rows.map((row) => row.map((value, at) => `${labels[at]}${value}`).join('')).join('\n');
 }
 
 function csvOf(table: readonly (readonly (string | number)[])[]): string {
@@ -135,7 +154,14 @@ t.test('what was read is known again', async (t) => {
 
 t.test('of values in another wrapping most is known again', async (t) => {
   const known = read(records);
-  for (const name of ['JSON with other keys', 'JSON inside a string', 'as CSV', 'as a table', 'as Python'])
+  for (const name of [
+    'JSON with other keys',
+    'JSON inside a string',
+    'as CSV',
+    'as a table',
+    'as a list',
+    'as Python',
+  ])
     t.ok(
       shared(known, write(...(wrappings.find((it) => it.name === name)?.sent ?? []))) > 0.9 * known.length,
       name,
@@ -292,9 +318,27 @@ t.test('shingles depend on the key', async (t) => {
 t.test('no bytes are too strange', async (t) => {
   const size = 1 << 20;
   const strange: readonly (readonly [name: string, bytes: Buffer])[] = [
-    ...['{', '"', "'", ':', '":', '" ', '":"', '"a":', '\\"', '[', '\0', ' ', '"\\', '"a b c" \t : '].map(
-      (text) => [JSON.stringify(text), Buffer.alloc(size, text)] as const,
-    ),
+    ...[
+      '{',
+      'a: ',
+      ': ',
+      'abcdefgh',
+      '"',
+      "'",
+      ':',
+      '":',
+      '" ',
+      '":"',
+      '"a":',
+      '\\"',
+      '[',
+      '\0',
+      ' ',
+      '"\\',
+      '"a b c" \t : ',
+    ].map((text) => [JSON.stringify(text), Buffer.alloc(size, text)] as const),
+    ['a period of eight letters', Buffer.from(`"a":${'abcdefgh'.repeat(size / 8)}`)],
+    ['a label without beginning', Buffer.from(`${'. '.repeat(size / 2 - 1)}: `)],
     ['a quote without end', Buffer.from(`"${' '.repeat(size)}`)],
     ['a colon far off', Buffer.from(`"key"${' '.repeat(size)}:`)],
     ['a key without beginning', Buffer.from(`${'- '.repeat(size / 2)}":`)],
