@@ -157,7 +157,7 @@ function callOf(body: Buffer): Call {
 
 /** As on a kept connection. */
 const lastHead = noHead();
-// As after the first call: its destination is known.
+// As after the first call: what it touches is known.
 store.noteCall({
   traceId: newTraceId(1),
   tenantId: 'bench',
@@ -167,6 +167,7 @@ store.noteCall({
   decision: 'ALLOW',
   outcome: 'call',
   destination: 'host:localhost',
+  names: ['tool:custom_proxy', 'does:custom_proxy http_post'],
   line: '{}',
 });
 

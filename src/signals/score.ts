@@ -52,8 +52,10 @@ export function riskOf(
   weights: Weights,
   { modifier, floor }: { readonly modifier: number; readonly floor: number } = { modifier: 0, floor: 0 },
 ): number {
-  const moved = sumOf(riskParts(signals, weights)) + modifier;
-  return round(Math.max(Math.min(1, Math.max(0, moved)), floor, ...signals.map(floorOfSignal)));
+  const moved = (signals.length === 0 ? 0 : sumOf(riskParts(signals, weights))) + modifier;
+  let score = Math.max(floor, Math.min(1, Math.max(0, moved)));
+  for (const signal of signals) score = Math.max(score, floorOfSignal(signal));
+  return round(score);
 }
 
 const round = (score: number): number => Math.round(score * 1000) / 1000;
@@ -63,9 +65,11 @@ const noTrustModifier = 0.2;
 
 /** From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. */
 export const trustModifier = (trust: number): number =>
-  trust >= trustMin
-    ? (wholeTrustModifier * (trust - trustMin)) / (1 - trustMin)
-    : (noTrustModifier * (trustMin - trust)) / trustMin;
+  round(
+    trust >= trustMin
+      ? (wholeTrustModifier * (trust - trustMin)) / (1 - trustMin)
+      : (noTrustModifier * (trustMin - trust)) / trustMin,
+  );
 
 function floorOfSignal({ name, score }: Signal): number {
   if (name === 'THREAT_INTEL_MATCH') return threatFloor;

@@ -79,7 +79,7 @@ const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hou
 /** As a call at that time is compared with it. */
 export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutations: number): Habits {
   const hour = hourOfDay(nowMs);
-  const isRunning = sums.window === windowOf(nowMs);
+  const isRunning = sums.windows > 0 && sums.window === windowOf(nowMs);
   return {
     calls: sums.calls,
     firstMs: sums.firstMs,
@@ -99,5 +99,6 @@ export const mutationsMax = 10;
 /** Times of writes in the last minute, newest first, those of this call included; none is looked for beyond the tenth. */
 export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] =>
   [...Array.from({ length: Math.min(count, mutationsMax) }, () => nowMs), ...times]
-    .filter((it) => nowMs - it < minuteMs)
+    // Also where the clock was set back.
+    .filter((it) => Math.abs(nowMs - it) < minuteMs)
     .slice(0, mutationsMax);

@@ -24,16 +24,18 @@ export function createSightingLog(): SightingLog {
   const reads = new Map<number, SensitiveRead[]>();
   let shingles = 0;
 
-  function forgetOldest(): void {
-    const oldest = all.shift();
-    if (oldest?.kind !== 'read') return;
-    shingles -= oldest.shingles.length;
-    for (const shingle of oldest.shingles) {
-      const left = reads.get(shingle)?.filter((it) => it !== oldest) ?? [];
+  function forget(at: number): void {
+    const [gone] = all.splice(at, 1);
+    if (gone?.kind !== 'read') return;
+    shingles -= gone.shingles.length;
+    for (const shingle of gone.shingles) {
+      const left = reads.get(shingle)?.filter((it) => it !== gone) ?? [];
       if (left.length === 0) reads.delete(shingle);
       else reads.set(shingle, left);
     }
   }
+
+  const oldestRead = (): number => all.findIndex((it) => it.kind === 'read' && it.shingles.length > 0);
 
   return {
     all,
@@ -51,10 +53,12 @@ export function createSightingLog(): SightingLog {
           else reads.set(shingle, [sighting]);
         }
       }
-      while (all.length > sightingsMax || (shingles > shinglesMax && all.length > 1)) forgetOldest();
+      if (all.length > sightingsMax) forget(0);
+      // Long reads push out reads: nobody hides anything else by reading much. The last one stays, whatever its length.
+      while (shingles > shinglesMax && oldestRead() < all.length - 1) forget(oldestRead());
     },
     expire(nowMs) {
-      for (let first = all[0]; first && nowMs - first.atMs >= sightingsKeptMs; first = all[0]) forgetOldest();
+      for (let first = all[0]; first && nowMs - first.atMs >= sightingsKeptMs; first = all[0]) forget(0);
     },
   };
 }

@@ -74,8 +74,10 @@ export function parseMarks(list: unknown): readonly TrustMark[] {
   return list.map((it: unknown) => {
     const [cause, parts, atMs, traceId] = Array.isArray(it) ? (it as unknown[]) : [];
     if (typeof cause !== 'string' || !causes.has(cause)) throw new TypeError('a mark has a cause');
-    if (typeof parts !== 'number' || typeof atMs !== 'number' || typeof traceId !== 'string')
+    if (!isAmount(parts) || !isAmount(atMs) || typeof traceId !== 'string')
       throw new TypeError('a mark has an amount, a time and a trace');
     return { cause: cause as TrustMark['cause'], parts, atMs, traceId };
   });
 }
+
+const isAmount = (it: unknown): it is number => Number.isSafeInteger(it) && Number(it) >= 0;

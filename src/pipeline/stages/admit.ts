@@ -133,10 +133,12 @@ export function admit({ store, tenants, policies, events, trust }: AdmitOptions)
   }
 
   function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
-    const [host, tool, operation] = namesOf(call);
-    call.newNames = newNames;
-    call.isNewHost = newNames.includes(host);
-    call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
+    if (newNames.length > 0) {
+      const [host, tool, operation] = namesOf(call);
+      call.newNames = newNames;
+      call.isNewHost = newNames.includes(host);
+      call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
+    }
     call.habits = habits;
     call.trustScore = trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax;
     call.trustMarks = standing.marks;
@@ -249,8 +251,9 @@ const namesOf = ({ operation, target }: Call): readonly [host: string, tool: str
   `does:${operation?.toolName} ${operation?.name}`,
 ];
 
-function mutationsOf({ verb, parts }: Operation): number {
-  if (verb === 'READ') return 0;
+/** Of hosts that no tool has, nobody knows that a POST changes anything. */
+function mutationsOf({ toolName, verb, parts }: Operation): number {
+  if (verb === 'READ' || toolName === 'custom_proxy') return 0;
   return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);
 }
 

@@ -1,3 +1,4 @@
+import type { Call, Signal } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { SignalEngine } from '../../signals/index.ts';
 import type { PrivilegeOf } from '../../signals/privileges.ts';
@@ -32,6 +33,16 @@ export interface WeighOptions {
 export function weigh(options: WeighOptions): Stage {
   const { engines, weights, bounds, tenants, findThreats, findCarriedReads, hashSecrets, privilegeOf } =
     options;
+  /** Nearly all calls are clean. */
+  function signalsOf(call: Call): Signal[] {
+    const signals: Signal[] = [];
+    for (const engine of engines) {
+      const signal = engine.weigh(call);
+      if (signal) signals.push(signal);
+    }
+    return signals;
+  }
+
   return {
     name: 'weigh',
     run(call) {
@@ -43,15 +54,15 @@ export function weigh(options: WeighOptions): Stage {
       call.privilege = privilegeOf(operation);
       call.secretHashes = hashSecrets(call);
       call.carriedReads = findCarriedReads(call, tenant);
-      call.signals = engines.map((it) => it.weigh(call)).filter((it) => it !== undefined);
+      call.signals = signalsOf(call);
       call.trustModifier = trustModifier(call.trustScore);
       call.riskFloor = floorOf(call);
       const { signals, trustModifier: modifier, riskFloor: floor } = call;
-      call.riskParts = signals.length === 0 ? [] : riskParts(signals, weights);
+      if (signals.length > 0) call.riskParts = riskParts(signals, weights);
       call.riskScore = riskOf(signals, weights, { modifier, floor });
       call.riskBand = bandOf(call.riskScore, bounds);
       // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
-      const residual = signals.filter((it) => it.engine !== 'classifier');
+      const residual = signals.length === 0 ? signals : signals.filter((it) => it.engine !== 'classifier');
       call.residualBand = bandOf(riskOf(residual, weights, { modifier, floor: 0 }), bounds);
     },
   };

@@ -134,7 +134,7 @@ if tonumber(ARGV[17]) > 0 then
   redis.call('LTRIM', KEYS[12], 0, writesMax - 1)
   redis.call('PEXPIRE', KEYS[12], minuteMs)
   for _, at in ipairs(redis.call('LRANGE', KEYS[12], 0, -1)) do
-    if now - tonumber(at) < minuteMs then writes = writes + 1 end
+    if math.abs(now - tonumber(at)) < minuteMs then writes = writes + 1 end
   end
 end
 

@@ -60,7 +60,7 @@ local function habitsAt(key, ms)
     around = around + (tonumber(count) or 0)
   end
   local windows, windowCalls = it.windows, it.calls
-  if it.window == math.floor(ms / windowMs) then
+  if it.windows > 0 and it.window == math.floor(ms / windowMs) then
     windows, windowCalls = windows - 1, windowCalls - it.inWindow
   end
   local numbers = { it.calls, it.first, around, it.sized, it.sizeSum, it.sizeSquares, windows, windowCalls }
