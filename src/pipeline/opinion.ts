@@ -218,6 +218,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
   if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
     noticed.push('SECRET_MISDIRECTED');
   if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
+  if (call.charges.some((it) => call.exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
   for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
   const places = found
     .slice(0, explainedFindingsMax)
