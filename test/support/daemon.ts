@@ -24,19 +24,25 @@ interface Test {
 const postern = resolve(import.meta.dirname, '../../bin/postern');
 
 /** Arguments of `env` that run `bin/postern` as a user's shell would: without the loaders that the test runner gives its children. */
-export const posternCommand = (args: readonly string[]): string[] => [
+export const posternCommand = (args: readonly string[], nodeArgs: readonly string[] = []): string[] => [
   '-u',
   'NODE_OPTIONS',
   '-u',
   'POSTERN_CONFIG',
   process.execPath,
+  ...nodeArgs,
   postern,
   ...args,
 ];
 
-/** Starts `postern serve --json` in `cwd` and waits for its ready line. It ends with the test. */
-export async function startDaemon(t: Test, cwd: string, args: readonly string[] = []): Promise<Daemon> {
-  const child = spawn('env', posternCommand([...args, '--json', 'serve']), {
+/** Starts `postern serve --json` in `cwd` and waits for its ready line. It ends with the test. `nodeArgs` are Node's own. */
+export async function startDaemon(
+  t: Test,
+  cwd: string,
+  args: readonly string[] = [],
+  nodeArgs: readonly string[] = [],
+): Promise<Daemon> {
+  const child = spawn('env', posternCommand([...args, '--json', 'serve'], nodeArgs), {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { stringify } from 'yaml';
+import { startDaemon } from '../support/daemon.ts';
+import { startRedis } from '../support/redis.ts';
+import { listedUrls } from './attacks.ts';
+import { clockHeader } from './clock-header.ts';
+import type { Week } from './week.ts';
+import type { Agent } from './workforce.ts';
+
+/* Daemons that live in the week: they know its agents, and go by its time. */
+
+export interface Gateways {
+  readonly count: number;
+  /** Asks the control plane of one of the daemons, at a time of the week. */
+  ask(daemon: number, request: Request): Promise<Reply>;
+  /** Of the administration: `Bearer …`. */
+  readonly admin: string;
+  /** Of the agent's key. */
+  authorizationOf(agent: Agent): string;
+}
+
+export interface Request {
+  readonly atMs: number;
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string;
+  readonly body?: unknown;
+}
+
+export interface Reply {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into field by field
+  readonly body: any;
+}
+
+/** One daemon with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the test. */
+export async function startGateways(t: Test, week: Week, daemons: number): Promise<Gateways | undefined> {
+  const redis = daemons > 1 ? await startRedis(t, { args: ['--appendfsync', 'no'] }) : undefined;
+  if (daemons > 1 && !redis) return undefined;
+  const root = mkdtempSync(join(tmpdir(), 'postern-week-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const adminSecret = randomBytes(24).toString('hex');
+  const files = { vaultKey: join(root, 'vault.key'), feed: join(root, 'urlhaus.csv') };
+  writeFileSync(files.vaultKey, randomBytes(32).toString('hex'), { mode: 0o600 });
+  writeFileSync(files.feed, toFeed(listedUrls));
+  const state = redis ? `redis://${redis.host}:${redis.port}/0` : 'embedded:./data';
+  const config = stringify(toConfig(week.agents, { state, adminSecret, ...files }));
+  const clock = new URL(`./clock-preload.ts?from=${week.startMs}`, import.meta.url).href;
+  const urls: string[] = [];
+  for (let number = 0; number < daemons; number += 1) {
+    const dir = join(root, `daemon${number}`);
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'postern.yaml'), config);
+    const args = ['--config', join(dir, 'postern.yaml')];
+    urls.push((await startDaemon(t, dir, args, [`--import=${clock}`])).controlUrl);
+  }
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  const ask: Gateways['ask'] = (daemon, request) => send(agent, urls[daemon] ?? '', request);
+  const admin = `Bearer ${adminSecret}`;
+  const keys = new Map<string, string>();
+  for (const { id, name } of week.agents) {
+    const body = { tenant_id: 'acme', name, default_agent_id: id };
+    const made = await ask(0, {
+      atMs: week.startMs,
+      method: 'POST',
+      path: '/v1/keys',
+      authorization: admin,
+      body,
+    });
+    if (made.status !== 201) throw new Error(`minting answered ${made.status}: ${made.body?.detail}`);
+    keys.set(id, made.body.key);
+  }
+  return { count: daemons, ask, admin, authorizationOf: ({ id }) => `Bearer ${keys.get(id)}` };
+}
+
+/** As URLhaus publishes what it knows. */
+const toFeed = (urls: readonly string[]): string =>
+  urls
+    .map((url, at) => {
+      const id = 3_900_001 + at;
+      const row = [
+        id,
+        '2026-05-30 10:14:05',
+        url,
+        'online',
+        '2026-05-30 10:14:05',
+        'malware_download',
+        'exe',
+      ];
+      return [...row, `https://urlhaus.abuse.ch/url/${id}/`, 'somebody'].map((it) => `"${it}"`).join(',');
+    })
+    .join('\n')
+    .replace(/^/, '# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\n')
+    .concat('\n');
+
+interface Setting {
+  readonly state: string;
+  readonly adminSecret: string;
+  readonly vaultKey: string;
+  readonly feed: string;
+}
+
+function toConfig(agents: readonly Agent[], { state, adminSecret, vaultKey, feed }: Setting): object {
+  return {
+    proxy: { listen: '127.0.0.1:0' },
+    control: { listen: '127.0.0.1:0', admin_secret: adminSecret },
+    // A busy machine must not look like a state that is away.
+    state: { url: state, timeout: '20s' },
+    vault: { key_file: vaultKey },
+    tenants: [
+      {
+        id: 'acme',
+        plan: 'enterprise',
+        environments: ['production'],
+        org_domains: ['acme.example'],
+        org_accounts: { github: ['acme'], aws: ['123456789012'], zendesk: ['acme'] },
+        internal: { hosts: ['*.corp.acme.example'] },
+      },
+    ],
+    agents: agents.map(({ id, name, kind }) => ({
+      id,
+      tenant: 'acme',
+      env: 'production',
+      name,
+      runtime_type: kind.runtimeType,
+    })),
+    feeds: [{ name: 'urlhaus', url: `file://${feed}`, refresh: '1h' }],
+    log: { level: 'error' },
+  };
+}
+
+async function send(agent: http.Agent, controlUrl: string, asked: Request): Promise<Reply> {
+  const { atMs, method, path, authorization, body } = asked;
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const request = http.request(new URL(path, controlUrl), {
+    agent,
+    method,
+    headers: {
+      authorization,
+      [clockHeader]: String(atMs),
+      ...(text === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    },
+  });
+  request.end(text);
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  const answer = Buffer.concat(await response.toArray()).toString();
+  return { status: response.statusCode ?? 0, body: answer === '' ? undefined : JSON.parse(answer) };
+}
