@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { startDaemon } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
-import { listedUrls } from './attacks.ts';
+import { listedUrls } from './attacks/index.ts';
 import { clockHeader } from './clock-header.ts';
 import type { Week } from './week.ts';
 import type { Agent } from './workforce.ts';

@@ -1,5 +1,5 @@
 import { bands, type Signal } from '../../src/call.ts';
-import type { Attack, Expected } from './attacks.ts';
+import type { Attack, Expected } from './attacks/index.ts';
 import type { Outcome } from './play.ts';
 
 /* What the week has shown, for people. */

@@ -1,4 +1,4 @@
-import { type Attack, plant } from './attacks.ts';
+import { type Attack, plant } from './attacks/index.ts';
 import { type Agent, hire, laidOut, ordinaryWeek, type TimedStep } from './workforce.ts';
 
 /** One call of the week; `attack` is missing where it is clean. */
