@@ -14,6 +14,8 @@ export interface Expected {
   readonly signal: string;
   /** What its details must say. */
   readonly details?: RegExp;
+  /** Another signal, without which it says nothing. */
+  readonly beside?: string;
 }
 
 /** What one agent does of it, by name, and when that begins. */

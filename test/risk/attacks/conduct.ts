@@ -27,7 +27,7 @@ export function conduct(random: Random): readonly Attack[] {
     url: `https://api.hubapi.com/crm/v3/objects/contacts/${700_000 + number}`,
   });
   const burst = [{ signal: 'VOLUME_BURST' }];
-  const oddHours = [{ signal: 'BASELINE_ANOMALY', details: /hour/i }];
+  const oddHours = [{ signal: 'BASELINE_ANOMALY', details: /\b\d{1,2}:00 UTC/ }];
   const massAction = [{ signal: 'MASS_ACTION' }];
   // Each agent makes four to five calls in ten minutes in which it makes any.
   return [

