@@ -10,9 +10,10 @@ const yamlBytesMax = 32_768;
 
 export function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    exchange.request.once('close', () =>
-      reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.')),
-    );
+    exchange.request.once('close', () => {
+      if (!exchange.request.complete)
+        reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.'));
+    });
     exchange.collect(bytesMax, { done: resolve, failed: reject });
   });
 }

@@ -78,7 +78,10 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
       // Another node may have registered it.
       if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
       const leaving = new AbortController();
-      exchange.answer.once('close', () => leaving.abort());
+      exchange.answer.once('close', () => {
+        // Who has the answer is not awaited any more, and a reason to abort costs more than most answers.
+        if (!exchange.answer.writableEnded) leaving.abort();
+      });
       const tenantId = () => tenantOf(current, caller, named);
       const answered = await limits.run(route, caller, tenantId, async () =>
         route.handle({

@@ -2,7 +2,7 @@ import type { Call, Identity, IncidentCause, OperationPart } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { sizeClassOf } from '../history.ts';
 import type { Log } from '../log.ts';
-import { shownDestination, showsFinding } from '../signals/shown-destination.ts';
+import { keptDestination, mayBeKept } from '../signals/shown-destination.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
@@ -56,7 +56,7 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
       atMs: call.receivedAtMs,
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
-      destination: shownDestination(call),
+      destination: keptDestination(call),
       ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
       ...(names.length > 0 ? { names } : {}),
       ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
@@ -95,7 +95,7 @@ const isTrustDrop = ({ trustLoss, trustMarks, receivedAtMs }: Call): boolean =>
 
 /** What was found in a call does not stay in the names that its agent is known by. */
 const keptNames = (call: Call): readonly string[] =>
-  call.newNames.length === 0 ? call.newNames : call.newNames.filter((it) => !showsFinding(call, it));
+  call.newNames.length === 0 ? call.newNames : call.newNames.filter((it) => mayBeKept(call, it));
 
 const json = JSON.stringify;
 

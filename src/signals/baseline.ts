@@ -6,8 +6,9 @@ import type { SignalEngine } from './engine.ts';
 export const callsMin = 50;
 /** An hour can be unusual for an agent that has been seen through several days. */
 export const hourKnownMs = 3 * 86_400_000;
-/** Of all calls, around an hour that is usual. */
+/** Of all calls, around an hour that is usual; and so many in any case. */
 const usualHourShare = 0.01;
+const usualHourCalls = 10;
 /** Bodies that are smaller carry little, whatever is usual. */
 export const sizeBytesMin = 4_096;
 const sizedMin = 20;
@@ -50,7 +51,11 @@ const newOperation = ({ isNewOperation, operation }: Call): Oddity | undefined =
 
 function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
   const { calls, firstMs, callsAroundHour } = habits;
-  if (receivedAtMs - firstMs < hourKnownMs || callsAroundHour >= calls * usualHourShare) return undefined;
+  if (
+    receivedAtMs - firstMs < hourKnownMs ||
+    callsAroundHour >= Math.max(usualHourCalls, calls * usualHourShare)
+  )
+    return undefined;
   const hour = new Date(receivedAtMs).getUTCHours();
   return {
     score: 0.4,

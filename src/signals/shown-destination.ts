@@ -5,19 +5,35 @@ import type { Call, Finding } from '../call.ts';
 const foundLengthMin = 4;
 
 /**
- * The call's destination as answers, traces and the store may have it: by its hash where something was found in it. A host, a channel
+ * The call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
  * or a repository can carry a secret as well as a body.
  */
 export function shownDestination(call: Call): string {
   const { destination } = call;
-  if (!showsFinding(call, destination)) return destination;
+  return showsFinding({ call, name: destination }) ? hashed(destination) : destination;
+}
+
+/** As the state keeps it. */
+export const keptDestination = (call: Call): string =>
+  mayBeKept(call, call.destination) ? call.destination : hashed(call.destination);
+
+function hashed(destination: string): string {
   const kind = destination.slice(0, destination.indexOf(':'));
   return `${kind}:sha256:${hash('sha256', destination)}`;
 }
 
 /** Whether a name that was made of the call shows something that was found in it. */
-export const showsFinding = (call: Call, name: string): boolean =>
-  call.findings.some((it) => isInHost(call, it) || name.includes(textOf(call, it)));
+const showsFinding = ({ call, name }: Named, counts: (finding: Finding) => boolean = () => true): boolean =>
+  call.findings.some((it) => counts(it) && (isInHost(call, it) || name.includes(textOf(call, it))));
+
+interface Named {
+  readonly call: Call;
+  readonly name: string;
+}
+
+/** Whether a name may be kept to know it again: that a host is one of our own is nothing to hide from the state. */
+export const mayBeKept = (call: Call, name: string): boolean =>
+  !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
 
 /** Decoded, or in several labels. */
 function isInHost({ target: { scheme, host, href } }: Call, { part, start, end }: Finding): boolean {

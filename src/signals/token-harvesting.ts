@@ -10,7 +10,7 @@ export const credentialsEnough = 3;
 export const tokenHarvesting: SignalEngine = {
   name: 'correlation',
   weigh(call) {
-    if (call.secretHashes.length === 0) return undefined;
+    if (call.secretHashes.length === 0 && call.sightings.all.length === 0) return undefined;
     const count = Math.max(0, ...countsOf(call).values());
     if (count < credentialsEnough) return undefined;
     return {
@@ -22,9 +22,9 @@ export const tokenHarvesting: SignalEngine = {
   },
 };
 
-/** Of the groups that this call adds to, by what stands before the hash. */
+/** Of those that are away, whatever call or answer had them, and of the groups at home that this call adds to: by what stands before the hash. */
 function countsOf({ secretHashes, sightings, identity }: Call): Map<string, number> {
-  const groups = new Map<string, Set<string>>();
+  const groups = new Map<string, Set<string>>([[away, new Set()]]);
   for (const hash of secretHashes) {
     const group = groupOf(hash);
     groups.set(group, (groups.get(group) ?? new Set()).add(hash));
@@ -35,5 +35,8 @@ function countsOf({ secretHashes, sightings, identity }: Call): Map<string, numb
   }
   return new Map([...groups].map(([group, hashes]) => [group, hashes.size]));
 }
+
+/** As `secret-hashes.ts` writes it. */
+const away = 'away';
 
 const groupOf = (hash: string): string => hash.slice(0, hash.indexOf(':'));

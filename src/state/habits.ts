@@ -60,10 +60,19 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
   const hour = hourOfDay(firstMs);
   sums.hours[hour] = hourAt(sums, hour) + count;
   if (sizeClass === 0) return;
+  const taught = clipped(sums, sizeClass);
   sums.sized += count;
-  sums.sizeSum += count * sizeClass;
-  sums.sizeSquares += count * sizeClass * sizeClass;
+  sums.sizeSum += count * taught;
+  sums.sizeSquares += count * taught * taught;
 }
+
+const sizedMin = 20;
+/** As much above the mean as is unusual by itself. */
+const stepMax = 24;
+
+/** What is much larger than usual teaches little: else a few of them would make the next ones usual. */
+const clipped = ({ sized, sizeSum }: HabitSums, sizeClass: number): number =>
+  sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + stepMax);
 
 function halve(sums: HabitSums): void {
   for (const name of ['calls', 'windows', 'sized', 'sizeSum', 'sizeSquares'] as const)

@@ -43,6 +43,7 @@ local function addToHabits(key, ms, sizeClass)
   it.calls = it.calls + 1
   if it.first == 0 or ms < it.first then it.first = ms end
   if sizeClass > 0 then
+    if it.sized >= 20 then sizeClass = math.min(sizeClass, math.floor(it.sizeSum / it.sized + 0.5) + 24) end
     it.sized = it.sized + 1
     it.sizeSum = it.sizeSum + sizeClass
     it.sizeSquares = it.sizeSquares + sizeClass * sizeClass
