@@ -5,6 +5,9 @@ import type { Habits } from '../history.ts';
  * them. About half a kilobyte an agent.
  */
 
+/** Of an agent that does not call any more. */
+export const historyKeptMs = 90 * 86_400_000;
+
 export const windowMs = 600_000;
 const minuteMs = 60_000;
 export const minutesInWindow = 10;

@@ -10,6 +10,7 @@ import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces-chunks.ts';
 import { removedMax } from '../../src/state/embedded/traces-removal.ts';
 import { childrenMax } from '../../src/state/ephemeral-key.ts';
+import { historyKeptMs } from '../../src/state/habits.ts';
 import { incidentsMax } from '../../src/state/incident.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import type { ApprovalRecord, Store } from '../../src/state/store.ts';
@@ -51,6 +52,34 @@ function inspect(t: Test, file: string): DatabaseSync {
   t.teardown(() => db.isOpen && db.close());
   return db;
 }
+
+t.test('an agent that has not called for ninety days is forgotten', async (t) => {
+  const dir = t.testdir();
+  const store = await open(t, dir);
+  const nowMs = Date.now();
+  const agents = [await store.ensureAgent(agentRecord()), await store.ensureAgent(agentRecord())];
+  const calls = agents.map(({ agentId }, at) => {
+    const atMs = at === 0 ? nowMs - historyKeptMs - 1 : nowMs - historyKeptMs + 60_000;
+    const marks = [{ cause: 'denial', parts: 500, atMs, traceId: newId() } as const];
+    return recordedCall({ agentId, atMs, traceId: newTraceId(nowMs), marks });
+  });
+  await store.recordCalls(callBatch(calls));
+  await store.keepTraces(() => 1_000);
+  await store.close();
+  const after = await open(t, dir);
+  const ids = agents.map((it) => it.agentId);
+  t.match(await after.trustOf('acme', ids), [
+    { parts: 10_000, marks: [] },
+    { parts: 9_500, marks: [{}] },
+  ]);
+  const isNew = await Promise.all(
+    ids.map(async (agentId) => {
+      const question = { tenantId: 'acme', agentId, destination: 'api.example.com', charges: [] };
+      return (await after.standingOf(question)).isNewDestination;
+    }),
+  );
+  t.same(isNew, [true, false]);
+});
 
 t.test('finds everything again after a restart', async (t) => {
   const dir = join(t.testdir(), 'made', 'on', 'the', 'way');

@@ -5,6 +5,7 @@ import { newId, newTraceId } from '../../src/ids.ts';
 import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
 import { destinationsMax } from '../../src/state/destinations.ts';
 import { childrenMax, endedKeptMs } from '../../src/state/ephemeral-key.ts';
+import { historyKeptMs } from '../../src/state/habits.ts';
 import { noncesPerTenantMax } from '../../src/state/nonces.ts';
 import { openStore } from '../../src/state/open.ts';
 import { createBreaker, failuresMax, probeIntervalMs } from '../../src/state/redis/breaker.ts';
@@ -268,6 +269,19 @@ t.test('takes batches of any size, each call once', async (t) => {
     { callsTotal: 701, decisions24h: { ALLOW: 701 } },
   ]);
   t.equal(await store.traceById('acme', large.traceId), large.line);
+});
+
+t.test('what is known of an agent goes ninety days after its last call', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  const agentId = newId();
+  const marks = [{ cause: 'denial', parts: 500, atMs: noonMs, traceId: newId() } as const];
+  await store.recordCalls(callBatch([recordedCall({ agentId, atMs: noonMs, marks })]));
+  for (const name of ['history', 'marks', 'destinations']) {
+    const leftMs = Number(await redis.command('PTTL', `p:{acme}:${name}:${agentId}`));
+    t.ok(leftMs > historyKeptMs - 60_000 && leftMs <= historyKeptMs, name);
+  }
 });
 
 t.test('an agent keeps its newest destinations', async (t) => {

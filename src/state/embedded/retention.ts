@@ -1,3 +1,4 @@
+import { historyKeptMs } from '../habits.ts';
 import type { ResponseScans } from './response-scans.ts';
 import type { Traces } from './traces.ts';
 
@@ -15,7 +16,7 @@ export interface Retention {
 const everyMs = 3_600_000;
 
 export function createRetention(
-  traces: Pick<Traces, 'tenants' | 'removeBefore'>,
+  traces: Pick<Traces, 'tenants' | 'removeBefore' | 'forgetIdle'>,
   scans: Pick<ResponseScans, 'removeBefore'>,
 ): Retention {
   let keptMsOf: (tenantId: string) => number = () => Number.POSITIVE_INFINITY;
@@ -32,6 +33,7 @@ export function createRetention(
       await scans.removeBefore(tenantId, ms);
       await traces.removeBefore(tenantId, ms);
     }
+    await traces.forgetIdle(Date.now() - historyKeptMs);
   }
 
   async function run(): Promise<void> {

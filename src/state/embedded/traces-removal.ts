@@ -11,6 +11,11 @@ export interface CountsRemoval {
   readonly keyIds: readonly string[];
 }
 
+/** Asks for what is remembered of agents to go that have not called since then. */
+export interface HistoriesRemoval {
+  readonly idleSinceMs: number;
+}
+
 /** So many go at a time: sixteen megabytes at most. */
 export const removedMax = 32;
 
@@ -35,4 +40,20 @@ export function createCountsRemover(db: Database): (removal: CountsRemoval) => n
       return removeSeen.run(ids);
     });
   };
+}
+
+/** Answers of how many agents. */
+export function createHistoriesRemover(db: Database): (removal: HistoriesRemoval) => number {
+  const idle = db.prepare("SELECT agent_id FROM histories WHERE json_extract(trust, '$.atMs') < ?");
+  const removeHistory = db.prepare('DELETE FROM histories WHERE agent_id = ?');
+  const removeNames = db.prepare('DELETE FROM destinations WHERE agent_id = ?');
+  return ({ idleSinceMs }) =>
+    db.transact(() => {
+      const agents = idle.all(idleSinceMs).map((row) => String(row['agent_id']));
+      for (const agentId of agents) {
+        removeNames.run(agentId);
+        removeHistory.run(agentId);
+      }
+      return agents.length;
+    });
 }

@@ -19,7 +19,9 @@ import { createChunkReader } from './traces-reader.ts';
 import {
   type CountsRemoval,
   createCountsRemover,
+  createHistoriesRemover,
   createTracesRemover,
+  type HistoriesRemoval,
   type TracesRemoval,
 } from './traces-removal.ts';
 
@@ -29,7 +31,7 @@ import {
  */
 
 /** Each is answered in turn by a `TracesResult`. */
-export type TracesRequest = TracesBatch | TracesRemoval | CountsRemoval | TrustChange;
+export type TracesRequest = TracesBatch | TracesRemoval | CountsRemoval | HistoriesRemoval | TrustChange;
 
 export interface TracesBatch extends CallBatch {
   readonly terms: TrustTerms;
@@ -62,11 +64,17 @@ const writeDestinations = createDestinationWriter(db);
 const history = createHistoryWriter(db);
 const removeTraces = createTracesRemover(db);
 const removeCounts = createCountsRemover(db);
+const removeHistories = createHistoriesRemover(db);
 
 function answer(request: TracesRequest): TracesResult {
   try {
     if ('lines' in request) return { count: record(request) };
     if ('mark' in request) return { count: changeTrust(request) };
+    if ('idleSinceMs' in request) {
+      const count = removeHistories(request);
+      if (count > 0) sorter.forget();
+      return { count };
+    }
     return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
   } catch (error) {
     const { cause } = error as Error;

@@ -32,6 +32,8 @@ export interface Traces {
   tenants(): string[];
   /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
   removeBefore(tenantId: string, ms: number): Promise<void>;
+  /** Forgets agents that have not called since then. */
+  forgetIdle(sinceMs: number): Promise<void>;
   /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
   forgetKeys(keyIds: readonly string[]): Promise<void>;
   /** Something is held against the agent; null: nothing is any more. */
@@ -106,6 +108,10 @@ export function openTraces(file: string): Traces {
     async removeBefore(tenantId, beforeMs) {
       // Batches get their turn between.
       while ((await ask({ tenantId, beforeMs })) === removedMax);
+    },
+
+    async forgetIdle(idleSinceMs) {
+      await ask({ idleSinceMs });
     },
 
     async forgetKeys(keyIds) {

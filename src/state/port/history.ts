@@ -1,7 +1,10 @@
 import type { Sighting, TrustMark } from '../../history.ts';
 import type { AuditEvent } from './audit.ts';
 
-/** What is remembered of agents to tell the usual from the unusual; of each at most 4,096 names and about a kilobyte. */
+/**
+ * What is remembered of agents to tell the usual from the unusual; of each at most 4,096 names and about a kilobyte. Ninety days after its last
+ * call nothing is.
+ */
 export interface HistoryStore {
   /**
    * Something was seen that may explain a later call of the tenant: `admit` answers it to all of its calls, on this node at once and on others

@@ -3,7 +3,7 @@
 -- KEYS  1 index of traces, then the days of budgets, then for each call its trace, and of its agent the numbers, the destinations, the history
 --       and the marks
 -- ARGV  1 ms that a trace is kept  2 id before which traces have gone  3 destinations that an agent may have  4 days of budgets
---       5, 6 terms of trust: parts, calls
+--       5, 6 terms of trust: parts, calls  7 ms that the history of an agent is kept
 --       then for each call: id, ms, decision, size class, how many names it has touched (0 where it was not let out) and these, trace, how many
 --       marks and of each parts and text, how many charges it gives back, and for each of those the number of its day in KEYS, name, amount
 
@@ -16,7 +16,7 @@ local function touch(known, ms, names)
   end
 end
 
-local at, i = 2 + tonumber(ARGV[4]), 7
+local at, i = 2 + tonumber(ARGV[4]), 8
 local function take()
   i = i + 1
   return ARGV[i - 1]
@@ -44,6 +44,7 @@ while i <= #ARGV do
     end
     addToTrust(history, ms, #names > 0 and #marks == 0, trustParts, trustCalls)
     for mark = 1, #marks, 2 do markTrust(history, against, tonumber(marks[mark]), marks[mark + 1]) end
+    for _, key in ipairs({ history, against, known }) do redis.call('PEXPIRE', key, ARGV[7]) end
     for charge = 1, #charges, 3 do
       local day, name, amount = KEYS[tonumber(charges[charge])], charges[charge + 1], tonumber(charges[charge + 2])
       local used = redis.call('HGET', day, name)

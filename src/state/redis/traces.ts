@@ -5,6 +5,7 @@ import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
 import { givenBack } from '../budgets.ts';
 import { createCache } from '../cache.ts';
 import { destinationsMax, touchedBy } from '../destinations.ts';
+import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
 import type { RecordedCall, Store, TrustTerms } from '../store.ts';
@@ -70,6 +71,7 @@ export function createTraces(
       back.keys.length,
       trust.parts,
       trust.calls,
+      historyKeptMs,
     ];
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
