@@ -22,6 +22,7 @@ import { liveKey } from '../src/state/live-key.ts';
 import { defaultTrustTerms } from '../src/state/trust.ts';
 import { targetWithin } from '../src/target.ts';
 import { injections } from '../test/support/injections.ts';
+import { meanings } from '../test/support/meanings.ts';
 import { noticing } from '../test/support/noticing.ts';
 
 const agentId = '5b0c7f0e-0000-4000-8000-000000000001';
@@ -105,6 +106,7 @@ const stages = createStages({
   tenants,
   clock: () => performance.now(),
   injections,
+  meanings,
   engines: signalEngines,
   weights: defaultWeights,
   bounds: config.risk.bands,

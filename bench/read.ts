@@ -16,6 +16,7 @@ import { compilePolicies } from '../src/policy/index.ts';
 import { targetWithin } from '../src/target.ts';
 import { examplesOf } from '../test/support/examples.ts';
 import { injections } from '../test/support/injections.ts';
+import { meanings } from '../test/support/meanings.ts';
 
 const rounds = Number(process.argv[2] ?? 100);
 /** Few: a round that nobody interrupts is the one that counts. */
@@ -32,6 +33,7 @@ const stage = read({
   tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
   clock: () => performance.now(),
   injections,
+  meanings,
 });
 
 const isClean = (text: string): boolean =>

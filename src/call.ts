@@ -137,6 +137,15 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
+/** What a text asks for, as far as its words tell. */
+export interface Meaning {
+  readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
+  /** 0.5 to 1. */
+  readonly score: number;
+  /** Why, in names of features; never anything of the text. */
+  readonly details: string;
+}
+
 /** Something that an agent was answered, and that a call carries out of the organisation. */
 export interface CarriedRead {
   readonly read: SensitiveRead;
@@ -292,6 +301,8 @@ export class Call {
   findings: Finding[] = [];
   /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
   injection = 0;
+  /** What it asks for besides: the context of the call, and its body. */
+  meanings: readonly Meaning[] = none;
   /** What of it could not be read: `image at body:$.file`. */
   opaque: readonly string[] = none;
   /** Reads another body as the call's own was read, and answers what is in it; undefined where that cannot be read to its end. */

@@ -7,6 +7,7 @@ import { changedFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
 import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
+import { loadMeanings, type MeaningReader } from '../detectors/meaning/reader.ts';
 import { createDownload } from '../feeds/download.ts';
 import { openFeeds } from '../feeds/feeds.ts';
 import { type Log, openLog } from '../log.ts';
@@ -216,6 +217,7 @@ async function openFoundations(
     journal,
     engines: loadEngines(),
     injections: packagedInjections(),
+    meanings: packagedMeanings(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
     toolTables: readTables(join(dataFolder, 'tools')),
@@ -243,6 +245,14 @@ let injections: InjectionReader | undefined;
 function packagedInjections(): InjectionReader {
   injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
   return injections;
+}
+
+let meanings: MeaningReader | undefined;
+
+/** The same of the lexicon. */
+function packagedMeanings(): MeaningReader {
+  meanings ??= loadMeanings(join(dataFolder, 'meaning'));
+  return meanings;
 }
 
 /** What is allowed and yet unwise, and what has no effect. */

@@ -5,6 +5,7 @@ import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
+import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
@@ -55,6 +56,7 @@ export interface Foundations {
   readonly journal: Journal;
   readonly engines: Engines;
   readonly injections: InjectionReader;
+  readonly meanings: MeaningReader;
   readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
   readonly feeds: Feeds;
@@ -96,6 +98,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     catalogues,
     clock: () => performance.now(),
     injections: on.injections,
+    meanings: on.meanings,
     tenants,
     findThreats: createThreatFinder(on.feeds, tenants),
     ...createNoticing(on.secrets, on.privileges),

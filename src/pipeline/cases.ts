@@ -5,6 +5,7 @@ import type { TenantConfig } from '../config/schema.ts';
 import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
 import { createInjectionReader } from '../detectors/injection/reader.ts';
 import { loadDetectors } from '../detectors/load.ts';
+import { loadMeanings } from '../detectors/meaning/reader.ts';
 import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
 import { loadPrivileges } from '../signals/privileges.ts';
@@ -68,6 +69,7 @@ const someAgent = '00000000-0000-4000-8000-000000000001';
 export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
   const tables = readTables(join(dataFolder, 'tools'));
   const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
+  const meanings = loadMeanings(join(dataFolder, 'meaning'));
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
   // Before a case there is nothing: what it is known again by is of no use.
   const noticing = createNoticing(
@@ -90,6 +92,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         mode: config.mode,
         clock: () => performance.now(),
         injections,
+        meanings,
         // Cases give what a feed would say as a fact.
         findThreats: () => [],
         tenants: { find: () => tenant },

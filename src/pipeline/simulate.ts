@@ -1,6 +1,7 @@
 import type { Call, Verdict } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
+import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { PolicySet } from '../policy/index.ts';
 import { bandOf } from '../signals/score.ts';
 import type { Standing } from '../state/store.ts';
@@ -26,6 +27,7 @@ export interface SimulatorOptions extends WeighOptions {
   /** Monotonic clock, in milliseconds. */
   readonly clock: () => number;
   readonly injections: InjectionReader;
+  readonly meanings: MeaningReader;
 }
 
 /** What one call is judged under. */
@@ -62,8 +64,8 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     call.exceededBudgets = standing.exceededBudgets;
     if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
     const policies = { rulesFor: () => page, lastKnown: () => page };
-    const { clock, injections } = options;
-    await read({ policies, tenants: { find: () => tenant }, clock, injections }).run(call);
+    const { clock, injections, meanings } = options;
+    await read({ policies, tenants: { find: () => tenant }, clock, injections, meanings }).run(call);
     await weighs.run(call);
     if (given.risk_score === undefined) return;
     call.riskScore = given.risk_score;

@@ -27,7 +27,7 @@ export const signalEngines: readonly SignalEngine[] = [
   massAction,
   tokenHarvesting,
   mcpDrift,
-  semantic,
+  ...semantic,
   externalPrincipal,
   lowTrust,
   opaqueContent,

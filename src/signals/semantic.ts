@@ -1,8 +1,9 @@
+import type { Meaning } from '../call.ts';
 import { scoreMin } from '../detectors/injection/reader.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
-export const semantic: SignalEngine = {
+const promptInjection: SignalEngine = {
   name: 'semantic',
   weigh({ injection }) {
     if (injection < scoreMin) return undefined;
@@ -14,3 +15,26 @@ export const semantic: SignalEngine = {
     };
   },
 };
+
+/** Does its context, or its body, ask for what an agent should think twice about? An opinion about words: it weighs and never decides. */
+const asking = (category: Meaning['category']): SignalEngine => ({
+  name: 'semantic',
+  weigh({ meanings }) {
+    const meaning = meanings.find((it) => it.category === category);
+    if (!meaning) return undefined;
+    return {
+      engine: 'semantic',
+      name: category,
+      score: meaning.score,
+      details: `the context or the body asks for it: ${meaning.details}`.slice(0, 512),
+    };
+  },
+});
+
+export const semantic: readonly SignalEngine[] = [
+  promptInjection,
+  asking('EXFILTRATION'),
+  asking('PRIVILEGE_ESCALATION'),
+  asking('DESTRUCTIVE'),
+  asking('LATERAL_MOVEMENT'),
+];

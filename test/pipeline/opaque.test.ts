@@ -15,6 +15,7 @@ import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
 import { callOf, identityOf } from '../support/call.ts';
 import { injections } from '../support/injections.ts';
+import { meanings } from '../support/meanings.ts';
 import { noticing } from '../support/noticing.ts';
 
 const catalogue = loadCatalogue('config/tools');
@@ -43,6 +44,7 @@ async function judged(body: unknown, action = 'DENY') {
     tenants,
     clock: () => 0,
     injections,
+    meanings,
   }).run(call);
   await weigh({
     engines: signalEngines,

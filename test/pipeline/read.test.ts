@@ -10,6 +10,7 @@ import { understandCall } from '../../src/pipeline/stages/understand.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
 import { callOf, identityOf } from '../support/call.ts';
 import { injections } from '../support/injections.ts';
+import { meanings } from '../support/meanings.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
 const catalogue = loadCatalogue('config/tools');
@@ -33,7 +34,7 @@ async function readCall(
   const call = callOf(fields);
   call.identity = identityOf();
   understandCall(catalogue, call, tenants.largestMaxDecodedBytes);
-  await read({ policies, tenants, clock, injections }).run(call);
+  await read({ policies, tenants, clock, injections, meanings }).run(call);
   return call;
 }
 

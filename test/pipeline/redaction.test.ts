@@ -13,6 +13,7 @@ import { decodeViews } from '../../src/text/views.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { examplesOf } from '../support/examples.ts';
 import { injections } from '../support/injections.ts';
+import { meanings } from '../support/meanings.ts';
 import { dress, type Encoder, encoders } from '../text/dress.ts';
 import { type Carrier, carriers } from './carriers.ts';
 
@@ -33,6 +34,7 @@ const stage = read({
   tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
   clock: () => 0,
   injections,
+  meanings,
 });
 
 async function readBody(contentType: string, body: Buffer): Promise<Call> {

@@ -1,7 +1,8 @@
-import type { Call } from '../../call.ts';
+import type { Call, Meaning } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
+import type { MeaningReader } from '../../detectors/meaning/reader.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
 import { plainBody } from '../body.ts';
@@ -21,6 +22,8 @@ export interface ReadOptions {
   readonly clock: () => number;
   /** For what agents say to each other, and what they were told. */
   readonly injections: InjectionReader;
+  /** For what calls ask for. */
+  readonly meanings: MeaningReader;
 }
 
 /** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
@@ -34,7 +37,7 @@ const turnBytesMax = 16_384;
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
-export function read({ policies, tenants, clock, injections }: ReadOptions): Stage {
+export function read({ policies, tenants, clock, injections, meanings }: ReadOptions): Stage {
   /** Adds what a part shows to the call; answers its texts, the bytes themselves first. */
   function note(call: Call, { findings, texts, tails, opaque, unreadable }: Reading): readonly Buffer[] {
     if (tails.length > 0) call.leftTails = [...call.leftTails, ...tails];
@@ -114,6 +117,7 @@ export function read({ policies, tenants, clock, injections }: ReadOptions): Sta
     const told = [...(isBetweenAgents(call) ? call.bodyTexts : []), ...contextOf(call)];
     for (const text of told)
       call.injection = Math.max(call.injection, injections.read(text, bounds.isOver).score);
+    call.meanings = gravestOf(askingTexts(call).flatMap((text) => meanings.read(text, bounds.isOver)));
     if (call.findings.length > 0) call.readAgain = readerOf(call, page.engine, tenant);
   }
 
@@ -147,6 +151,31 @@ export function read({ policies, tenants, clock, injections }: ReadOptions): Sta
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
   [operation, ...(operation?.parts?.map((it) => it.operation) ?? [])].some((it) => it?.toolName === 'a2a');
+
+/** Forms of one body. */
+const askingTextsMax = 4;
+/** A request begins with its task, and the newest turn of a conversation ends it. */
+const askingEndBytes = 4_096;
+
+/** What may ask for something: the context, and both ends of the body in its forms. */
+function askingTexts(call: Call): readonly Buffer[] {
+  const texts = call.bodyTexts.slice(0, askingTextsMax).flatMap(endsOf);
+  return call.claimed.context ? [...contextOf(call), ...texts] : texts;
+}
+
+const endsOf = (text: Buffer): readonly Buffer[] =>
+  text.length <= 2 * askingEndBytes
+    ? [text]
+    : [text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes)];
+
+/** One of each category. */
+function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
+  if (meanings.length < 2) return meanings;
+  const gravest = new Map<string, Meaning>();
+  for (const it of meanings)
+    if (it.score > (gravest.get(it.category)?.score ?? 0)) gravest.set(it.category, it);
+  return [...gravest.values()];
+}
 
 const contextOf = ({ claimed: { context } }: Call): Buffer[] => (context ? [Buffer.from(context)] : []);
 

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { readDataFile } from '../../data-file.ts';
+import type { Features } from './features.ts';
+
+/* What features are worth: a logistic regression for each category, with weights that training has made. */
+
+export const categories = [
+  'EXFILTRATION',
+  'PRIVILEGE_ESCALATION',
+  'DESTRUCTIVE',
+  'LATERAL_MOVEMENT',
+] as const;
+export type Category = (typeof categories)[number];
+
+const weight = z.number().min(-20).max(20);
+const categorySchema = z.strictObject({ bias: weight, weights: z.record(z.string(), weight) });
+const modelSchema = z.strictObject({
+  EXFILTRATION: categorySchema,
+  PRIVILEGE_ESCALATION: categorySchema,
+  DESTRUCTIVE: categorySchema,
+  LATERAL_MOVEMENT: categorySchema,
+});
+
+export type Weights = z.output<typeof modelSchema>;
+
+/** A category as a sentence speaks for it. */
+export interface Judgement {
+  /** How sure, 0 to 1. */
+  readonly score: number;
+  /** The names of the features that spoke for it most, the strongest first, at most three. */
+  reasons(): string[];
+}
+
+export interface Model {
+  judge(category: Category, features: readonly number[]): Judgement;
+}
+
+const reasonsMax = 3;
+
+/** Reads weights. Throws an Error that names file and mistake. */
+export function loadWeights(file: string): Weights {
+  const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
+  if (mistake !== undefined) throw new Error(`${file} is not valid: ${mistake}`);
+  const parsed = modelSchema.safeParse(documents[0]);
+  if (!parsed.success) throw new Error(`${file} is not valid: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** Throws an Error for the weight of an unknown feature. */
+export function createModel(weights: Weights, features: Features): Model {
+  const tables = Object.fromEntries(
+    categories.map((category) => [category, toTable(weights[category].weights, features)]),
+  ) as Record<Category, Float64Array>;
+  return {
+    judge(category, found) {
+      const table = tables[category];
+      let sum = weights[category].bias;
+      for (const feature of found) sum += table[feature] as number;
+      return {
+        score: 1 / (1 + Math.exp(-sum)),
+        reasons: () =>
+          found
+            .filter((feature) => (table[feature] as number) > 0)
+            .sort((a, b) => (table[b] as number) - (table[a] as number))
+            .slice(0, reasonsMax)
+            .map(features.nameOf),
+      };
+    },
+  };
+}
+
+function toTable(weights: Readonly<Record<string, number>>, features: Features): Float64Array {
+  const table = new Float64Array(features.size);
+  for (const [name, weight] of Object.entries(weights)) {
+    const feature = features.find(name);
+    if (feature === undefined) throw new Error(`There is a weight for ${name}, which is no feature.`);
+    table[feature] = weight;
+  }
+  return table;
+}
