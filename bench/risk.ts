@@ -1,0 +1,147 @@
+import { Call, noHead } from '../src/call.ts';
+import { validateConfig } from '../src/config/load.ts';
+import { noHabits, type SensitiveRead } from '../src/history.ts';
+import { newTraceId } from '../src/ids.ts';
+import { weigh } from '../src/pipeline/stages/weigh.ts';
+import { createTenants } from '../src/pipeline/tenants.ts';
+import { signalEngines } from '../src/signals/index.ts';
+import { defaultWeights } from '../src/signals/score.ts';
+import { createSightingLog } from '../src/state/sightings.ts';
+import { targetWithin } from '../src/target.ts';
+import { noticing, tenantSecrets } from '../test/support/noticing.ts';
+
+/*
+ * What the weigh stage costs beyond the round trip to the state (goal: 40 us a call): of a clean call, of one with all that a baseline can
+ * say, of one with credentials, and of writes to the outside while answers are remembered. Run: node bench/risk.ts
+ */
+
+const nowMs = Date.UTC(2026, 10, 22, 3);
+const config = validateConfig(
+  { tenants: [{ id: 'bench', org_domains: ['acme.com'] }] },
+  { file: undefined, env: {} },
+);
+const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
+const stage = weigh({
+  engines: signalEngines,
+  weights: defaultWeights,
+  bounds: config.risk.bands,
+  tenants,
+  findThreats: () => [],
+  ...noticing,
+});
+
+const identity = {
+  keyId: 'k',
+  keyPrefix: 'iv_live_0000',
+  tenantId: 'bench',
+  envName: 'default',
+  agentId: 'a',
+  agentName: 'bench',
+  ownAgent: { agentId: 'a', name: 'bench', runtimeType: null },
+  permissions: new Set<string>(),
+};
+
+function textOf(bytes: number, seed: number): string {
+  let text = '';
+  for (let i = seed; text.length < bytes; i = (i * 1103515245 + 12345) & 0x7fffffff)
+    text += `${(i >> 8).toString(36)} of the ${(i >> 16).toString(36)}, `;
+  return text.slice(0, bytes);
+}
+
+/** What a busy tenant remembers: answers of 8 KB. */
+const sightings = createSightingLog();
+for (let at = 0; at < 100; at++) {
+  const read: SensitiveRead = {
+    kind: 'read',
+    atMs: nowMs - 1000,
+    agentId: 'a',
+    traceId: newTraceId(at),
+    host: 'crm.acme.com',
+    classes: ['PII'],
+    shingles: tenantSecrets.shingler('bench').ofRead([Buffer.from(textOf(8192, at))]),
+  };
+  sightings.add(read);
+}
+
+function callOf(body: Buffer, fields: Partial<Call> = {}): Call {
+  const call = new Call({
+    traceId: newTraceId(nowMs),
+    entrance: 'forward',
+    receivedAtMs: nowMs,
+    clientAddress: '127.0.0.1',
+    key: undefined,
+    method: 'POST',
+    target: targetWithin('https', 'api.example.net', 443, '/v1/x'),
+    headers: [],
+    body,
+    contentType: 'application/json',
+    contentEncoding: '',
+    claimed: {},
+    lastHead: noHead(),
+  });
+  call.identity = identity;
+  call.operation = {
+    toolName: 'custom_proxy',
+    name: 'http_post',
+    category: 'http',
+    verb: 'WRITE',
+    resource: {},
+    principals: [],
+  };
+  call.bodyTexts = [body];
+  return Object.assign(call, fields);
+}
+
+const habits = {
+  ...noHabits,
+  calls: 5000,
+  firstMs: 1,
+  sized: 5000,
+  sizeSum: 5000 * 60,
+  sizeSquares: 5000 * 3600,
+  windows: 200,
+  windowCalls: 5000,
+  lately: 500,
+};
+const secret = {
+  class: 'SECRETS',
+  kind: 'github-token',
+  confidence: 'high',
+  location: 'body:$.a',
+  part: 'body',
+  start: 10,
+  end: 50,
+  atHome: false,
+  vendorHosts: ['api.github.com'],
+} as const;
+const body = Buffer.from(textOf(2048, 1_000_003));
+const large = Buffer.from(textOf(65_536, 1_000_003));
+const quote = Buffer.concat([body.subarray(0, 1024), Buffer.from(textOf(8192, 7).slice(4000, 5024))]);
+
+const cases: Readonly<Record<string, () => Call>> = {
+  'clean, 2 KB': () => callOf(body),
+  'unusual in every way': () =>
+    callOf(large, { habits, isNewHost: true, isNewDestination: true, trustScore: 0.4 }),
+  'three credentials': () =>
+    callOf(body, {
+      findings: [secret, { ...secret, start: 60, end: 99 }, { ...secret, start: 160, end: 199 }],
+    }),
+  'a write outside, 2 KB, 100 answers remembered': () => callOf(body, { sightings }),
+  'the same with a quote of 1 KB': () => callOf(quote, { sightings }),
+  'a write outside, 64 KB, 100 answers remembered': () => callOf(large, { sightings }),
+};
+
+const rounds = 30;
+const callsPerRound = 200;
+for (const [name, make] of Object.entries(cases)) {
+  let best = Number.POSITIVE_INFINITY;
+  let signals = '';
+  for (let round = 0; round < rounds; round++) {
+    const calls = Array.from({ length: callsPerRound }, make);
+    const began = performance.now();
+    for (const call of calls) void stage.run(call);
+    best = Math.min(best, ((performance.now() - began) * 1000) / callsPerRound);
+    signals = calls[0]?.signals.map((it) => it.name).join(', ') ?? '';
+  }
+  console.log(`${name.padEnd(48)} ${best.toFixed(2).padStart(8)} us  ${signals}`);
+}
