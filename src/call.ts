@@ -174,6 +174,9 @@ export interface IncidentCause {
   readonly severity: Band;
 }
 
+/** Whether an agent may call: it may be suspended by itself, or all agents of its tenant at once. */
+export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
+
 /**
  * What the state made of a call: `call` was admitted and counted, `blocked` came from an address outside the allowlist of its key,
  * `limited` was over a rate; all others are `refused`.
@@ -253,7 +256,7 @@ export class Call {
   runtimeType: string | undefined;
   identity: Identity | undefined;
   operation: Operation | undefined;
-  agentStatus: 'active' | 'suspended' = 'active';
+  agentStatus: AgentStatus = 'active';
   outcome: Outcome = 'refused';
   /** Sentences that say how the call leaves the scope of its key; empty where it does not. */
   scopeViolations: readonly string[] = none;

@@ -8,6 +8,7 @@ import {
   showAgent,
   suspendAgent,
 } from './routes/agents.ts';
+import { reactivateAgents, showSuspension, suspendAgents } from './routes/agents-suspension.ts';
 import {
   approvalStatus,
   awaitApproval,
@@ -61,6 +62,9 @@ export const apiRoutes: readonly Route[] = [
   suspendAgent,
   reactivateAgent,
   resetTrust,
+  showSuspension,
+  suspendAgents,
+  reactivateAgents,
   putCredential,
   listCredentials,
   revokeCredential,

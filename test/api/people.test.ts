@@ -251,6 +251,70 @@ t.test('agents are listed, renamed, suspended and reactivated, by somebody else'
   });
 });
 
+t.test('all agents of a tenant are suspended at once, and only the admin secret lifts that', async (t) => {
+  const gateway = await startTestGateway(t);
+  const admin = bearer(gateway.adminSecret);
+  const analyst = bearer((await gateway.mint({ name: 'analyst', permissions: ['agents:write'] })).key);
+  const show = async () => (await gateway.api('GET', '/v1/agents/suspension', undefined, analyst)).body;
+  const none = { tenant_id: 'acme', status: 'active', since: null, by: null, note: null };
+  t.strictSame(await show(), none);
+
+  const suspended = await gateway.api('POST', '/v1/agents/suspend', { note: 'a breach' }, analyst);
+  t.match(suspended, {
+    status: 200,
+    body: { tenant_id: 'acme', status: 'suspended', since: String, by: /^iv_live_/, note: 'a breach' },
+  });
+  t.strictSame(await show(), suspended.body);
+  const again = await gateway.api('POST', '/v1/agents/suspend', { note: 'again' }, admin);
+  t.strictSame(again.body, suspended.body, 'what stands stays as it was');
+  const newcomer = randomUUID();
+  for (const more of [{}, { agent_id: newcomer }]) {
+    const { body } = await gateway.api('POST', '/v1/scan', { ...call, ...more });
+    t.match(body, { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'], explanation: [/All agents/] });
+  }
+  for (const id of [agentId, newcomer])
+    t.match(await gateway.api('GET', `/v1/agents/${id}`, undefined, admin), {
+      body: { status: 'active', tenant_suspended: true },
+    });
+  t.match(await gateway.api('GET', '/v1/agents', undefined, admin), {
+    body: { items: [{ tenant_suspended: true }, { tenant_suspended: true }] },
+  });
+  const policies = [{ name: 'p', rules: [{ rule_id: 'r', match: {}, condition: {}, action: 'DENY' }] }];
+  const simulated = { policies, calls: [call] };
+  t.match(await gateway.api('POST', '/v1/policies/simulate', simulated, admin), { body: { unchanged: 1 } });
+
+  for (const permission of ['agents:write', 'admin']) {
+    const { key } = await gateway.mint({
+      name: permission,
+      default_agent_id: randomUUID(),
+      permissions: [permission],
+    });
+    const refused = await gateway.api('POST', '/v1/agents/reactivate', undefined, bearer(key));
+    t.match(refused, { status: 403, body: { code: 'FORBIDDEN', detail: /admin secret/ } }, permission);
+  }
+  t.match(await gateway.api('POST', '/v1/scan', call), { body: { decision: 'DENY' } });
+  await gateway.api('POST', `/v1/agents/${newcomer}/suspend`, undefined, admin);
+  const lifted = await gateway.api('POST', '/v1/agents/reactivate', { note: 'contained' }, admin);
+  t.strictSame([lifted.status, lifted.body], [200, none]);
+  t.match(await gateway.api('POST', '/v1/scan', call), { body: { decision: 'ALLOW' } });
+  t.match(
+    await gateway.api('POST', '/v1/scan', { ...call, agent_id: newcomer }),
+    { body: { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'], explanation: [/^The agent/] } },
+    'one that was suspended by itself stays so',
+  );
+  for (const [kind, wanted] of [
+    ['tenant.suspended', [{ note: 'again' }, { note: 'a breach' }]],
+    ['tenant.reactivated', [{ note: 'contained' }]],
+  ] as const)
+    t.match((await gateway.api('GET', `/v1/audit?kind=${kind}`)).body.items, [
+      ...wanted.map((details) => ({ subject: 'acme', details })),
+    ]);
+  t.match(await gateway.api('POST', '/v1/agents/suspend', { note: 'x'.repeat(1025) }, admin), {
+    status: 400,
+    body: { errors: [{ path: 'note' }] },
+  });
+});
+
 t.test('usage tells what the month has come to', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {

@@ -108,6 +108,20 @@ t.test('an agent is suspended and reactivated', async (t) => {
   t.match(unknown.stderr, /There is no such agent/);
 });
 
+t.test('all agents of a tenant are suspended and reactivated', async (t) => {
+  const suspended = await operator(['agent', 'suspend', '--all', '--tenant', 'acme', '--note', 'a breach']);
+  t.match(suspended.stdout, /^The agents of acme are all suspended\.$/m);
+  t.match((await operator(['agent', 'list'])).stderr, /suspended with their tenant/);
+  t.match(await explain('https://x.test/'), { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'] });
+  t.match(await json(['agent', 'reactivate', '--all']), { tenant_id: 'acme', status: 'active' });
+  t.equal((await explain('https://x.test/'))['decision'], 'ALLOW');
+  for (const wrong of [['suspend'], ['suspend', agentId, '--all'], ['reset-trust', agentId, '--all']]) {
+    const ran = await operator(['agent', ...wrong]);
+    t.equal(ran.code, 2, wrong.join(' '));
+  }
+  t.equal((await explain('https://x.test/'))['decision'], 'ALLOW', 'what is unclear suspends nobody');
+});
+
 t.test('a held call is approved or denied, once', async (t) => {
   const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);

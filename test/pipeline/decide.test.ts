@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Call, Decision } from '../../src/call.ts';
+import type { AgentStatus, Call, Decision } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import type { ApprovalDesk } from '../../src/pipeline/approval-desk.ts';
@@ -16,12 +16,13 @@ interface Setup {
   readonly decision: Decision;
   readonly hold?: Hold['kind'];
   readonly isFull?: boolean;
-  readonly call?: Partial<Pick<Call, 'riskBand' | 'findings' | 'scopeViolations'>>;
+  readonly call?: Partial<Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus'>>;
   readonly mode?: 'enforce' | 'monitor';
   /** What people decide while the call is held open, and what of its key and the key's parent has changed since. */
   readonly decided?: 'approved' | 'denied';
   readonly key?: Partial<KeyRecord>;
   readonly parent?: Partial<KeyRecord>;
+  readonly agentStatus?: AgentStatus;
 }
 
 const bareKey = {
@@ -61,7 +62,7 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
     tenants,
     policies: createPolicyBook({ policiesOf: () => [] }, [], () => createEngine([])),
     store: {
-      identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: 'active' }),
+      identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: rest.agentStatus ?? 'active' }),
       agentById: async () => ({ status: 'active' }) as AgentRecord,
       keyById: async () => rest.parent && { ...liveKey(bareKey), ...rest.parent },
     },
@@ -91,6 +92,21 @@ t.test('an approved call goes out where its key may still be used from its addre
   const child = { parentKeyId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c13' };
   await t.rejects(decideCall({ ...held, key: child, parent: elsewhere }), refusal);
   t.match((await decideCall({ ...held, key: child, parent: {} })).verdict, { decision: 'ALLOW' });
+});
+
+t.test('an approved call does not go out where its agent was suspended meanwhile', async (t) => {
+  const held = { decision: 'REQUIRE_APPROVAL', decided: 'approved' } as const;
+  for (const agentStatus of ['suspended', 'tenant-suspended'] as const) {
+    const { verdict } = await decideCall({ ...held, agentStatus });
+    t.match(verdict, { decision: 'DENY', reasonCodes: ['AGENT_SUSPENDED'] }, agentStatus);
+  }
+});
+
+t.test('a suspension denies in monitor mode as well', async (t) => {
+  for (const agentStatus of ['suspended', 'tenant-suspended'] as const) {
+    const { verdict } = await decideCall({ decision: 'ALLOW', mode: 'monitor', call: { agentStatus } });
+    t.match(verdict, { decision: 'DENY', reasonCodes: ['AGENT_SUSPENDED'] }, agentStatus);
+  }
 });
 
 const ofKey = { kind: 'postern-key', start: 8, end: 11 };
