@@ -122,6 +122,24 @@ t.test('all agents of a tenant are suspended and reactivated', async (t) => {
   t.equal((await explain('https://x.test/'))['decision'], 'ALLOW', 'what is unclear suspends nobody');
 });
 
+t.test('recorded calls are scored by other weights', async (t) => {
+  const weights = ['--weights', 'classifier=0.5, semantic=0', '--bands', 'MEDIUM=0.3', '--limit', '10'];
+  const ran = await operator(['risk', 'replay', ...weights, '--agent', agentId]);
+  t.equal(ran.code, 0, ran.stderr);
+  t.match(ran.stdout, /^band +before +after\nLOW +\d+ +\d+\nMEDIUM +\d/);
+  t.match(ran.stderr, /^\d+ calls: \d+ change, \d+ cannot be told\.$/m);
+  t.match(await json(['risk', 'replay', '--trace', randomUUID()]), { traces: 1, undetermined: 1 });
+  for (const [list, code, message] of [
+    ['classifier', 2, /classifier=0\.5,semantic=0/],
+    ['classifier=2', 1, /weights\.classifier/],
+    ['nobody=1', 1, /is no engine; there are/],
+  ] as const) {
+    const refused = await operator(['risk', 'replay', '--weights', list]);
+    t.equal(refused.code, code, list);
+    t.match(refused.stderr, message);
+  }
+});
+
 t.test('a held call is approved or denied, once', async (t) => {
   const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);

@@ -68,6 +68,7 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'POST /v1/incidents/{incident_id}/notes': [['incidents:write'], true],
   'GET /v1/traces': [['activity:read'], true],
   'GET /v1/traces/{trace_id}': [['activity:read'], true],
+  'POST /v1/risk/replay': [['activity:read'], true],
   'GET /v1/audit': [['activity:read'], true],
 };
 
