@@ -168,7 +168,7 @@ export interface Signal {
 
 /** Why an analyst should look at a call, whatever became of it. */
 export interface IncidentCause {
-  /** `policy:<policy name>/<rule id>`, `scope-violation`, `critical-denial`. */
+  /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
   readonly trigger: string;
   readonly title: string;
   readonly severity: Band;

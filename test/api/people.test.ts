@@ -139,8 +139,11 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
   });
   const path = `/v1/incidents/${opened.body.incident_id}`;
   t.match(
-    await post('/v1/incidents', { agent_id: agentId, title: 'more' }),
-    { status: 200, body: { incident_id: opened.body.incident_id } },
+    await post('/v1/incidents', { agent_id: agentId, title: 'more', severity: 'CRITICAL', note: 'and this' }),
+    {
+      status: 200,
+      body: { incident_id: opened.body.incident_id, severity: 'CRITICAL', notes: [{}, { text: 'and this' }] },
+    },
     'one open incident an agent and trigger',
   );
   t.match(await gateway.api('GET', path), { status: 200, body: { incident_id: opened.body.incident_id } });
@@ -163,7 +166,7 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
   });
   t.match(await post(`${path}/notes`, { text: 'seen' }), {
     status: 201,
-    body: { notes: [{ text: 'look' }, { text: 'seen' }] },
+    body: { notes: [{ text: 'look' }, { text: 'and this' }, { text: 'seen' }] },
   });
   t.match(await post(`${path}/notes`, { text: '' }), { status: 400 });
   t.match(await post(`${path}/transition`, { status: 'closed', code: 'false_positive', note: 'nothing' }), {
@@ -171,7 +174,29 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
     body: { status: 'closed', close_code: 'false_positive', closed_by: 'admin', closed_at: String },
   });
   t.match(await post(`${path}/transition`, { status: 'investigating' }), { status: 409 });
-  t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=HIGH'), {
+  const { timeline } = (await gateway.api('GET', path)).body;
+  const by = 'admin';
+  t.strictSame(
+    timeline.map(({ at: _, ...entry }: { at: string }) => JSON.stringify(entry)).sort(),
+    [
+      { kind: 'opened', by },
+      { kind: 'note', by, text: 'look' },
+      { kind: 'note', by, text: 'and this' },
+      { kind: 'severity', by, from: 'HIGH', to: 'CRITICAL' },
+      { kind: 'transition', by, from: 'open', to: 'investigating' },
+      { kind: 'note', by, text: 'seen' },
+      { kind: 'note', by, text: 'nothing' },
+      { kind: 'transition', by, from: 'investigating', to: 'closed', code: 'false_positive' },
+    ]
+      .map((entry) => JSON.stringify(entry))
+      .sort(),
+  );
+  const times = timeline.map((it: { at: string }) => it.at);
+  t.strictSame(times, [...times].sort(), 'oldest first');
+  t.match(await gateway.api('GET', `/v1/audit?subject=${opened.body.incident_id}`), {
+    body: { items: Array.from({ length: 5 }, () => ({ operator: by })) },
+  });
+  t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=CRITICAL'), {
     body: { items: [{ status: 'closed' }] },
   });
   t.strictSame((await gateway.api('GET', `/v1/incidents?agent_id=${randomUUID()}`)).body, {

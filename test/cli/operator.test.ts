@@ -185,7 +185,10 @@ t.test('an incident is looked into and closed with a code', async (t) => {
     id = String(items[0]?.['incident_id'] ?? '');
     return id !== '';
   });
-  t.match((await operator(['incident', 'show', id])).stdout, new RegExp(`^trace_ids +${traceId}$`, 'm'));
+  const shown = (await operator(['incident', 'show', id])).stdout;
+  t.match(shown, new RegExp(`^\\S+Z +trace +${agentId} +${traceId}$`, 'm'));
+  t.match(shown, /^at +kind +by +what\n\S+Z +opened +gateway/m);
+  t.match((await operator(['incident', 'note', id, 'seen'])).stdout, /The note stands in/);
   t.equal(
     (await operator(['incident', 'transition', id, 'investigating'])).stdout,
     `${id} is investigating.\n`,
@@ -194,7 +197,11 @@ t.test('an incident is looked into and closed with a code', async (t) => {
   t.equal(codeless.code, 1);
   t.match(codeless.stderr, /^ {2}code: /m);
   const close = ['incident', 'transition', id, 'closed', '--code', 'false_positive', '--note', 'a test'];
-  t.match(await json(close), { status: 'closed', close_code: 'false_positive', notes: [{ text: 'a test' }] });
+  t.match(await json(close), {
+    status: 'closed',
+    close_code: 'false_positive',
+    notes: [{ text: 'seen' }, { text: 'a test' }],
+  });
   t.match(
     (await operator(['incident', 'transition', id, 'closed', '--code', 'policy_gap'])).stderr,
     /CONFLICT/,

@@ -16,7 +16,9 @@ interface Setup {
   readonly decision: Decision;
   readonly hold?: Hold['kind'];
   readonly isFull?: boolean;
-  readonly call?: Partial<Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus'>>;
+  readonly call?: Partial<
+    Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats'>
+  >;
   readonly mode?: 'enforce' | 'monitor';
   /** What people decide while the call is held open, and what of its key and the key's parent has changed since. */
   readonly decided?: 'approved' | 'denied';
@@ -170,6 +172,16 @@ for (const { name, want, sent, ...setup } of keyCases) {
   });
 }
 
+const threat = {
+  feed: 'f',
+  kind: 'url',
+  indicator: 'i',
+  reference: '',
+  threat: '',
+  location: 'target',
+} as const;
+const listed = { threats: [threat] };
+
 const incidents: readonly (Setup & { readonly name: string; readonly want: readonly string[] })[] = [
   {
     name: 'a denial of critical risk',
@@ -204,6 +216,28 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
     decision: 'ALLOW',
     call: { riskBand: 'CRITICAL', scopeViolations: ['Not this tool.'] },
     want: ['scope-violation', 'critical-denial'],
+  },
+  { name: 'a call to what a feed lists', decision: 'ALLOW', call: listed, want: ['threat-hit'] },
+  { name: 'one that must be held', decision: 'REQUIRE_APPROVAL', call: listed, want: ['threat-hit'] },
+  {
+    name: 'one that people have approved',
+    decision: 'REQUIRE_APPROVAL',
+    hold: 'granted',
+    call: listed,
+    want: ['threat-hit'],
+  },
+  {
+    name: 'one of critical risk that is denied',
+    decision: 'DENY',
+    call: { ...listed, riskBand: 'CRITICAL' },
+    want: ['threat-hit', 'critical-denial'],
+  },
+  { name: 'one in monitor mode', decision: 'DENY', mode: 'monitor', call: listed, want: [] },
+  {
+    name: 'a call whose body has a URL that is listed',
+    decision: 'ALLOW',
+    call: { threats: [{ ...threat, location: 'body' }] },
+    want: [],
   },
 ];
 

@@ -53,6 +53,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     wasHeld: boolean,
   ): Promise<void> {
     const verdict = toVerdict(call, opinion);
+    call.incidents = incidentsOf(call, opinion);
     const { kind, approval } = await approvals.hold(call, verdict, tenant);
     if (kind !== 'pending')
       return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion));
