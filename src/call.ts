@@ -177,11 +177,14 @@ export interface Signal {
 
 /** Why an analyst should look at a call, whatever became of it. */
 export interface IncidentCause {
-  /** `policy:<policy name>/<rule id>`, `scope-violation`, `critical-denial`. */
+  /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
   readonly trigger: string;
   readonly title: string;
   readonly severity: Band;
 }
+
+/** Whether an agent may call: it may be suspended by itself, or all agents of its tenant at once. */
+export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
 
 /**
  * What the state made of a call: `call` was admitted and counted, `blocked` came from an address outside the allowlist of its key,
@@ -262,7 +265,7 @@ export class Call {
   runtimeType: string | undefined;
   identity: Identity | undefined;
   operation: Operation | undefined;
-  agentStatus: 'active' | 'suspended' = 'active';
+  agentStatus: AgentStatus = 'active';
   outcome: Outcome = 'refused';
   /** Sentences that say how the call leaves the scope of its key; empty where it does not. */
   scopeViolations: readonly string[] = none;

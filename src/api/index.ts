@@ -8,6 +8,7 @@ import {
   showAgent,
   suspendAgent,
 } from './routes/agents.ts';
+import { reactivateAgents, showSuspension, suspendAgents } from './routes/agents-suspension.ts';
 import {
   approvalStatus,
   awaitApproval,
@@ -34,6 +35,7 @@ import { openApiRoute } from './routes/openapi.ts';
 import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies.ts';
 import { applyPolicy, tryPolicy } from './routes/policies-apply.ts';
 import { simulatePolicies } from './routes/policies-simulate.ts';
+import { replayRisk } from './routes/risk-replay.ts';
 import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
 import { listTools, showTool } from './routes/tools.ts';
@@ -61,6 +63,9 @@ export const apiRoutes: readonly Route[] = [
   suspendAgent,
   reactivateAgent,
   resetTrust,
+  showSuspension,
+  suspendAgents,
+  reactivateAgents,
   putCredential,
   listCredentials,
   revokeCredential,
@@ -90,5 +95,6 @@ export const apiRoutes: readonly Route[] = [
   acceptTools,
   listTraces,
   showTrace,
+  replayRisk,
   listAudit,
 ];

@@ -1,4 +1,4 @@
-import type { Identity, OwnAgent } from '../call.ts';
+import type { AgentStatus, Identity, OwnAgent } from '../call.ts';
 import { kept } from '../kept.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AgentRecord } from '../state/store.ts';
@@ -10,7 +10,7 @@ const nobody = '00000000-0000-4000-8000-000000000000';
 
 export interface SimulatedAgent {
   readonly identity: Identity;
-  readonly status: AgentRecord['status'];
+  readonly status: AgentStatus;
 }
 
 /** The agents of one simulation. Each is looked up once. */
@@ -20,6 +20,7 @@ export class SimulatedAgents {
   readonly #caller: Caller;
   readonly #agents = new Map<string, Promise<AgentRecord | undefined>>();
   readonly #keys = new Map<string, Promise<OwnAgent | undefined>>();
+  #suspension: Promise<boolean> | undefined;
 
   constructor(gate: Gate, tenantId: string, caller: Caller) {
     this.#gate = gate;
@@ -46,7 +47,8 @@ export class SimulatedAgents {
       ownAgent: { agentId, name, runtimeType: agent?.runtimeType ?? null },
       permissions: own?.permissions ?? new Set(),
     };
-    return { identity, status: agent?.status ?? 'active' };
+    const status = (await this.#isTenantSuspended()) ? 'tenant-suspended' : (agent?.status ?? 'active');
+    return { identity, status };
   }
 
   /** The agent of a key; undefined where the key is not known any more. */
@@ -62,6 +64,11 @@ export class SimulatedAgents {
       const agent = await this.#gate.store.agentById(agentId);
       return agent?.tenantId === this.#tenantId ? agent : undefined;
     });
+  }
+
+  #isTenantSuspended(): Promise<boolean> {
+    this.#suspension ??= this.#gate.store.suspensionOf(this.#tenantId).then((it) => it !== undefined);
+    return this.#suspension;
   }
 
   #firstEnvironment(): string {

@@ -23,8 +23,9 @@ export function admitDegraded(
   const { key, identity, agentStatus } = known;
   if (tenants.find(identity.tenantId)?.onFailure !== 'open') return undefined;
   const { ownAgent, tenantId, envName } = identity;
-  const agent = { ...ownAgent, tenantId, envName, status: agentStatus, createdAtMs: 0 };
-  const examined = examine({ key, parent: undefined, agent }, undefined, request);
+  const agent = { ...ownAgent, tenantId, envName, status: 'active', createdAtMs: 0 } as const;
+  const holder = { key, parent: undefined, agent, isTenantSuspended: false };
+  const examined = examine(holder, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
   // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets and tools nothing is known.
   const unknown = {
@@ -39,7 +40,7 @@ export function admitDegraded(
     sightings: noSightings,
     scansUsed: 0,
   };
-  return { ...examined, ...unknown, key, isDegraded: true };
+  return { ...examined, ...unknown, agentStatus, key, isDegraded: true };
 }
 
 /** `Store.identify`; while the state is away, what it said a moment ago, where the key's tenant wants that. */

@@ -2,13 +2,12 @@ import type { Call, IncidentCause } from '../call.ts';
 import { toGatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { gateway, withTraces } from '../state/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../state/store.ts';
 import { createRepeatedDenials, denialsEnough } from './repeated-denials.ts';
 
 /** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. */
 export const waitingMax = 1000;
-/** That one incident keeps. */
-const tracesMax = 100;
 const retryMs = 1000;
 
 /**
@@ -116,18 +115,11 @@ const nameOf = ({ tenantId, agentId, trigger }: IncidentRecord): string =>
 
 const whatOf = ({ incident }: Entry) => ({ trace_id: incident.traceIds[0], trigger: incident.trigger });
 
-function joined(earlier: Entry, { incident, isDue }: Entry): Entry {
-  return {
-    ...earlier,
-    incident: {
-      ...earlier.incident,
-      traceIds: [...earlier.incident.traceIds, ...incident.traceIds].slice(-tracesMax),
-      traceCount: earlier.incident.traceCount + incident.traceCount,
-      changedAtMs: incident.changedAtMs,
-    },
-    isDue: isDue && earlier.isDue,
-  };
-}
+const joined = (earlier: Entry, { incident, isDue }: Entry): Entry => ({
+  ...earlier,
+  incident: withTraces(earlier.incident, incident),
+  isDue: isDue && earlier.isDue,
+});
 
 function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue']): Entry {
   const { identity, traceId, receivedAtMs } = call;
@@ -155,7 +147,7 @@ function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue']): Entry
       tenantId,
       atMs: receivedAtMs,
       kind: 'incident.opened',
-      operator: 'gateway',
+      operator: gateway,
       subject: incidentId,
       details: { trigger: cause.trigger, severity: cause.severity, agent_id: agentId, trace_id: traceId },
     },

@@ -36,6 +36,11 @@ export type Judge = (
   given?: (facts: Facts) => Facts,
 ) => Judged;
 
+const whySuspended = {
+  suspended: 'The agent is suspended; an analyst can reactivate it.',
+  'tenant-suspended': 'All agents of the tenant are suspended; an administrator can lift that.',
+} as const;
+
 /** `mode` is the daemon's own; a tenant's may be laxer still. */
 export function createJudge(mode: 'enforce' | 'monitor'): Judge {
   const denylists = new WeakMap<TenantConfig, Denylist>();
@@ -52,9 +57,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
 
   function opinionOn(call: Call, tenant: TenantConfig, rules: PolicySet, given: Given): Opinion {
     const classes = classesOf(call);
-    if (call.agentStatus === 'suspended') {
-      return denial('AGENT_SUSPENDED', 'The agent is suspended; an analyst can reactivate it.');
-    }
+    if (call.agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[call.agentStatus]);
     if (isDenylisted(tenant, call)) {
       return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
     }
@@ -85,9 +88,9 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
 
   return (call, tenant, rules, given = asTheyAre) => {
     const judged = enforceable(call, opinionOn(call, tenant, rules, given));
-    // What a key may do, and where it may go, is no matter of policy: that binds in monitor mode as well.
-    const isMonitored =
-      (mode === 'monitor' || tenant.mode === 'monitor') && call.scopeViolations.length === 0;
+    // Whether an agent may call at all, and what its key may do, is no matter of policy: that binds in monitor mode as well.
+    const isBound = call.agentStatus !== 'active' || call.scopeViolations.length > 0;
+    const isMonitored = (mode === 'monitor' || tenant.mode === 'monitor') && !isBound;
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
   };
 }

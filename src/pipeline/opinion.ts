@@ -101,12 +101,16 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
   ];
 }
 
-/** What an analyst should look at: what the opinion says, and one denial of critical risk is enough. */
+/**
+ * What an analyst should look at: what the opinion says; content on its way out and a listed destination, whatever becomes of the call; and
+ * one denial of critical risk.
+ */
 export function incidentsOf(call: Call, { decision, incidents: given }: Opinion): readonly IncidentCause[] {
-  const incidents = carriesContent(call) ? [...given, readThenWrite] : given;
-  if (decision !== 'DENY' || call.riskBand !== 'CRITICAL') return incidents;
-  const title = 'A call of critical risk was denied';
-  return [...incidents, { trigger: 'critical-denial', title, severity: 'CRITICAL' }];
+  const noticed: IncidentCause[] = [];
+  if (carriesContent(call)) noticed.push(readThenWrite);
+  if (isThreatHit(call)) noticed.push(threatHit);
+  if (decision === 'DENY' && call.riskBand === 'CRITICAL') noticed.push(criticalDenial);
+  return noticed.length === 0 ? given : [...given, ...noticed];
 }
 
 const readThenWrite: IncidentCause = {
@@ -114,6 +118,20 @@ const readThenWrite: IncidentCause = {
   title: 'What an agent was answered was on its way out of the organisation',
   severity: 'CRITICAL',
 };
+
+const threatHit: IncidentCause = {
+  trigger: 'threat-hit',
+  title: 'A call to a destination that a threat feed lists',
+  severity: 'HIGH',
+};
+
+const criticalDenial: IncidentCause = {
+  trigger: 'critical-denial',
+  title: 'A call of critical risk was denied',
+  severity: 'CRITICAL',
+};
+
+const isThreatHit = ({ threats }: Call): boolean => threats.some((it) => it.location === 'target');
 
 const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some((it) => it.by === 'content');
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { Identity } from '../call.ts';
+import type { AgentStatus, Identity } from '../call.ts';
 import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from './store.ts';
 
 /*
@@ -14,6 +14,7 @@ export interface Holder {
   readonly parent: KeyRecord | undefined;
   /** The key's own. */
   readonly agent: AgentRecord;
+  readonly isTenantSuspended: boolean;
 }
 
 /** Why the key itself is not valid at this time, or undefined. */
@@ -37,7 +38,7 @@ export function identifyHolder(holder: Holder, nowMs: number): Identification {
     ok: true,
     key: holder.key,
     identity: identityOf(holder.key, holder.agent),
-    agentStatus: holder.agent.status,
+    agentStatus: statusOf(holder, holder.agent),
   };
 }
 
@@ -65,7 +66,7 @@ function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
 export interface Examined {
   readonly ok: true;
   readonly identity: Identity;
-  readonly agentStatus: AgentRecord['status'];
+  readonly agentStatus: AgentStatus;
   readonly scopeViolations: readonly string[];
 }
 
@@ -117,10 +118,15 @@ export function examine(
       isOwn && envName === key.envName
         ? identity
         : { ...identity, envName, agentId: agent.agentId, agentName: agent.name },
-    // A suspended agent does not become another one by naming it.
-    agentStatus: own.status === 'suspended' ? 'suspended' : agent.status,
+    agentStatus: statusOf(holder, agent),
     scopeViolations: violations(key, request),
   };
+}
+
+/** A suspended agent does not become another one by naming it, and none is active while its whole tenant is suspended. */
+function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {
+  if (isTenantSuspended) return 'tenant-suspended';
+  return own.status === 'suspended' ? 'suspended' : agent.status;
 }
 
 const noViolations: readonly string[] = [];

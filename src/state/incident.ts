@@ -1,5 +1,6 @@
+import { type Band, bands } from '../call.ts';
 import { GatewayError } from '../errors.ts';
-import type { AuditEvent, IncidentChange, IncidentRecord } from './store.ts';
+import type { AuditEvent, IncidentChange, IncidentRecord, IncidentStep } from './store.ts';
 
 /* What becomes of incidents. Pure, and the same for every driver. */
 
@@ -8,17 +9,39 @@ export const incidentsMax = 10_000;
 
 const tracesMax = 100;
 const notesMax = 100;
+const stepsMax = 100;
+/** Who has opened what nobody opened by hand. */
+export const gateway = 'gateway';
 
-/** An incident that is not closed takes in the traces of another one with the same cause. */
-export const withTraces = (
-  before: IncidentRecord,
-  { traceIds, traceCount, openedAtMs }: IncidentRecord,
-): IncidentRecord => ({
-  ...before,
-  traceIds: [...before.traceIds, ...traceIds].slice(-tracesMax),
-  traceCount: before.traceCount + traceCount,
-  changedAtMs: Math.max(before.changedAtMs, openedAtMs),
-});
+/** An incident that is not closed takes in what another one with the same cause has, and becomes as severe as the graver. */
+export function withTraces(before: IncidentRecord, later: IncidentRecord): IncidentRecord {
+  const fresh = later.traceIds.filter((it) => !before.traceIds.includes(it));
+  const severity = graver(before.severity, later.severity);
+  const by = { atMs: later.openedAtMs, by: later.openedBy ?? gateway };
+  return {
+    ...before,
+    severity,
+    traceIds: [...before.traceIds, ...fresh].slice(-tracesMax),
+    // A call whose trace is there already was counted.
+    traceCount: before.traceCount + later.traceCount - (later.traceIds.length - fresh.length),
+    changedAtMs: Math.max(before.changedAtMs, later.openedAtMs),
+    notes: [...before.notes, ...later.notes].slice(-notesMax),
+    ...withSteps(before, severityStep(before, severity, by)),
+  };
+}
+
+const graver = (a: Band, b: Band): Band => (bands.indexOf(a) < bands.indexOf(b) ? b : a);
+
+type By = Pick<IncidentStep, 'atMs' | 'by'>;
+
+const severityStep = ({ severity: from }: IncidentRecord, to: Band | undefined, by: By): IncidentStep[] =>
+  to === undefined || to === from ? [] : [{ kind: 'severity', ...by, from, to }];
+
+const withSteps = (
+  { steps = [] }: IncidentRecord,
+  more: readonly IncidentStep[],
+): Pick<IncidentRecord, 'steps'> =>
+  more.length === 0 ? {} : { steps: [...steps, ...more].slice(-stepsMax) };
 
 /** When and by whom is what the audit entry says. Throws CONFLICT where the incident has left `expectedStatus`. */
 export function withChange(
@@ -27,11 +50,15 @@ export function withChange(
   change: IncidentChange,
   { atMs, operator }: AuditEvent,
 ): IncidentRecord {
-  if (before.status !== expectedStatus)
-    throw new GatewayError('CONFLICT', `The incident is ${before.status} meanwhile.`);
+  const { status: from } = before;
+  if (from !== expectedStatus) throw new GatewayError('CONFLICT', `The incident is ${from} meanwhile.`);
   const { note, ...fields } = change;
-  const isClosing = change.status === 'closed' && before.status !== 'closed';
-  const isReopening = change.status !== undefined && change.status !== 'closed' && before.status === 'closed';
+  const to = change.status ?? from;
+  const isClosing = to === 'closed' && from !== 'closed';
+  const isReopening = to !== 'closed' && from === 'closed';
+  const by = { atMs, by: operator };
+  const code = isClosing && change.closeCode ? { code: change.closeCode } : {};
+  const transition: IncidentStep[] = to === from ? [] : [{ kind: 'transition', ...by, from, to, ...code }];
   return {
     ...before,
     ...(isReopening ? { closedAtMs: null, closedBy: null, closeCode: null } : {}),
@@ -39,5 +66,6 @@ export function withChange(
     ...(isClosing ? { closedAtMs: atMs, closedBy: operator } : {}),
     changedAtMs: atMs,
     notes: note ? [...before.notes, note].slice(-notesMax) : before.notes,
+    ...withSteps(before, [...severityStep(before, change.severity, by), ...transition]),
   };
 }

@@ -8,6 +8,7 @@ import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
 import type { PolicyStore } from './port/policies.ts';
+import type { SuspensionStore } from './port/suspensions.ts';
 import type { TraceStore } from './port/traces.ts';
 
 export type * from './port/admission.ts';
@@ -21,6 +22,7 @@ export type * from './port/keys.ts';
 export type * from './port/mcp-tools.ts';
 export type * from './port/page.ts';
 export type * from './port/policies.ts';
+export type * from './port/suspensions.ts';
 export type * from './port/traces.ts';
 
 /**
@@ -36,6 +38,7 @@ export type * from './port/traces.ts';
 export interface Store
   extends KeyStore,
     AgentStore,
+    SuspensionStore,
     AdmissionStore,
     HistoryStore,
     PolicyStore,

@@ -139,8 +139,11 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
   });
   const path = `/v1/incidents/${opened.body.incident_id}`;
   t.match(
-    await post('/v1/incidents', { agent_id: agentId, title: 'more' }),
-    { status: 200, body: { incident_id: opened.body.incident_id } },
+    await post('/v1/incidents', { agent_id: agentId, title: 'more', severity: 'CRITICAL', note: 'and this' }),
+    {
+      status: 200,
+      body: { incident_id: opened.body.incident_id, severity: 'CRITICAL', notes: [{}, { text: 'and this' }] },
+    },
     'one open incident an agent and trigger',
   );
   t.match(await gateway.api('GET', path), { status: 200, body: { incident_id: opened.body.incident_id } });
@@ -163,7 +166,7 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
   });
   t.match(await post(`${path}/notes`, { text: 'seen' }), {
     status: 201,
-    body: { notes: [{ text: 'look' }, { text: 'seen' }] },
+    body: { notes: [{ text: 'look' }, { text: 'and this' }, { text: 'seen' }] },
   });
   t.match(await post(`${path}/notes`, { text: '' }), { status: 400 });
   t.match(await post(`${path}/transition`, { status: 'closed', code: 'false_positive', note: 'nothing' }), {
@@ -171,7 +174,29 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
     body: { status: 'closed', close_code: 'false_positive', closed_by: 'admin', closed_at: String },
   });
   t.match(await post(`${path}/transition`, { status: 'investigating' }), { status: 409 });
-  t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=HIGH'), {
+  const { timeline } = (await gateway.api('GET', path)).body;
+  const by = 'admin';
+  t.strictSame(
+    timeline.map(({ at: _, ...entry }: { at: string }) => JSON.stringify(entry)).sort(),
+    [
+      { kind: 'opened', by },
+      { kind: 'note', by, text: 'look' },
+      { kind: 'note', by, text: 'and this' },
+      { kind: 'severity', by, from: 'HIGH', to: 'CRITICAL' },
+      { kind: 'transition', by, from: 'open', to: 'investigating' },
+      { kind: 'note', by, text: 'seen' },
+      { kind: 'note', by, text: 'nothing' },
+      { kind: 'transition', by, from: 'investigating', to: 'closed', code: 'false_positive' },
+    ]
+      .map((entry) => JSON.stringify(entry))
+      .sort(),
+  );
+  const times = timeline.map((it: { at: string }) => it.at);
+  t.strictSame(times, [...times].sort(), 'oldest first');
+  t.match(await gateway.api('GET', `/v1/audit?subject=${opened.body.incident_id}`), {
+    body: { items: Array.from({ length: 5 }, () => ({ operator: by })) },
+  });
+  t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=CRITICAL'), {
     body: { items: [{ status: 'closed' }] },
   });
   t.strictSame((await gateway.api('GET', `/v1/incidents?agent_id=${randomUUID()}`)).body, {
@@ -248,6 +273,70 @@ t.test('agents are listed, renamed, suspended and reactivated, by somebody else'
   t.not(newest.hash, before.hash);
   t.match(await gateway.api('GET', '/v1/audit?kind=agent.suspended&limit=1'), {
     body: { items: [{ kind: 'agent.suspended', operator: 'admin' }] },
+  });
+});
+
+t.test('all agents of a tenant are suspended at once, and only the admin secret lifts that', async (t) => {
+  const gateway = await startTestGateway(t);
+  const admin = bearer(gateway.adminSecret);
+  const analyst = bearer((await gateway.mint({ name: 'analyst', permissions: ['agents:write'] })).key);
+  const show = async () => (await gateway.api('GET', '/v1/agents/suspension', undefined, analyst)).body;
+  const none = { tenant_id: 'acme', status: 'active', since: null, by: null, note: null };
+  t.strictSame(await show(), none);
+
+  const suspended = await gateway.api('POST', '/v1/agents/suspend', { note: 'a breach' }, analyst);
+  t.match(suspended, {
+    status: 200,
+    body: { tenant_id: 'acme', status: 'suspended', since: String, by: /^iv_live_/, note: 'a breach' },
+  });
+  t.strictSame(await show(), suspended.body);
+  const again = await gateway.api('POST', '/v1/agents/suspend', { note: 'again' }, admin);
+  t.strictSame(again.body, suspended.body, 'what stands stays as it was');
+  const newcomer = randomUUID();
+  for (const more of [{}, { agent_id: newcomer }]) {
+    const { body } = await gateway.api('POST', '/v1/scan', { ...call, ...more });
+    t.match(body, { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'], explanation: [/All agents/] });
+  }
+  for (const id of [agentId, newcomer])
+    t.match(await gateway.api('GET', `/v1/agents/${id}`, undefined, admin), {
+      body: { status: 'active', tenant_suspended: true },
+    });
+  t.match(await gateway.api('GET', '/v1/agents', undefined, admin), {
+    body: { items: [{ tenant_suspended: true }, { tenant_suspended: true }] },
+  });
+  const policies = [{ name: 'p', rules: [{ rule_id: 'r', match: {}, condition: {}, action: 'DENY' }] }];
+  const simulated = { policies, calls: [call] };
+  t.match(await gateway.api('POST', '/v1/policies/simulate', simulated, admin), { body: { unchanged: 1 } });
+
+  for (const permission of ['agents:write', 'admin']) {
+    const { key } = await gateway.mint({
+      name: permission,
+      default_agent_id: randomUUID(),
+      permissions: [permission],
+    });
+    const refused = await gateway.api('POST', '/v1/agents/reactivate', undefined, bearer(key));
+    t.match(refused, { status: 403, body: { code: 'FORBIDDEN', detail: /admin secret/ } }, permission);
+  }
+  t.match(await gateway.api('POST', '/v1/scan', call), { body: { decision: 'DENY' } });
+  await gateway.api('POST', `/v1/agents/${newcomer}/suspend`, undefined, admin);
+  const lifted = await gateway.api('POST', '/v1/agents/reactivate', { note: 'contained' }, admin);
+  t.strictSame([lifted.status, lifted.body], [200, none]);
+  t.match(await gateway.api('POST', '/v1/scan', call), { body: { decision: 'ALLOW' } });
+  t.match(
+    await gateway.api('POST', '/v1/scan', { ...call, agent_id: newcomer }),
+    { body: { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'], explanation: [/^The agent/] } },
+    'one that was suspended by itself stays so',
+  );
+  for (const [kind, wanted] of [
+    ['tenant.suspended', [{ note: 'again' }, { note: 'a breach' }]],
+    ['tenant.reactivated', [{ note: 'contained' }]],
+  ] as const)
+    t.match((await gateway.api('GET', `/v1/audit?kind=${kind}`)).body.items, [
+      ...wanted.map((details) => ({ subject: 'acme', details })),
+    ]);
+  t.match(await gateway.api('POST', '/v1/agents/suspend', { note: 'x'.repeat(1025) }, admin), {
+    status: 400,
+    body: { errors: [{ path: 'note' }] },
   });
 });
 

@@ -108,6 +108,38 @@ t.test('an agent is suspended and reactivated', async (t) => {
   t.match(unknown.stderr, /There is no such agent/);
 });
 
+t.test('all agents of a tenant are suspended and reactivated', async (t) => {
+  const suspended = await operator(['agent', 'suspend', '--all', '--tenant', 'acme', '--note', 'a breach']);
+  t.match(suspended.stdout, /^The agents of acme are all suspended\.$/m);
+  t.match((await operator(['agent', 'list'])).stderr, /suspended with their tenant/);
+  t.match(await explain('https://x.test/'), { decision: 'DENY', reason_codes: ['AGENT_SUSPENDED'] });
+  t.match(await json(['agent', 'reactivate', '--all']), { tenant_id: 'acme', status: 'active' });
+  t.equal((await explain('https://x.test/'))['decision'], 'ALLOW');
+  for (const wrong of [['suspend'], ['suspend', agentId, '--all'], ['reset-trust', agentId, '--all']]) {
+    const ran = await operator(['agent', ...wrong]);
+    t.equal(ran.code, 2, wrong.join(' '));
+  }
+  t.equal((await explain('https://x.test/'))['decision'], 'ALLOW', 'what is unclear suspends nobody');
+});
+
+t.test('recorded calls are scored by other weights', async (t) => {
+  const weights = ['--weights', 'classifier=0.5, semantic=0', '--bands', 'MEDIUM=0.3', '--limit', '10'];
+  const ran = await operator(['risk', 'replay', ...weights, '--agent', agentId]);
+  t.equal(ran.code, 0, ran.stderr);
+  t.match(ran.stdout, /^band +before +after\nLOW +\d+ +\d+\nMEDIUM +\d/);
+  t.match(ran.stderr, /^\d+ calls: \d+ change, \d+ cannot be told\.$/m);
+  t.match(await json(['risk', 'replay', '--trace', randomUUID()]), { traces: 1, undetermined: 1 });
+  for (const [list, code, message] of [
+    ['classifier', 2, /classifier=0\.5,semantic=0/],
+    ['classifier=2', 1, /weights\.classifier/],
+    ['nobody=1', 1, /is no engine; there are/],
+  ] as const) {
+    const refused = await operator(['risk', 'replay', '--weights', list]);
+    t.equal(refused.code, code, list);
+    t.match(refused.stderr, message);
+  }
+});
+
 t.test('a held call is approved or denied, once', async (t) => {
   const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);
@@ -153,7 +185,10 @@ t.test('an incident is looked into and closed with a code', async (t) => {
     id = String(items[0]?.['incident_id'] ?? '');
     return id !== '';
   });
-  t.match((await operator(['incident', 'show', id])).stdout, new RegExp(`^trace_ids +${traceId}$`, 'm'));
+  const shown = (await operator(['incident', 'show', id])).stdout;
+  t.match(shown, new RegExp(`^\\S+Z +trace +${agentId} +${traceId}$`, 'm'));
+  t.match(shown, /^at +kind +by +what\n\S+Z +opened +gateway/m);
+  t.match((await operator(['incident', 'note', id, 'seen'])).stdout, /The note stands in/);
   t.equal(
     (await operator(['incident', 'transition', id, 'investigating'])).stdout,
     `${id} is investigating.\n`,
@@ -162,7 +197,11 @@ t.test('an incident is looked into and closed with a code', async (t) => {
   t.equal(codeless.code, 1);
   t.match(codeless.stderr, /^ {2}code: /m);
   const close = ['incident', 'transition', id, 'closed', '--code', 'false_positive', '--note', 'a test'];
-  t.match(await json(close), { status: 'closed', close_code: 'false_positive', notes: [{ text: 'a test' }] });
+  t.match(await json(close), {
+    status: 'closed',
+    close_code: 'false_positive',
+    notes: [{ text: 'seen' }, { text: 'a test' }],
+  });
   t.match(
     (await operator(['incident', 'transition', id, 'closed', '--code', 'policy_gap'])).stderr,
     /CONFLICT/,

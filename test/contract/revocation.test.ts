@@ -63,6 +63,18 @@ const measures: readonly Measure[] = [
   },
   {
     ...everywhere,
+    name: 'a suspended tenant',
+    tenantId: 'halted',
+    async prepare(tenant) {
+      const { status } = await tenant.admin('POST', '/v1/agents/reactivate');
+      if (status !== 200) throw new Error(`the tenant is still suspended: ${status}`);
+      return itself(tenant);
+    },
+    take: (_, at) => at('POST', '/v1/agents/suspend'),
+    refused: denied,
+  },
+  {
+    ...everywhere,
     name: 'an allowlist without the address of the caller',
     take: ({ keyId }, at) => at('PATCH', `/v1/keys/${keyId}`, { ip_allowlist: ['192.0.2.0/24'] }),
     refused: { scan: '403 IP_NOT_ALLOWED', forward: '403 IP_NOT_ALLOWED', tunnel: '403 IP_NOT_ALLOWED' },
@@ -95,6 +107,7 @@ const measures: readonly Measure[] = [
 const config = {
   tenants: [
     { id: 'acme', plan: 'enterprise' },
+    { id: 'halted', plan: 'enterprise' },
     { id: 'vaulted', plan: 'enterprise' },
   ],
   credentials: [{ name: credential, tenant: 'vaulted', type: 'bearer', vault: true, hosts: [secureHost] }],

@@ -61,7 +61,9 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
   await state.ensureAgent(bot);
   const created = { atMs: 0, kind: 'key.created', operator: 'test', subject: '', details: {} };
   await state.addKey(key, { tenantId: 'acme', ...created });
+  // Seen a moment ago, so that it is known while the state is away.
   const known = await state.identify(hash, nowMs);
+  if (!known.ok) throw new Error(known.detail);
   let isAway = false;
   const failAway = (): void => {
     if (isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away', { retryAfterSeconds: 1 });
@@ -76,7 +78,6 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
       failAway();
       return state.identify(keyHash, atMs);
     },
-    recall: () => known,
   };
   const config = validateConfig({ tenants: [{ id: 'acme', ...acme }] }, { file: undefined, env: {} });
   const tenants = createTenants(config, new Set(), store);

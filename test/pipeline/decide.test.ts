@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Call, Decision } from '../../src/call.ts';
+import type { AgentStatus, Call, Decision } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import type { ApprovalDesk } from '../../src/pipeline/approval-desk.ts';
@@ -16,12 +16,15 @@ interface Setup {
   readonly decision: Decision;
   readonly hold?: Hold['kind'];
   readonly isFull?: boolean;
-  readonly call?: Partial<Pick<Call, 'riskBand' | 'findings' | 'scopeViolations'>>;
+  readonly call?: Partial<
+    Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats'>
+  >;
   readonly mode?: 'enforce' | 'monitor';
   /** What people decide while the call is held open, and what of its key and the key's parent has changed since. */
   readonly decided?: 'approved' | 'denied';
   readonly key?: Partial<KeyRecord>;
   readonly parent?: Partial<KeyRecord>;
+  readonly agentStatus?: AgentStatus;
 }
 
 const bareKey = {
@@ -61,7 +64,7 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
     tenants,
     policies: createPolicyBook({ policiesOf: () => [] }, [], () => createEngine([])),
     store: {
-      identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: 'active' }),
+      identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: rest.agentStatus ?? 'active' }),
       agentById: async () => ({ status: 'active' }) as AgentRecord,
       keyById: async () => rest.parent && { ...liveKey(bareKey), ...rest.parent },
     },
@@ -91,6 +94,21 @@ t.test('an approved call goes out where its key may still be used from its addre
   const child = { parentKeyId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c13' };
   await t.rejects(decideCall({ ...held, key: child, parent: elsewhere }), refusal);
   t.match((await decideCall({ ...held, key: child, parent: {} })).verdict, { decision: 'ALLOW' });
+});
+
+t.test('an approved call does not go out where its agent was suspended meanwhile', async (t) => {
+  const held = { decision: 'REQUIRE_APPROVAL', decided: 'approved' } as const;
+  for (const agentStatus of ['suspended', 'tenant-suspended'] as const) {
+    const { verdict } = await decideCall({ ...held, agentStatus });
+    t.match(verdict, { decision: 'DENY', reasonCodes: ['AGENT_SUSPENDED'] }, agentStatus);
+  }
+});
+
+t.test('a suspension denies in monitor mode as well', async (t) => {
+  for (const agentStatus of ['suspended', 'tenant-suspended'] as const) {
+    const { verdict } = await decideCall({ decision: 'ALLOW', mode: 'monitor', call: { agentStatus } });
+    t.match(verdict, { decision: 'DENY', reasonCodes: ['AGENT_SUSPENDED'] }, agentStatus);
+  }
 });
 
 const ofKey = { kind: 'postern-key', start: 8, end: 11 };
@@ -154,6 +172,16 @@ for (const { name, want, sent, ...setup } of keyCases) {
   });
 }
 
+const threat = {
+  feed: 'f',
+  kind: 'url',
+  indicator: 'i',
+  reference: '',
+  threat: '',
+  location: 'target',
+} as const;
+const listed = { threats: [threat] };
+
 const incidents: readonly (Setup & { readonly name: string; readonly want: readonly string[] })[] = [
   {
     name: 'a denial of critical risk',
@@ -188,6 +216,28 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
     decision: 'ALLOW',
     call: { riskBand: 'CRITICAL', scopeViolations: ['Not this tool.'] },
     want: ['scope-violation', 'critical-denial'],
+  },
+  { name: 'a call to what a feed lists', decision: 'ALLOW', call: listed, want: ['threat-hit'] },
+  { name: 'one that must be held', decision: 'REQUIRE_APPROVAL', call: listed, want: ['threat-hit'] },
+  {
+    name: 'one that people have approved',
+    decision: 'REQUIRE_APPROVAL',
+    hold: 'granted',
+    call: listed,
+    want: ['threat-hit'],
+  },
+  {
+    name: 'one of critical risk that is denied',
+    decision: 'DENY',
+    call: { ...listed, riskBand: 'CRITICAL' },
+    want: ['threat-hit', 'critical-denial'],
+  },
+  { name: 'one in monitor mode', decision: 'DENY', mode: 'monitor', call: listed, want: [] },
+  {
+    name: 'a call whose body has a URL that is listed',
+    decision: 'ALLOW',
+    call: { threats: [{ ...threat, location: 'body' }] },
+    want: [],
   },
 ];
 

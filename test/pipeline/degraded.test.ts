@@ -40,3 +40,19 @@ t.test('while the state is away the body limit of a tenant holds', async (t) => 
   closed.leave();
   await t.rejects(closed.run({ body }), { code: 'STATE_UNAVAILABLE' });
 });
+
+t.test('while the state is away a suspension that was known holds', async (t) => {
+  const { store, run, leave } = await openStage(t, { on_failure: 'open' });
+  await run();
+  const event = {
+    tenantId: 'acme',
+    atMs: 0,
+    kind: 'tenant.suspended',
+    operator: 'test',
+    subject: 'acme',
+    details: {},
+  };
+  await store.suspendTenant({ tenantId: 'acme', sinceMs: 0, by: 'test', note: null }, event);
+  leave();
+  t.match(await run(), { isDegraded: true, agentStatus: 'tenant-suspended' });
+});

@@ -61,6 +61,27 @@ t.test('while they wait, incidents of one agent and trigger become one, with the
   t.same(joined?.traceIds, traceIds.slice(-100));
 });
 
+t.test('while they wait, the graver of two makes one as severe as itself', async (t) => {
+  const opened: IncidentRecord[] = [];
+  let isAway = true;
+  const openIncident: Store['openIncident'] = async (incident) => {
+    if (isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away');
+    opened.push(incident);
+    return { isNew: true, incident };
+  };
+  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const agentId = newId();
+  for (const severity of ['MEDIUM', 'CRITICAL', 'LOW'] as const) {
+    const call = callWithIncident(agentId, newTraceId(0));
+    call.incidents = [{ trigger: 'policy:p/r', title: 'r holds', severity }];
+    desk.take(call, shipped);
+  }
+  isAway = false;
+  await desk.close();
+  t.match(opened, [{ severity: 'CRITICAL', traceCount: 3 }]);
+  t.equal(opened.length, 1);
+});
+
 t.test('an incident that the state refuses does not keep the others', async (t) => {
   let asked = 0;
   const openIncident: Store['openIncident'] = async (incident) => {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Call } from '../../src/call.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { Log } from '../../src/log.ts';
 import { headText } from '../../src/pipeline/head-text.ts';
@@ -7,6 +8,7 @@ import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../
 import type { RecordedCall } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { trustLosses } from '../support/noticing.ts';
+import { verdictOf } from './verdict.ts';
 
 const identity = identityOf({ envName: 'production', agentName: 'support-bot' });
 
@@ -115,6 +117,30 @@ t.test(
     t.equal(redactedPreview(call).length, previewBytesMax);
   },
 );
+
+t.test('what an analyst should look at is told whatever became of the call', async (t) => {
+  const taken: Call[] = [];
+  const record = createRecorder({
+    journal: { append: async () => undefined, flush: async () => undefined },
+    store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
+    trustLosses,
+    incidents: { take: (call) => taken.push(call) },
+    log: { error: () => undefined } as unknown as Log,
+  });
+  const cause = { trigger: 'threat-hit', title: 'listed', severity: 'HIGH' } as const;
+  const cases = [
+    { decision: 'ALLOW', incidents: [], isTaken: false },
+    { decision: 'ALLOW', incidents: [cause], isTaken: true },
+    { decision: 'REQUIRE_APPROVAL', incidents: [cause], isTaken: true },
+    { decision: 'DENY', incidents: [], isTaken: true },
+  ] as const;
+  for (const { decision, incidents, isTaken } of cases) {
+    const call = Object.assign(callOf(), { identity, incidents, verdict: verdictOf(decision) });
+    await record(call, undefined);
+    t.equal(taken.includes(call), isTaken, `${decision}, ${incidents.length} causes`);
+    t.equal(traceLine(call, undefined).includes('threat-hit'), incidents.length > 0);
+  }
+});
 
 t.test(
   'what a call has charged is recorded with it, and given back where it cannot be recorded',

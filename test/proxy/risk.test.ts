@@ -245,9 +245,15 @@ t.test('policies ask for budgets, for the score and for threats, and open incide
   const listed = await scan('https://evil.test.example/');
   t.match(listed, { decision: 'DENY' });
   t.ok(listed.reason_codes.includes('THREAT_INTEL_MATCH'));
-  t.match(await eventually(incidents, (all) => all.some((it) => it.trigger === 'policy:test/threat')), [
-    { severity: 'CRITICAL' },
-  ]);
+  const opened = await eventually(incidents, (all) => all.length >= 3);
+  t.same(
+    new Map(opened.map((it) => [it.trigger, it.severity])),
+    new Map([
+      ['policy:test/threat', 'CRITICAL'],
+      ['threat-hit', 'HIGH'],
+      ['critical-denial', 'CRITICAL'],
+    ]),
+  );
   const token = `ghp_${'x'.repeat(36)}`;
   t.equal(
     (await scan('https://api.test.example/', { body: { token } })).decision,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /* What threat feeds list, through the proxy and the API. The rules for what a feed may list are tested in test/feeds. */
@@ -58,6 +59,35 @@ t.test('a call to what a feed lists is denied before any policy, and nothing is 
   }
   for (const url of ['https://pages.test.example/', 'https://notevil.test.example/', 'https://198.51.101.1/'])
     t.equal((await scan(url)).decision, 'ALLOW', url);
+});
+
+t.test('a call to what a feed lists opens an incident, also where it is let out', async (t) => {
+  const tenants = [
+    { name: 'denied', tenant: {}, decision: 'DENY' },
+    {
+      name: 'let out',
+      tenant: { block_threats: false, posture: { bands: { CRITICAL: 'ALLOW' } } },
+      decision: 'ALLOW',
+    },
+  ];
+  for (const { name, tenant, decision } of tenants) {
+    const { gateway, scan } = await startLab(t, tenant);
+    const { trace_id, ...answer } = await scan('https://evil.test.example/');
+    t.equal(answer.decision, decision, name);
+    await scan('https://evil.test.example/again');
+    const incidents = async () => (await gateway.api('GET', '/v1/incidents')).body.items;
+    const hits = async () =>
+      (await incidents()).filter((it: { trigger: string }) => it.trigger === 'threat-hit');
+    await until('both calls', async () => (await hits())[0]?.trace_count === 2);
+    const [{ incident_id, severity, ...rest }, ...more] = await hits();
+    t.strictSame([severity, rest.status, more], ['HIGH', 'open', []]);
+    const { body } = await gateway.api('GET', `/v1/incidents/${incident_id}`);
+    t.match(body.timeline, [
+      { kind: 'opened', by: 'gateway' },
+      { kind: 'trace', by: gateway.agentId, trace_id },
+      { kind: 'trace' },
+    ]);
+  }
 });
 
 t.test('a URL in the body raises the risk, in whatever dress it comes', async (t) => {

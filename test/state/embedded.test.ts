@@ -88,6 +88,8 @@ t.test('finds everything again after a restart', async (t) => {
   const key = keyRecord({ agentId: agent.agentId });
   await before.addKey(key, auditEvent());
   await before.registerTenant('beta', 1);
+  const suspension = { tenantId: 'beta', sinceMs: 1, by: 'admin', note: 'a breach' };
+  await before.suspendTenant(suspension, auditEvent({ tenantId: 'beta' }));
   const policy = await before.applyPolicy(policyApply(), auditEvent());
   const { approval } = await before.holdCall(approvalRecord());
   const call = recordedCall({ agentId: agent.agentId });
@@ -103,6 +105,7 @@ t.test('finds everything again after a restart', async (t) => {
   t.match(admission, { ok: true, isNewDestination: false, identity: { agentId: agent.agentId } });
   t.same(await after.keyById('acme', key.keyId), key);
   t.same(await after.registeredTenants(), ['beta']);
+  t.same(await after.suspensionOf('beta'), suspension);
   t.same(await after.policiesOf('acme'), [policy]);
   t.same(await after.approvalById('acme', approval.approvalId, 1), approval);
   t.equal(await after.traceById('acme', call.traceId), call.line);

@@ -33,6 +33,7 @@ const publicAgent = z
     env_name: z.string(),
     runtime_type: z.string().nullable(),
     status: z.enum(['active', 'suspended']),
+    tenant_suspended: z.boolean().describe('With all agents of the tenant, whatever its own status'),
     trust_score: z.number().min(0).max(1),
     trust_reasons: z.array(z.string()).describe('The last that were held against it, newest first'),
     created_at: time,
@@ -58,15 +59,20 @@ interface Standing {
   /** 0 to 1. */
   readonly trustScore: number;
   readonly trustReasons: readonly string[];
+  readonly isTenantSuspended: boolean;
 }
 
-const toPublic = (agent: AgentRecord, { usage, trustScore, trustReasons }: Standing): PublicAgent => ({
+const toPublic = (
+  agent: AgentRecord,
+  { usage, trustScore, trustReasons, isTenantSuspended }: Standing,
+): PublicAgent => ({
   agent_id: agent.agentId,
   name: agent.name,
   tenant_id: agent.tenantId,
   env_name: agent.envName,
   runtime_type: agent.runtimeType,
   status: agent.status,
+  tenant_suspended: isTenantSuspended,
   trust_score: trustScore,
   trust_reasons: [...trustReasons],
   created_at: toIso(agent.createdAtMs),
@@ -84,9 +90,10 @@ async function showAll(
 ): Promise<PublicAgent[]> {
   if (agents.length === 0) return [];
   const ids = agents.map((it) => it.agentId);
-  const [usages, trusts] = await Promise.all([
+  const [usages, trusts, suspension] = await Promise.all([
     store.agentUsage(tenantId, ids, nowMs),
     store.trustOf(tenantId, ids),
+    store.suspensionOf(tenantId),
   ]);
   const terms = trustTermsOf(config.risk.trust);
   return agents.map((agent, at) => {
@@ -95,6 +102,7 @@ async function showAll(
       usage: usages[at] ?? nothing,
       trustScore: trustPartsAt(trust, nowMs, terms) / trustPartsMax,
       trustReasons: trust.marks.map(describeMark).reverse(),
+      isTenantSuspended: suspension !== undefined,
     });
   });
 }

@@ -21,6 +21,7 @@ import {
   toPage,
   uuid,
 } from '../fields.ts';
+import { timelineEntry, timelineOf } from '../incident-timeline.ts';
 import { RawAnswer, route } from '../route.ts';
 
 const tag = 'incidents';
@@ -57,6 +58,12 @@ const publicIncident = z
     notes: z.array(z.object({ at: time, author: z.string(), text: z.string() })),
   })
   .meta({ id: 'Incident' });
+
+const fullIncident = publicIncident
+  .extend({
+    timeline: z.array(timelineEntry).describe('Oldest first, of traces, notes and changes the last 100'),
+  })
+  .meta({ id: 'IncidentWithTimeline' });
 
 const show = (it: IncidentRecord): z.infer<typeof publicIncident> => ({
   incident_id: it.incidentId,
@@ -109,17 +116,18 @@ export const showIncident = route({
   method: 'GET',
   path: '/v1/incidents/:incident_id',
   tag,
-  summary: 'Show an incident',
+  summary: 'Show an incident, with all that has happened',
   access: ['activity:read', 'incidents:write'],
-  answer: publicIncident,
+  answer: fullIncident,
   async handle({ gate, params, tenantId }) {
-    return show(await find(gate, tenantId(), idOf(params, 'incident_id', what)));
+    const incident = await find(gate, tenantId(), idOf(params, 'incident_id', what));
+    return { ...show(incident), timeline: timelineOf(incident) };
   },
 });
 
 /**
- * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed, the trace joins
- * that one, which is answered with 200.
+ * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed, trace and note join
+ * that one, which becomes as severe as this one would have been and is answered with 200.
  */
 export const createIncident = route({
   method: 'POST',
@@ -157,6 +165,7 @@ export const createIncident = route({
         traceIds,
         traceCount: traceIds.length,
         openedAtMs: nowMs,
+        openedBy: operatorOf(caller),
         changedAtMs: nowMs,
         closedAtMs: null,
         closeCode: null,
@@ -174,7 +183,19 @@ export const createIncident = route({
       ),
     );
     const shown = show(incident);
-    return isNew ? shown : RawAnswer.of(200, shown);
+    if (isNew) return shown;
+    await gate.store.appendAudit(
+      auditEvent(
+        { caller, nowMs },
+        {
+          tenantId: tenant,
+          kind: 'incident.changed',
+          subject: incident.incidentId,
+          details: { trace_id: body.trace_id ?? null, severity: body.severity, note: Boolean(body.note) },
+        },
+      ),
+    );
+    return RawAnswer.of(200, shown);
   },
 });
 

@@ -1,8 +1,24 @@
 import type { Command } from 'commander';
 import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
 import type { CommonOptions, Page } from '../client.ts';
+import { note as remark } from '../output.ts';
 
-type Agent = Readonly<Record<string, unknown>> & { readonly agent_id: string };
+type Agent = Readonly<Record<string, unknown>> & {
+  readonly agent_id: string;
+  readonly tenant_suspended: boolean;
+};
+type Tenant = Readonly<Record<string, unknown>> & { readonly tenant_id: string };
+
+interface MeasureOptions extends CommonOptions {
+  readonly note?: string;
+  readonly all?: boolean;
+}
+
+/** A measure that may be taken of all agents of the tenant at once. */
+interface MeasureOfAll {
+  readonly description: string;
+  readonly done: string;
+}
 
 const columns = [
   'agent_id',
@@ -20,24 +36,39 @@ export function addAgent(program: Command): void {
   const group = program.command('agent').description('agents, whose calls pass the gate');
 
   listCommand(group, 'list agents, newest first').action(
-    asks<PageOptions>(async ({ client, options, showPage }) =>
-      showPage(await client.get<Page<Agent>>('/v1/agents', pageOf(options)), columns),
-    ),
+    asks<PageOptions>(async ({ client, options, showPage }) => {
+      const page = await client.get<Page<Agent>>('/v1/agents', pageOf(options));
+      await showPage(page, columns);
+      if (page.items.some((it) => it.tenant_suspended))
+        remark('All of them are suspended with their tenant.');
+    }),
   );
 
-  const addMeasure = (name: string, description: string, done: string): Command =>
-    command(group, name, description)
-      .argument('<agent_id>')
+  const addMeasure = (name: string, description: string, done: string, ofAll?: MeasureOfAll): void => {
+    const measure = command(group, name, description)
+      .argument(ofAll ? '[agent_id]' : '<agent_id>')
       .option('--note <text>', 'why; it stands in the audit log')
       .action(
-        asks<CommonOptions & { note?: string }>(async ({ client, operands, options, tell }) => {
-          const agent = await client.send<Agent>('POST', path(`/v1/agents/?/${name}`, ...operands), {
-            note: options.note,
-          });
-          await tell(agent, `${agent.agent_id} ${done}.`);
+        asks<MeasureOptions>(async ({ client, operands: [agentId], options, misused, tell }) => {
+          const { all: isOfAll = false, note } = options;
+          if ((agentId === undefined) !== isOfAll) return misused('name an agent, or take them --all');
+          if (ofAll && agentId === undefined) {
+            const tenant = await client.send<Tenant>('POST', `/v1/agents/${name}`, { note });
+            return tell(tenant, `The agents of ${tenant.tenant_id} ${ofAll.done}.`);
+          }
+          const agent = await client.send<Agent>('POST', path(`/v1/agents/?/${name}`, agentId), { note });
+          return tell(agent, `${agent.agent_id} ${done}.`);
         }),
       );
-  addMeasure('suspend', 'deny all calls of an agent from the next one on', 'is suspended');
-  addMeasure('reactivate', 'end the suspension of an agent', 'is active');
+    if (ofAll) measure.option('--all', ofAll.description);
+  };
+  addMeasure('suspend', 'deny all calls of an agent from the next one on', 'is suspended', {
+    description: 'all agents of the tenant, those that register later too',
+    done: 'are all suspended',
+  });
+  addMeasure('reactivate', 'end the suspension of an agent', 'is active', {
+    description: 'end that of all agents at once, with the admin secret',
+    done: 'may call again, save those that were suspended one by one',
+  });
   addMeasure('reset-trust', 'hold nothing against an agent any more', 'is trusted as a new one');
 }

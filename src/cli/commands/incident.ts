@@ -1,8 +1,15 @@
 import { type Command, Option } from 'commander';
 import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
 import type { CommonOptions, Page } from '../client.ts';
+import { print, toTable } from '../output.ts';
 
 type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };
+
+type TimelineEntry = Readonly<Record<string, string | undefined>>;
+
+interface FullIncident extends Incident {
+  readonly timeline: readonly TimelineEntry[];
+}
 
 interface ListOptions extends PageOptions {
   readonly status?: string;
@@ -16,6 +23,17 @@ interface TransitionOptions extends CommonOptions {
 }
 
 const columns = ['incident_id', 'status', 'severity', 'title', 'agent_id', 'trace_count', 'changed_at'];
+
+const facts = [
+  ...['incident_id', 'tenant_id', 'env_name', 'agent_id', 'trigger', 'title', 'severity', 'status'],
+  ...['trace_count', 'opened_at', 'changed_at', 'closed_at', 'close_code', 'closed_by'],
+];
+const timelineColumns = ['at', 'kind', 'by', 'what'];
+
+const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): TimelineEntry => ({
+  ...entry,
+  what: trace_id ?? text ?? (from === undefined ? '' : `${from} -> ${to}${code ? ` (${code})` : ''}`),
+});
 
 /** `postern incident`: what went wrong, and how far the looking into it has come. */
 export function addIncident(program: Command): void {
@@ -33,12 +51,24 @@ export function addIncident(program: Command): void {
       }),
     );
 
-  command(group, 'show', 'show an incident with its traces and notes')
+  command(group, 'show', 'show an incident, and all that has happened')
     .argument('<incident_id>')
     .action(
-      asks(async ({ client, operands, show }) =>
-        show(await client.get<Incident>(path('/v1/incidents/?', ...operands))),
-      ),
+      asks(async ({ client, operands, options, show }) => {
+        const incident = await client.get<FullIncident>(path('/v1/incidents/?', ...operands));
+        await show(incident, options.json ? undefined : facts);
+        if (!options.json) await print(`\n${toTable(incident.timeline.map(toRow), timelineColumns)}`);
+      }),
+    );
+
+  command(group, 'note', 'add a note to an incident')
+    .argument('<incident_id>')
+    .argument('<text>')
+    .action(
+      asks(async ({ client, operands: [id, text], tell }) => {
+        const incident = await client.send<Incident>('POST', path('/v1/incidents/?/notes', id), { text });
+        await tell(incident, `The note stands in ${incident.incident_id}.`);
+      }),
     );
 
   command(group, 'transition', 'move an incident on: open, investigating, closed')

@@ -11,6 +11,7 @@ import { addExplain } from './explain.ts';
 import { addIncident } from './incident.ts';
 import { addKey } from './key.ts';
 import { addPolicy } from './policy.ts';
+import { addRisk } from './risk.ts';
 import { addRun } from './run.ts';
 import { addServe } from './serve.ts';
 import { addTrace } from './trace.ts';
@@ -33,6 +34,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addApproval,
   addIncident,
   addTrace,
+  addRisk,
   addAudit,
   addUsage,
   addExplain,

@@ -53,6 +53,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     wasHeld: boolean,
   ): Promise<void> {
     const verdict = toVerdict(call, opinion);
+    call.incidents = incidentsOf(call, opinion);
     const { kind, approval } = await approvals.hold(call, verdict, tenant);
     if (kind !== 'pending')
       return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion));
@@ -91,7 +92,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
         'The address that the call comes from is not on the allowlist of the key any more.',
       );
     const agent = identity && (await store.agentById(identity.agentId));
-    call.agentStatus = holder.agentStatus === 'suspended' ? 'suspended' : (agent?.status ?? 'suspended');
+    call.agentStatus = holder.agentStatus === 'active' ? (agent?.status ?? 'suspended') : holder.agentStatus;
   }
 
   return {

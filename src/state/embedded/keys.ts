@@ -10,6 +10,7 @@ import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
+import type { Suspensions } from './suspensions.ts';
 
 export interface Keys {
   add(key: KeyRecord, audit: AuditEvent): Promise<void>;
@@ -46,6 +47,7 @@ export function createKeys(
   db: Database,
   commits: GroupCommit,
   agents: Agents,
+  suspensions: Pick<Suspensions, 'find'>,
   audit: Audit,
   onGone: (keyIds: readonly string[]) => void,
 ): Keys {
@@ -87,11 +89,22 @@ export function createKeys(
     return parent;
   }
 
-  /** The records as they stand: the agent or the parent may have changed since the last call. */
+  const isTenantSuspended = (tenantId: string): boolean => suspensions.find(tenantId) !== undefined;
+
+  /** The records as they stand: the agent, the parent or the tenant may have changed since the last call. */
   function holderOf(key: KeyRecord, before: Holder | undefined): Holder {
     const [agent, parent] = [agents.find(key.agentId), parentOf(key)];
     if (!agent) throw new GatewayError('STATE_UNAVAILABLE', `The agent of the key ${key.keyId} is missing.`);
-    return before && before.agent === agent && before.parent === parent ? before : { key, parent, agent };
+    const isSuspended = isTenantSuspended(key.tenantId);
+    const stands =
+      before?.agent === agent && before.parent === parent && before.isTenantSuspended === isSuspended;
+    return stands ? before : { key, parent, agent, isTenantSuspended: isSuspended };
+  }
+
+  /** What is remembered of a key while its records cannot be read; this is in memory, and always as it stands. */
+  function withSuspension(holder: Holder): Holder {
+    const isSuspended = isTenantSuspended(holder.key.tenantId);
+    return holder.isTenantSuspended === isSuspended ? holder : { ...holder, isTenantSuspended: isSuspended };
   }
 
   /** The look-up is by a hash that only the holder of the pepper can make; the comparison tells nothing by its time. */
@@ -203,7 +216,7 @@ export function createKeys(
     recall(keyHash, nowMs, withinMs) {
       const known = cache.get(keyHash);
       if (!known || !isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
-      return identifyHolder(known.holder, nowMs);
+      return identifyHolder(withSuspension(known.holder), nowMs);
     },
   };
 }

@@ -143,6 +143,13 @@ export const stateMigrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX mcp_servers_by_time ON mcp_servers (tenant_id, seen_at_ms, server_id);
   `,
+  `
+  -- Tenants all of whose agents are suspended.
+  CREATE TABLE suspensions (
+    tenant_id TEXT PRIMARY KEY,
+    record TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /**

@@ -22,6 +22,7 @@ import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
+import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
 import { openTraces } from './traces.ts';
 
@@ -68,7 +69,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const probe = state.prepare('UPDATE probe SET written = written + 1');
   const audit = createAudit(state);
   const agents = createAgents(state, commits, audit);
-  const keys = createKeys(state, commits, agents, audit, traces.forgetKeys);
+  const suspensions = createSuspensions(state, commits, audit);
+  const keys = createKeys(state, commits, agents, suspensions, audit, traces.forgetKeys);
   const policies = createPolicies(state, commits, audit);
   const approvals = createApprovals(state, commits, audit);
   const incidents = createIncidents(state, commits, audit);
@@ -107,6 +109,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
       counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
     registerTenant: agents.registerTenant,
     registeredTenants: async () => agents.registeredTenants(),
+
+    suspendTenant: suspensions.suspend,
+    reactivateTenant: suspensions.reactivate,
+    suspensionOf: async (tenantId) => suspensions.find(tenantId),
 
     identify: keys.identify,
     admit: createAdmit({ keys, agents, numbers, destinations, budgets, history, tails, mcpTools }),

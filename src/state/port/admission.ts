@@ -1,6 +1,5 @@
-import type { Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
+import type { AgentStatus, Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
 import type { Habits, Sightings } from '../../history.ts';
-import type { AgentRecord } from './agents.ts';
 import type { TrustRecord } from './history.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
@@ -44,7 +43,7 @@ export type Identification =
       readonly ok: true;
       readonly key: KeyRecord;
       readonly identity: Identity;
-      readonly agentStatus: AgentRecord['status'];
+      readonly agentStatus: AgentStatus;
     }
   | { readonly ok: false; readonly code: 'INVALID_KEY'; readonly detail: string };
 
@@ -133,7 +132,7 @@ export interface Admitted extends Standing {
   readonly key: KeyRecord;
   /** In the environment and with the agent that the call names. */
   readonly identity: Identity;
-  readonly agentStatus: AgentRecord['status'];
+  readonly agentStatus: AgentStatus;
   /** What the call has charged to budgets; only amounts above 0. To be recorded with it. */
   readonly charges: readonly Charge[];
   /** What earlier calls of the agent have left at the host. */

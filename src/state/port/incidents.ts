@@ -4,7 +4,10 @@ import type { Page, Paged } from './page.ts';
 
 /** Incidents and what people made of them. */
 export interface IncidentStore {
-  /** Opens an incident; while one of the same agent and trigger is not closed, adds the trace to that one instead, which is answered. */
+  /**
+   * Opens an incident; while one of the same agent and trigger is not closed, adds traces and notes to that one instead, which is answered and
+   * becomes as severe as the graver of the two. A trace that it has among its last counts once.
+   */
   openIncident(
     incident: IncidentRecord,
     audit: AuditEvent,
@@ -36,13 +39,28 @@ export interface IncidentRecord {
   readonly traceIds: readonly string[];
   readonly traceCount: number;
   readonly openedAtMs: number;
+  /** A key's prefix, `admin`; absent: the gateway. */
+  readonly openedBy?: string;
   readonly changedAtMs: number;
   readonly closedAtMs: number | null;
   readonly closeCode: string | null;
   readonly closedBy: string | null;
   /** The last 100. */
   readonly notes: readonly IncidentNote[];
+  /** What became of status and severity, the last 100; absent: nothing yet. */
+  readonly steps?: readonly IncidentStep[];
 }
+
+export type IncidentStep = { readonly atMs: number; readonly by: string } & (
+  | {
+      readonly kind: 'transition';
+      readonly from: IncidentRecord['status'];
+      readonly to: IncidentRecord['status'];
+      /** Of one that was closed. */
+      readonly code?: string;
+    }
+  | { readonly kind: 'severity'; readonly from: Band; readonly to: Band }
+);
 
 export interface IncidentNote {
   readonly atMs: number;

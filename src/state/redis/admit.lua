@@ -23,7 +23,8 @@ if ARGV[1] ~= revisions[1] then
   local record = cjson.decode(key)
   local parent = record.parentKeyId and record.parentKeyId ~= cjson.null and redis.call('HGET', KEYS[2], record.parentKeyId)
   local named = ARGV[3] ~= '' and redis.call('HGET', KEYS[3], ARGV[3])
-  return answer('stale', key, parent or '', redis.call('HGET', KEYS[3], record.agentId) or '', named or '')
+  local agent = redis.call('HGET', KEYS[3], record.agentId)
+  return answer('stale', key, parent or '', agent or '', named or '', redis.call('HGET', KEYS[3], 'suspension') or '')
 end
 
 local mode = ARGV[4]

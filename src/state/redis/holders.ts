@@ -126,7 +126,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     it: Known,
     revision: string,
     named: string | undefined,
-    [keyText, parentText, agentText, namedText]: readonly string[],
+    [keyText, parentText, agentText, namedText, suspensionText]: readonly string[],
   ): boolean {
     const key = toRecord<KeyRecord>(keyText);
     const agent = toRecord<AgentRecord>(agentText);
@@ -136,7 +136,12 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     }
     if (revision !== it.revision || it.named.size >= namedMax) it.named.clear();
     if (revision !== it.revision || !it.holder)
-      it.holder = { key, parent: toRecord<KeyRecord>(parentText), agent };
+      it.holder = {
+        key,
+        parent: toRecord<KeyRecord>(parentText),
+        agent,
+        isTenantSuspended: suspensionText !== '',
+      };
     it.revision = revision;
     const other = toRecord<AgentRecord>(namedText);
     if (named !== undefined && other) it.named.set(named, other);

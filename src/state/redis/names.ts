@@ -13,6 +13,7 @@ export interface TenantNames {
   readonly keys: string;
   /** Places of ephemeral keys, by their ends. */
   readonly keyEnds: string;
+  /** Records of agents, and under `suspension` what suspends them all. */
   readonly agents: string;
   readonly policies: string;
   readonly policyVersions: string;

@@ -17,6 +17,7 @@ import { createMcpTools } from './mcp-tools.ts';
 import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
 import { createPolicies } from './policies.ts';
+import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
@@ -68,6 +69,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   return {
     ...createKeys(connection, names, commits),
     ...agents,
+    ...createSuspensions(connection, names, commits),
     ...holders,
     ...createStandings(connection, names),
     ...createTails(connection, names, report),

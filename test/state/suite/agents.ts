@@ -1,6 +1,6 @@
 import { newId } from '../../../src/ids.ts';
 import { agentRecord, noonMs } from '../records.ts';
-import type { SuitePart } from './lab.ts';
+import { firstPage, type SuitePart } from './lab.ts';
 
 export const agents: SuitePart = async (t, { store, ...lab }) => {
   await t.test('an agent is added once, and never changes its tenant', async (t) => {
@@ -47,6 +47,47 @@ export const agents: SuitePart = async (t, { store, ...lab }) => {
     t.match(await acme.admit(key), { agentStatus: 'active' });
     t.match(await store.verifyAudit(acme.tenantId), { ok: true, entries: 4 });
     t.match(await store.verifyAudit(other.tenantId), { ok: true, entries: 0 });
+  });
+
+  await t.test('a suspended tenant has no active agent, until that is lifted', async (t) => {
+    const [acme, other] = [await lab.tenant(), await lab.tenant()];
+    const { tenantId } = acme;
+    const [key, foreign] = [await acme.key(), await other.key()];
+    const alone = await acme.agentOf({ name: 'suspended by itself' });
+    await store.updateAgent(tenantId, alone.agentId, { status: 'suspended' }, acme.event());
+    const child = await acme.key({ type: 'ephemeral', parentKeyId: key.keyId });
+    const suspended = { ok: true, agentStatus: 'tenant-suspended' } as const;
+    t.match(await acme.admit(key), { agentStatus: 'active' });
+    t.equal(await store.suspensionOf(tenantId), undefined);
+
+    const suspension = { tenantId, sinceMs: noonMs, by: 'admin', note: 'a breach' };
+    const suspend = (more = {}) =>
+      store.suspendTenant({ ...suspension, ...more }, acme.event({ kind: 'tenant.suspended' }));
+    t.same(await suspend(), suspension);
+    t.same(await suspend({ sinceMs: noonMs + 9, note: null }), suspension, 'one that stands stays as it was');
+    t.same(await store.suspensionOf(tenantId), suspension);
+    const later = await acme.agentOf({ name: 'registered later' });
+    const laterKey = await acme.key({ agentId: later.agentId });
+    for (const it of [key, child, laterKey]) {
+      t.match(await acme.admit(it), suspended);
+      t.match(await store.identify(it.hash, noonMs), suspended);
+      t.match(store.recall(it.hash, noonMs, 60_000), suspended, 'also while the state is away');
+    }
+    t.match(await acme.admit(key, { agentId: later.agentId }), suspended, 'under another name');
+    t.match(await other.admit(foreign), { agentStatus: 'active' }, 'and nobody else');
+    t.equal(await store.suspensionOf(other.tenantId), undefined);
+
+    await store.reactivateTenant(tenantId, acme.event({ kind: 'tenant.reactivated' }));
+    t.equal(await store.suspensionOf(tenantId), undefined);
+    t.match(await acme.admit(key), { agentStatus: 'active' });
+    t.match(await acme.admit(laterKey), { agentStatus: 'active' });
+    t.match(await acme.admit(key, { agentId: alone.agentId }), { agentStatus: 'suspended' });
+    await store.reactivateTenant(tenantId, acme.event({ kind: 'tenant.reactivated' }));
+    const { items } = await store.listAudit(tenantId, { kind: 'tenant.suspended' }, firstPage);
+    t.equal(items.length, 2, 'each attempt is in the audit log');
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 3 + 1 + 4 });
+    const agents = await store.listAgents(tenantId, firstPage);
+    t.equal(agents.items.length, 3, 'a suspension is no agent');
   });
 
   await t.test('tenants are registered once, in their order', async (t) => {

@@ -48,6 +48,62 @@ export const incidents: SuitePart = async (t, { store, ...lab }) => {
     t.match(await store.verifyAudit(tenantId), { ok: true });
   });
 
+  await t.test('it takes in what a later one has, and becomes as severe as the graver', async (t) => {
+    const acme = await lab.tenant();
+    const { tenantId } = acme;
+    const note = (text: string) => ({ atMs: noonMs, author: 'ada', text });
+    const first = incidentRecord({ tenantId, severity: 'MEDIUM', notes: [note('a')] });
+    const { agentId, incidentId } = first;
+    const join = async (fields: Partial<IncidentRecord>) => {
+      const later = incidentRecord({ tenantId, agentId, traceIds: [], traceCount: 0, ...fields });
+      return (await store.openIncident(later, acme.event())).incident;
+    };
+    await store.openIncident(first, acme.event());
+    t.same(await join({ severity: 'LOW' }), first, 'what is less grave changes nothing');
+    const graver = await join({
+      severity: 'CRITICAL',
+      openedAtMs: noonMs + 5,
+      openedBy: 'admin',
+      notes: [note('b')],
+    });
+    t.match(graver, {
+      incidentId,
+      severity: 'CRITICAL',
+      notes: [{ text: 'a' }, { text: 'b' }],
+      steps: [{ kind: 'severity', atMs: noonMs + 5, by: 'admin', from: 'MEDIUM', to: 'CRITICAL' }],
+    });
+    const { traceIds } = first;
+    const again = await join({ traceIds: [...traceIds, newTraceId(noonMs)], traceCount: 2 });
+    t.match(again, { traceCount: 2, severity: 'CRITICAL' }, 'a trace that it has is not counted again');
+    t.equal(again.traceIds.length, 2);
+    t.match(await store.listIncidents(tenantId, { severity: 'CRITICAL' }, firstPage), {
+      items: [{ incidentId }],
+    });
+  });
+
+  await t.test('what becomes of its status and severity is kept, the last hundred steps', async (t) => {
+    const acme = await lab.tenant();
+    const { tenantId } = acme;
+    const { incidentId } = await store
+      .openIncident(incidentRecord({ tenantId, severity: 'LOW' }), acme.event())
+      .then((it) => it.incident);
+    const event = acme.event({ atMs: noonMs + 7, operator: 'ada' });
+    const change = (from: IncidentRecord['status'], fields: Parameters<typeof store.changeIncident>[3]) =>
+      store.changeIncident(tenantId, incidentId, from, fields, event);
+    await change('open', { status: 'investigating', severity: 'HIGH' });
+    const closed = await change('investigating', { status: 'closed', closeCode: 'policy_gap' });
+    const by = { atMs: noonMs + 7, by: 'ada' };
+    t.same(closed?.steps, [
+      { ...by, kind: 'severity', from: 'LOW', to: 'HIGH' },
+      { ...by, kind: 'transition', from: 'open', to: 'investigating' },
+      { ...by, kind: 'transition', from: 'investigating', to: 'closed', code: 'policy_gap' },
+    ]);
+    for (let at = 0; at < 110; at += 1) await change('closed', { severity: at % 2 === 0 ? 'LOW' : 'MEDIUM' });
+    const { steps } = (await store.incidentById(tenantId, incidentId)) ?? {};
+    t.equal(steps?.length, 100);
+    t.match(steps?.at(-1), { kind: 'severity', from: 'LOW', to: 'MEDIUM' });
+  });
+
   await t.test('of many at once, one is opened, and none of their traces is lost', async (t) => {
     const acme = await lab.tenant();
     const agentId = newId();

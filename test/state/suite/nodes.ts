@@ -32,6 +32,10 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await there(), { ok: true, agentStatus: 'suspended' });
     await store.updateAgent(tenantId, agent.agentId, { status: 'active' }, acme.event());
     t.match(await there(), { ok: true, agentStatus: 'active' });
+    await store.suspendTenant({ tenantId, sinceMs: noonMs, by: 'admin', note: null }, acme.event());
+    t.match(await there(), { ok: true, agentStatus: 'tenant-suspended' });
+    await store.reactivateTenant(tenantId, acme.event());
+    t.match(await there(), { ok: true, agentStatus: 'active' });
 
     t.same(await other.policiesOf(tenantId), []);
     await store.applyPolicy(policyApply({ tenantId }), acme.event());
