@@ -25,6 +25,7 @@ import {
   createIncident,
   listIncidents,
   noteIncident,
+  rateIncident,
   showIncident,
   transitionIncident,
 } from './routes/incidents.ts';
@@ -87,6 +88,7 @@ export const apiRoutes: readonly Route[] = [
   createIncident,
   transitionIncident,
   noteIncident,
+  rateIncident,
   listFeeds,
   refreshFeed,
   listTools,

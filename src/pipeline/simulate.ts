@@ -37,7 +37,7 @@ export interface Ground {
   readonly page: TenantRules;
   readonly given: GivenFacts;
   /** What the state says of the call, without taking anything. */
-  standingOf(call: Call): Promise<Standing>;
+  standingOf(call: Call): Promise<SimulatedStanding>;
 }
 
 export interface Simulator extends SimulatorOptions {
@@ -50,8 +50,17 @@ export interface Simulator extends SimulatorOptions {
   run(call: Call, ground: Ground, sets: readonly PolicySet[]): Promise<Verdict[]>;
 }
 
+export interface SimulatedStanding extends Standing {
+  /** In the agent, 0 to 1. */
+  readonly trustScore: number;
+}
+
 /** As if nobody had ever been there, and no budget were used up: without a state. */
-export const noStanding: Standing = { isNewDestination: false, exceededBudgets: [] };
+export const noStanding: SimulatedStanding = {
+  isNewDestination: false,
+  exceededBudgets: [],
+  trustScore: 1,
+};
 
 export function createSimulator(options: SimulatorOptions): Simulator {
   const judge = createJudge(options.mode);
@@ -62,6 +71,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     const standing = await standingOf(call);
     call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
     call.exceededBudgets = standing.exceededBudgets;
+    call.trustScore = given.trust_score ?? standing.trustScore;
     if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
     const policies = { rulesFor: () => page, lastKnown: () => page };
     const { clock, injections, meanings } = options;

@@ -164,6 +164,10 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
     status: 200,
     body: { status: 'investigating' },
   });
+  const rate = (severity: string) => gateway.api('PATCH', path, { severity }, admin);
+  t.equal((await rate('DIRE')).status, 400);
+  t.match(await rate('MEDIUM'), { status: 200, body: { severity: 'MEDIUM' } });
+  t.match(await rate('CRITICAL'), { status: 200, body: { severity: 'CRITICAL' } });
   t.match(await post(`${path}/notes`, { text: 'seen' }), {
     status: 201,
     body: { notes: [{ text: 'look' }, { text: 'and this' }, { text: 'seen' }] },
@@ -183,6 +187,8 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
       { kind: 'note', by, text: 'look' },
       { kind: 'note', by, text: 'and this' },
       { kind: 'severity', by, from: 'HIGH', to: 'CRITICAL' },
+      { kind: 'severity', by, from: 'CRITICAL', to: 'MEDIUM' },
+      { kind: 'severity', by, from: 'MEDIUM', to: 'CRITICAL' },
       { kind: 'transition', by, from: 'open', to: 'investigating' },
       { kind: 'note', by, text: 'seen' },
       { kind: 'note', by, text: 'nothing' },
@@ -194,7 +200,7 @@ t.test('incidents are opened, looked into, closed with a code', async (t) => {
   const times = timeline.map((it: { at: string }) => it.at);
   t.strictSame(times, [...times].sort(), 'oldest first');
   t.match(await gateway.api('GET', `/v1/audit?subject=${opened.body.incident_id}`), {
-    body: { items: Array.from({ length: 5 }, () => ({ operator: by })) },
+    body: { items: Array.from({ length: 7 }, () => ({ operator: by })) },
   });
   t.match(await gateway.api('GET', '/v1/incidents?status=closed&severity=CRITICAL'), {
     body: { items: [{ status: 'closed' }] },

@@ -246,6 +246,31 @@ export const transitionIncident = route({
   },
 });
 
+/** `PATCH /v1/incidents/{incident_id}`: how grave it is, as an analyst sees it. A graver cause that joins later raises it again. */
+export const rateIncident = route({
+  method: 'PATCH',
+  path: '/v1/incidents/:incident_id',
+  tag,
+  summary: 'Set the severity of an incident',
+  access: 'incidents:write',
+  body: z.object({ ...ofTenant, severity: band }),
+  answer: publicIncident,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
+    const change = { severity: body.severity };
+    return applyChange(gate, {
+      tenantId: tenant,
+      incidentId,
+      standing,
+      change,
+      caller,
+      nowMs,
+      details: change,
+    });
+  },
+});
+
 /** `POST /v1/incidents/{incident_id}/notes` */
 export const noteIncident = route({
   method: 'POST',

@@ -10,8 +10,10 @@ import type { Trace } from '../../pipeline/recorded-call.ts';
 import type { Ground } from '../../pipeline/simulate.ts';
 import { createTraceJudge, type Outcome } from '../../pipeline/simulate-traces.ts';
 import { toSimulatedCall } from '../../pipeline/simulated-call.ts';
+import { trustTermsOf } from '../../pipeline/trust-loss.ts';
 import { type CompiledInput, compilePolicies } from '../../policy/index.ts';
 import { policiesMax } from '../../state/policy-bounds.ts';
+import { trustPartsAt, trustPartsMax, wholeTrust } from '../../state/trust.ts';
 import { jsonElementSpans, jsonValueSpan } from '../../text/locate.ts';
 import { contentTypeOf, describedBody, describedCall, flatHeaders } from '../described-call.ts';
 import { decision, instant, ofTenant } from '../fields.ts';
@@ -160,13 +162,19 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
 }
 
 /** What the state says of a call now. */
-function standingIn({ store, tenants }: Gate): Ground['standingOf'] {
+function standingIn({ store, tenants, config }: Gate): Ground['standingOf'] {
   const chargesOf = createBudgets(tenants);
-  return (call) => {
+  const terms = trustTermsOf(config.risk.trust);
+  return async (call) => {
     if (!call.identity) throw new Error('a simulated call has an identity');
     const { tenantId, agentId } = call.identity;
     const charges = chargesOf?.(call, call.identity) ?? [];
-    return store.standingOf({ tenantId, agentId, destination: call.destination, charges });
+    const question = { tenantId, agentId, destination: call.destination, charges };
+    const [standing, [trust = wholeTrust]] = await Promise.all([
+      store.standingOf(question),
+      store.trustOf(tenantId, [agentId]),
+    ]);
+    return { ...standing, trustScore: trustPartsAt(trust, call.receivedAtMs, terms) / trustPartsMax };
   };
 }
 

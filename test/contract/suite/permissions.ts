@@ -64,6 +64,7 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'GET /v1/incidents': [['activity:read', 'incidents:write'], true],
   'GET /v1/incidents/{incident_id}': [['activity:read', 'incidents:write'], true],
   'POST /v1/incidents': [['incidents:write'], true],
+  'PATCH /v1/incidents/{incident_id}': [['incidents:write'], true],
   'POST /v1/incidents/{incident_id}/transition': [['incidents:write'], true],
   'POST /v1/incidents/{incident_id}/notes': [['incidents:write'], true],
   'GET /v1/traces': [['activity:read'], true],
