@@ -137,6 +137,16 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
+/** What of a call has to do with rights. */
+export interface Privileges {
+  readonly creates?: PrivilegedOperation;
+  readonly grants?: PrivilegedOperation;
+}
+
+export type PrivilegedOperation = Pick<Operation, 'toolName' | 'name'>;
+
+const noPrivileges: Privileges = Object.freeze({});
+
 /** What a text asks for, as far as its words tell. */
 export interface Meaning {
   readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
@@ -315,8 +325,8 @@ export class Call {
   threats: readonly Threat[] = none;
   /** It addresses somebody outside the organisation. */
   isExternal = false;
-  /** Whether it makes somebody who may be given rights, or gives rights. */
-  privilege: 'creates' | 'grants' | undefined;
+  /** The first thing it does that makes somebody who may be given rights, and the first that gives rights. */
+  privileges: Privileges = noPrivileges;
   /** What of earlier answers it carries out of the organisation. */
   carriedReads: readonly CarriedRead[] = none;
   /** Keyed hashes of the credentials that it carries where none of them belongs, and of those at home with their kind before them. */

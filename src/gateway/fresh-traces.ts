@@ -19,6 +19,11 @@ export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): 
       await shipped(traceId);
       return store.traceById(tenantId, traceId);
     },
+    /** Nothing that was held against the agent before comes after it. */
+    async resetTrust(tenantId, agentId, audit) {
+      await journal.flush();
+      return store.resetTrust(tenantId, agentId, audit);
+    },
     async addResponseScan(tenantId, traceId, scan) {
       await shipped(traceId);
       return store.addResponseScan(tenantId, traceId, scan);

@@ -36,7 +36,7 @@ import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import { signalEngines } from '../signals/index.ts';
-import type { Privileges } from '../signals/privileges.ts';
+import type { PrivilegeTable } from '../signals/privileges.ts';
 import type { RiskyParameters } from '../signals/risky-parameters.ts';
 import { defaultWeights } from '../signals/score.ts';
 import type { Journal } from '../state/journal.ts';
@@ -62,7 +62,7 @@ export interface Foundations {
   readonly feeds: Feeds;
   readonly pepper: Buffer;
   readonly secrets: TenantSecrets;
-  readonly privileges: Privileges;
+  readonly privileges: PrivilegeTable;
   readonly vault: Vault;
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;

@@ -1,7 +1,7 @@
 import type { Config, TenantConfig } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 import type { AnswerReading } from './read-answer.ts';
-import { hashesMax, hashOf } from './secret-hashes.ts';
+import { hashedMax, hashesMax, hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
@@ -50,8 +50,8 @@ export function createAnswerMemory(
       }
       if (secrets.length > 0) {
         const key = credentialKey(tenantId);
-        const hashes = new Set(secrets.slice(0, hashesMax).map((it) => `away:${hashOf(key, it)}`));
-        store.noteSighting(tenantId, { kind: 'secrets', ...seen, hashes: [...hashes] });
+        const hashes = new Set(secrets.slice(0, hashedMax).map((it) => `away:${hashOf(key, it)}`));
+        store.noteSighting(tenantId, { kind: 'secrets', ...seen, hashes: [...hashes].slice(0, hashesMax) });
       }
     },
   };

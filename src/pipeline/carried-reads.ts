@@ -14,8 +14,8 @@ export const carriedMs = 5 * 60_000;
 export const shinglesEnough = 3;
 /** That one call names. */
 const carriedMax = 16;
-/** A longer query or path can hold a good piece of content. */
-const pathLengthMin = 200;
+/** A longer query, path or body of a call that reads can hold a good piece of content. */
+const carrierLengthMin = 200;
 const none: readonly never[] = Object.freeze([]);
 
 /** Costs nothing where nothing was read lately: only then is the call taken apart. */
@@ -34,8 +34,8 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
   };
 }
 
-const isWrite = ({ operation, target }: Call): boolean =>
-  operation?.verb !== 'READ' || target.path.length >= pathLengthMin;
+const isWrite = ({ operation, target, body }: Call): boolean =>
+  operation?.verb !== 'READ' || Math.max(target.path.length, body.length) >= carrierLengthMin;
 
 /** The reads of which enough is in there. */
 function readsIn(shingles: Float64Array, sightings: Sightings): readonly SensitiveRead[] {
@@ -58,15 +58,12 @@ function byClass(call: Call, mayBe: (it: SensitiveRead) => boolean): CarriedRead
 
 /** The body in all its forms, and what a query can carry. */
 function textsOf({ bodyTexts, target }: Call): readonly Buffer[] {
-  if (target.path.length < pathLengthMin) return bodyTexts;
+  if (target.path.length < carrierLengthMin) return bodyTexts;
   return [...bodyTexts, Buffer.from(decoded(target.path))];
 }
 
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path.replaceAll('+', ' '));
-  } catch (error) {
-    if (error instanceof URIError) return path;
-    throw error;
-  }
-}
+/** As a lenient server reads it: what is no escape stands for itself, and what is no UTF-8 for nothing. */
+const decoded = (path: string): string =>
+  path
+    .replaceAll('+', ' ')
+    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());

@@ -1,4 +1,4 @@
-import { createPrivilegeOf, type Privileges } from '../signals/privileges.ts';
+import { createPrivilegesOf, type PrivilegeTable } from '../signals/privileges.ts';
 import { createCarriedReads } from './carried-reads.ts';
 import { createSecretHashes } from './secret-hashes.ts';
 import type { WeighOptions } from './stages/weigh.ts';
@@ -7,9 +7,9 @@ import type { TenantSecrets } from './tenant-secrets.ts';
 /** What the weigh stage brings together with what was seen before. */
 export const createNoticing = (
   { credentialKey, shingler }: Pick<TenantSecrets, 'credentialKey' | 'shingler'>,
-  privileges: Privileges,
-): Pick<WeighOptions, 'findCarriedReads' | 'hashSecrets' | 'privilegeOf'> => ({
+  privileges: PrivilegeTable,
+): Pick<WeighOptions, 'findCarriedReads' | 'hashSecrets' | 'privilegesOf'> => ({
   findCarriedReads: createCarriedReads(shingler),
   hashSecrets: createSecretHashes(credentialKey),
-  privilegeOf: createPrivilegeOf(privileges),
+  privilegesOf: createPrivilegesOf(privileges),
 });

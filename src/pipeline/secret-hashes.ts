@@ -5,8 +5,9 @@ import { counts } from './sanitize.ts';
 /** The credentials that a call carries, as hashes that nobody can guess without the key: `away:…`, or the detector's id where they are at home. */
 export type HashSecrets = (call: Call) => readonly string[];
 
-/** That one call can have. */
+/** That one call can have, of so many findings: there may be many copies of one. */
 export const hashesMax = 64;
+export const hashedMax = 1_024;
 const none: readonly never[] = Object.freeze([]);
 
 /** `keyOf` is a secret of the tenant. */
@@ -16,12 +17,11 @@ export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSec
     if (findings.length === 0 || !identity) return none;
     const secrets = findings
       .filter((it) => it.class === 'SECRETS' && it.confidence !== 'low')
-      .slice(0, hashesMax);
+      .slice(0, hashedMax);
     if (secrets.length === 0) return none;
     const key = keyOf(identity.tenantId);
-    return [
-      ...new Set(secrets.map((it) => `${counts(it) ? 'away' : it.kind}:${hashOf(key, textOf(call, it))}`)),
-    ];
+    const hashes = secrets.map((it) => `${counts(it) ? 'away' : it.kind}:${hashOf(key, textOf(call, it))}`);
+    return [...new Set(hashes)].slice(0, hashesMax);
   };
 }
 

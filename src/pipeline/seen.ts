@@ -4,18 +4,19 @@ import { wasLetOut } from '../state/destinations.ts';
 
 /** What of a call may explain later calls of the tenant, once it has its verdict. */
 export function sightingsOf(call: Call): Sighting[] {
-  const { identity, traceId, receivedAtMs, verdict, operation, privilege } = call;
-  if (!identity || !verdict || !operation) return [];
+  const { identity, traceId, receivedAtMs, verdict, privileges } = call;
+  if (!identity || !verdict) return [];
   const of = { atMs: receivedAtMs, agentId: identity.agentId, traceId };
   const sightings: Sighting[] = [];
   const hashes = newHashes(call);
   if (hashes.length > 0) sightings.push({ kind: 'secrets', ...of, hashes });
-  if (privilege === 'creates' && wasLetOut(verdict))
+  const { creates } = privileges;
+  if (creates && wasLetOut(verdict))
     sightings.push({
       kind: 'principal-created',
       ...of,
-      toolName: operation.toolName,
-      operation: operation.name,
+      toolName: creates.toolName,
+      operation: creates.name,
     });
   return sightings;
 }

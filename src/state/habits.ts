@@ -1,8 +1,8 @@
 import type { Habits } from '../history.ts';
 
 /*
- * What is usual for an agent, the same for every driver: sums of whole numbers, so that it makes no difference in which order nodes add to
- * them. About half a kilobyte an agent.
+ * What is usual for an agent, the same for every driver: sums of whole numbers, so that nodes may add to
+ * them in any order (only sizes far out teach a little more or less by it). About half a kilobyte an agent.
  */
 
 /** Of an agent that does not call any more. */

@@ -45,11 +45,11 @@ export function afterCalls(
   };
 }
 
-/** After something that counts against the agent. */
-export const afterMark = (trust: TrustRecord, mark: TrustMark): TrustRecord => ({
-  ...trust,
-  parts: Math.max(0, trust.parts - mark.parts),
+/** After something that counts against the agent. What idle hours have brought back before cannot make it good. */
+export const afterMark = (trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord => ({
+  parts: Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts),
   clean: 0,
+  atMs: Math.max(trust.atMs, mark.atMs),
   marks: [...trust.marks, mark].slice(-marksMax),
 });
 

@@ -1,6 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import type { TrustMark } from '../../src/history.ts';
 import { newId } from '../../src/ids.ts';
 import { parseLine, toLine } from '../../src/state/journal/line.ts';
 import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
@@ -74,6 +75,59 @@ t.test('a line whose charges are none is not whole', (t) => {
     `${spent.slice(0, -1)}`,
   ])
     t.equal(parseLine(whole.replace(spent, other)), undefined, other);
+  t.end();
+});
+
+t.test('what else a call has stands in its line as it was', (t) => {
+  const hostile = ['', '"', 'a b', '\t{"', '\n', ']', '],["x', '\0', '\u2028', '\ud800 ✓', '__proto__', '{}'];
+  const marks = hostile.map(
+    (traceId, at): TrustMark => ({ cause: 'threat', parts: at, atMs: 2 ** 53 - 1, traceId }),
+  );
+  const charges = hostile.map((name) => ({ name, day: '2026-11-21', amount: 1 }));
+  const cases: readonly Partial<RecordedCall>[] = [
+    { sizeClass: 1 },
+    { sizeClass: 2 ** 53 - 1 },
+    { names: hostile },
+    { marks },
+    { sizeClass: 400, names: hostile, marks, charges },
+    { names: hostile, destination: '\t{"a"}', charges },
+    { marks, agentId: '[1]\t', tenantId: '[]' },
+    { names: ['x'.repeat(100_000)] },
+  ];
+  for (const fields of cases) {
+    const call = recordedCall(fields);
+    const line = toLine(call);
+    t.equal(line.indexOf('\n'), line.length - 1, 'one line');
+    t.same(parseLine(line.trimEnd()), call);
+  }
+  const empty = recordedCall();
+  const nothing = { sizeClass: 0, names: [], marks: [], charges: [] };
+  t.same(parseLine(toLine({ ...empty, ...nothing }).trimEnd()), empty, 'what says nothing is left out');
+  t.end();
+});
+
+t.test('a line whose size class, names or marks are none is not whole', (t) => {
+  const marks: TrustMark[] = [{ cause: 'denial', parts: 500, atMs: 7, traceId: 'x' }];
+  const whole = toLine(recordedCall({ sizeClass: 80, names: ['a'], marks })).trimEnd();
+  t.match(parseLine(whole), { sizeClass: 80, names: ['a'], marks });
+  const listAt = whole.indexOf('\t[');
+  const held = '["denial",500,7,"x"]';
+  const spoilt: readonly (readonly [part: string, others: readonly string[]])[] = [
+    ['80', ['-1', '0.5', '1e999', '"80"', 'null', '[80]', '']],
+    ['["a"]', ['"a"', '[7]', '[null]', '{}', '[["a"]]', '']],
+    [held, ['7', '"denial"', '[]', '{}', 'null']],
+    ['"denial"', ['"praise"', '"__proto__"', '7', 'null']],
+    ['500', ['-500', '0.5', '1e999', '"500"', 'null']],
+    [',7', [',-7', ',1e999', ',"7"', ',null']],
+    ['"x"', ['7', 'null', '["x"]']],
+  ];
+  for (const [part, others] of spoilt) {
+    t.ok(whole.includes(part));
+    for (const other of others) {
+      const line = whole.slice(0, listAt) + whole.slice(listAt).replace(part, other);
+      t.equal(parseLine(line), undefined, `${other} for ${part}`);
+    }
+  }
   t.end();
 });
 

@@ -4,6 +4,7 @@ import { agents } from './suite/agents.ts';
 import { approvals } from './suite/approvals.ts';
 import { audit } from './suite/audit.ts';
 import { budgets } from './suite/budgets.ts';
+import { history } from './suite/history.ts';
 import { incidents } from './suite/incidents.ts';
 import { keys } from './suite/keys.ts';
 import { type OpenStore, openLab, type SuiteHints, type SuitePart } from './suite/lab.ts';
@@ -14,8 +15,10 @@ import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
 import { retention } from './suite/retention.ts';
 import { serverClock } from './suite/server-clock.ts';
+import { sightings } from './suite/sightings.ts';
 import { tails } from './suite/tails.ts';
 import { traces } from './suite/traces.ts';
+import { trust } from './suite/trust.ts';
 import { usage } from './suite/usage.ts';
 import { vault } from './suite/vault.ts';
 
@@ -33,6 +36,9 @@ const parts: Readonly<Record<string, SuitePart>> = {
   audit,
   traces,
   tails,
+  history,
+  trust,
+  sightings,
   'mcp tools': mcpTools,
   retention,
   pages,

@@ -1,7 +1,7 @@
 import type { Call, Signal } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import type { SignalEngine } from '../../signals/index.ts';
-import type { PrivilegeOf } from '../../signals/privileges.ts';
+import type { PrivilegesOf } from '../../signals/privileges.ts';
 import {
   type BandBounds,
   bandOf,
@@ -26,12 +26,12 @@ export interface WeighOptions {
   readonly findThreats: FindThreats;
   readonly findCarriedReads: FindCarriedReads;
   readonly hashSecrets: HashSecrets;
-  readonly privilegeOf: PrivilegeOf;
+  readonly privilegesOf: PrivilegesOf;
 }
 
 /** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
 export function weigh(options: WeighOptions): Stage {
-  const { engines, weights, bounds, tenants, findThreats, findCarriedReads, hashSecrets, privilegeOf } =
+  const { engines, weights, bounds, tenants, findThreats, findCarriedReads, hashSecrets, privilegesOf } =
     options;
   /** Nearly all calls are clean. */
   function signalsOf(call: Call): Signal[] {
@@ -51,7 +51,7 @@ export function weigh(options: WeighOptions): Stage {
       if (!tenant || !operation) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
       call.threats = findThreats(call);
       call.isExternal = addressesOutside(call, tenant);
-      call.privilege = privilegeOf(operation);
+      call.privileges = privilegesOf(operation);
       call.secretHashes = hashSecrets(call);
       call.carriedReads = findCarriedReads(call, tenant);
       call.signals = signalsOf(call);

@@ -50,14 +50,16 @@ export interface History {
 interface Agent {
   readonly habits: HabitSums;
   trust: TrustRecord;
-  readonly lately: SlidingCount;
+  lately: SlidingCount;
+  /** Of the last call that is counted there. */
+  minute: number;
   /** Times of the last writes, by tool. */
   readonly mutations: Map<string, readonly number[]>;
 }
 
 /** Those that fell out are read again: by then their calls are on the disk. */
 const agentsMax = 65_536;
-const toolsMax = 64;
+const toolsMax = 256;
 const logsMax = 512;
 
 export function createHistory(stored: HistoryReader): History {
@@ -71,6 +73,7 @@ export function createHistory(stored: HistoryReader): History {
     const loaded = {
       ...stored.of(agentId),
       lately: createSlidingCount(minutesInWindow),
+      minute: 0,
       mutations: new Map(),
     };
     agents.set(agentId, loaded);
@@ -90,6 +93,9 @@ export function createHistory(stored: HistoryReader): History {
       const agent = agentOf(agentId);
       if (!isCounted) return habitsAt(agent.habits, nowMs, 0, 0);
       const minute = minuteOf(nowMs);
+      // A clock that was set back: what is counted of the time to come would hide what comes.
+      if (minute <= agent.minute - minutesInWindow) agent.lately = createSlidingCount(minutesInWindow);
+      agent.minute = minute;
       agent.lately.add(minute, 1);
       const written = mutationsOf(agent, toolName, nowMs, mutations);
       return habitsAt(agent.habits, nowMs, agent.lately.sum(minute), written);
@@ -112,7 +118,7 @@ export function createHistory(stored: HistoryReader): History {
     },
     mark(agentId, mark) {
       const agent = agentOf(agentId);
-      agent.trust = marked(agent.trust, mark);
+      agent.trust = marked(agent.trust, mark, terms);
     },
     restoreTrust(next) {
       terms = next;
@@ -137,7 +143,7 @@ function addTally(
     { firstMs, lastMs, count, isClean: isOut && marks.length === 0 },
     terms,
   );
-  for (const mark of marks) agent.trust = afterMark(agent.trust, mark);
+  for (const mark of marks) agent.trust = afterMark(agent.trust, mark, terms);
 }
 
 export function createHistoryReader(db: Database): HistoryReader {
@@ -153,13 +159,13 @@ const toHistory = (row: Row | undefined): StoredHistory =>
       }
     : { habits: noSums(), trust: wholeTrust };
 
-const marked = (trust: TrustRecord, mark: TrustMark | null): TrustRecord =>
-  mark ? afterMark(trust, mark) : { ...wholeTrust, atMs: trust.atMs };
+const marked = (trust: TrustRecord, mark: TrustMark | null, terms: TrustTerms): TrustRecord =>
+  mark ? afterMark(trust, mark, terms) : { ...wholeTrust, atMs: trust.atMs };
 
 export interface HistoryWriter {
   /** Adds calls, in the transaction that is running. */
   add(tallies: readonly Tally[], terms: TrustTerms): void;
-  mark(agentId: string, mark: TrustMark | null): void;
+  mark(agentId: string, mark: TrustMark | null, terms: TrustTerms): void;
 }
 
 export function createHistoryWriter(db: Database): HistoryWriter {
@@ -176,15 +182,13 @@ export function createHistoryWriter(db: Database): HistoryWriter {
       const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
       for (const [agentId, own] of byAgent) {
         const agent = { ...of(agentId) };
-        // In the order of time, as far as windows tell: a run of clean calls ends with what is held against one.
-        own.sort((a, b) => a.firstMs - b.firstMs);
         for (const tally of own) addTally(agent, tally, terms);
         save(agentId, agent);
       }
     },
-    mark(agentId, mark) {
+    mark(agentId, mark, terms) {
       const { habits, trust } = of(agentId);
-      save(agentId, { habits, trust: marked(trust, mark) });
+      save(agentId, { habits, trust: marked(trust, mark, terms) });
     },
   };
 }

@@ -38,6 +38,8 @@ export interface KnownOrigin extends Origin {
   isStored: boolean;
   /** That of the calls in the batch that is being sorted, and of their ten minutes. */
   tally: Tally | undefined;
+  /** How many calls of the batch, before those of the tally, have brought something against their agents. */
+  markedBefore: number;
 }
 
 export const windowMs = 1_000;
@@ -65,7 +67,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     if (known) return known;
     const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
     if (!parsed) return undefined;
-    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined };
+    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined, markedBefore: 0 };
     if (text.length <= originLengthMax) origins.set(text, origin);
     return origin;
   }
@@ -79,6 +81,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     const touched = new Map<KnownOrigin, number>();
     const tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
     let unreadable = 0;
+    let marked = 0;
     let chunk: Chunk | undefined;
     let idStart = '';
     let ms = Number.NaN;
@@ -117,8 +120,11 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
 
     function count(origin: KnownOrigin, atMs: number): void {
       const window = windowOf(atMs);
-      const { tally } = origin;
-      if (tally?.window !== window) {
+      const { tally, markedBefore } = origin;
+      // A run of clean calls ends with what is held against one: those before it and those behind are not one.
+      if (origin.marks) marked += 1;
+      if (tally?.window !== window || markedBefore !== marked) {
+        origin.markedBefore = marked;
         const added = { origin, window, hour: hourOf(atMs), count: 1, firstMs: atMs, lastMs: atMs };
         origin.tally = added;
         tallies.push(added);

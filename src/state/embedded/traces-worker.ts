@@ -41,6 +41,7 @@ export interface TracesBatch extends CallBatch {
 export interface TrustChange {
   readonly agentId: string;
   readonly mark: TrustMark | null;
+  readonly terms: TrustTerms;
 }
 
 export type TracesMessage = TracesRequest | 'close';
@@ -82,8 +83,8 @@ function answer(request: TracesRequest): TracesResult {
   }
 }
 
-function changeTrust({ agentId, mark }: TrustChange): number {
-  db.transact(() => history.mark(agentId, mark));
+function changeTrust({ agentId, mark, terms }: TrustChange): number {
+  db.transact(() => history.mark(agentId, mark, terms));
   return 1;
 }
 

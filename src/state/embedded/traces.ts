@@ -119,7 +119,7 @@ export function openTraces(file: string): Traces {
     },
 
     async markTrust(agentId, mark) {
-      await ask({ agentId, mark });
+      await ask({ agentId, mark, terms });
     },
     restoreTrust(next) {
       terms = next;

@@ -23,11 +23,11 @@ export interface HistoryStore {
 
 /** Trust is counted in ten-thousandths, so that sums are exact. */
 export interface TrustRecord {
-  /** 0 to 10,000, when the last call came. */
+  /** 0 to 10,000, at `atMs`. */
   readonly parts: number;
   /** Calls in a row that nothing was held against, less those that have brought trust back. */
   readonly clean: number;
-  /** When the last call came; 0 before the first. */
+  /** When the last call came, or something was held against the agent; 0 before the first. */
   readonly atMs: number;
   /** The last 32 that were held against the agent, oldest first. */
   readonly marks: readonly TrustMark[];

@@ -1,7 +1,13 @@
 import { type Habits, noSightings, type Sighting, type Sightings } from '../../history.ts';
 import { createCache } from '../cache.ts';
-import { createSightingLog, type SightingLog, sightingsKeptMs, sightingsMax } from '../sightings.ts';
-import type { MaybePromise, Store, TrustRecord } from '../store.ts';
+import {
+  createSightingLog,
+  type SightingLog,
+  shinglesMax,
+  sightingsKeptMs,
+  sightingsMax,
+} from '../sightings.ts';
+import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
 import { marksText, parseMarks, trustPartsMax, wholeTrust } from '../trust.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
@@ -25,6 +31,9 @@ type HistoryOf = Pick<Store, 'noteSighting' | 'trustOf' | 'markTrust' | 'resetTr
 
 /** Of tenants whose agents have been answered something sensitive lately. */
 const logsMax = 512;
+/** In base64, and with what else stands in them; shorter texts are few shingles or none. */
+const longText = 4_096;
+const longTextsMax = 12 * shinglesMax;
 /** That `admit.lua` answers at once. */
 const answeredMax = 16;
 
@@ -34,10 +43,15 @@ export function createHistory(
   names: Names,
   commits: Commits,
   onError: (error: unknown) => void,
+  termsOf: () => TrustTerms,
 ): HistoryOf {
   const logs = createCache<{ log: SightingLog; lastId: string }>(logsMax);
 
-  function add(tenantId: string, entries: readonly (readonly [id: string, text: string])[]): Sightings {
+  function add(
+    tenantId: string,
+    entries: readonly (readonly [id: string, text: string])[],
+    nowMs: number,
+  ): Sightings {
     const known = logs.get(tenantId) ?? { log: createSightingLog(), lastId: '-' };
     for (const [id, text] of entries) {
       // Two calls may have asked at once.
@@ -46,20 +60,20 @@ export function createHistory(
       known.log.add(fromStored(text));
     }
     logs.set(tenantId, known);
+    // Redis keeps the old ones as long as new ones come.
+    known.log.expire(nowMs);
     return known.log;
   }
 
   /** A node that was idle, or is new, has missed more than one answer holds. */
-  async function addMissed(tenantId: string): Promise<Sightings> {
+  async function addMissed(tenantId: string, nowMs: number): Promise<Sightings> {
     const { log, lastId } = logs.get(tenantId) ?? { log: noSightings, lastId: '-' };
     const since = lastId === '-' ? '-' : `(${lastId}`;
     const key = names.of(tenantId).sightings;
     const missed = await connection.call('XRANGE', key, since, '+', 'COUNT', sightingsMax);
     if ((missed as unknown[]).length === 0) return log;
-    return add(
-      tenantId,
-      (missed as [string, [string, string]][]).map(([id, [, text]]) => [id, text]),
-    );
+    const entries = (missed as [string, [string, string]][]).map(([id, [, text]]) => [id, text] as const);
+    return add(tenantId, withoutPushedOut(entries), nowMs);
   }
 
   return {
@@ -78,8 +92,8 @@ export function createHistory(
       known?.expire(nowMs);
       if (entries === '') return known ?? noSightings;
       const lines = entries.split('\n');
-      const log = add(tenantId, lines.map(toEntry));
-      return lines.length < answeredMax ? log : addMissed(tenantId);
+      const log = add(tenantId, lines.map(toEntry), nowMs);
+      return lines.length < answeredMax ? log : addMissed(tenantId, nowMs);
     },
 
     trustOf(tenantId, agentIds) {
@@ -104,8 +118,9 @@ export function createHistory(
     async markTrust(tenantId, agentId, mark) {
       const own = names.of(tenantId);
       const [text] = marksText([mark]);
-      const keys = [own.history(agentId), own.marks(agentId)];
-      await connection.run(scripts.mark, keys, [mark.parts, JSON.stringify(text)]);
+      const keys = [own.history(agentId), own.marks(agentId), own.agents];
+      const args = [agentId, mark.atMs, termsOf().parts, mark.parts, JSON.stringify(text)];
+      await connection.run(scripts.mark, keys, args);
     },
 
     resetTrust: (tenantId, agentId, event) =>
@@ -115,6 +130,18 @@ export function createHistory(
         change.audit(event);
       }),
   };
+}
+
+/** Of the reads those that the others push out again: to take in 512 long ones takes seconds. The last one always stays. */
+function withoutPushedOut(
+  entries: readonly (readonly [id: string, text: string])[],
+): readonly (readonly [id: string, text: string])[] {
+  let room = longTextsMax;
+  const isKept = ([, text]: readonly [id: string, text: string]): boolean => {
+    if (text.length >= longText) room -= text.length;
+    return text.length < longText || room >= 0;
+  };
+  return entries.toReversed().filter(isKept).toReversed();
 }
 
 function toEntry(line: string): readonly [id: string, text: string] {

@@ -1,7 +1,9 @@
--- Something counts against an agent.
+-- Something counts against an agent, if it is one of the tenant.
 --
--- KEYS  1 history of the agent  2 marks against it
--- ARGV  1 parts  2 mark
+-- KEYS  1 history of the agent  2 marks against it  3 agents
+-- ARGV  1 id of the agent  2 ms  3 parts that an idle hour brings back  4 parts  5 mark
 
-markTrust(KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[2])
+if not redis.call('HGET', KEYS[3], ARGV[1]) then return 0 end
+addToTrust(KEYS[1], tonumber(ARGV[2]), false, tonumber(ARGV[3]), 1e15)
+markTrust(KEYS[1], KEYS[2], tonumber(ARGV[4]), ARGV[5])
 return 1

@@ -2,6 +2,7 @@ import { GatewayError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { createCache } from '../cache.ts';
 import type { Store } from '../store.ts';
+import { defaultTrustTerms } from '../trust.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
@@ -50,11 +51,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const names = createNames(options.prefix);
   const connection = await openConnection({ ...options, onError: report });
   const heard = createCache<string>(tenantsHeardMax);
+  let terms = defaultTrustTerms;
+  const termsOf = () => terms;
   const commits = createCommits(connection, names, newId, (tenantId) => heard.delete(tenantId));
   const agents = createAgents(connection, names, commits);
   const policies = createPolicies(connection, names, commits);
   const credentials = createCredentials(connection, names, commits);
-  const { lastId, learn, ...history } = createHistory(connection, names, commits, report);
+  const { lastId, learn, ...history } = createHistory(connection, names, commits, report, termsOf);
   const holders = createHolders(connection, names, {
     clock,
     sawPolicies: policies.saw,
@@ -63,7 +66,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     agentById: agents.agentById,
     heard,
   });
-  const traces = createTraces(connection, names, report);
+  const traces = createTraces(connection, names, report, termsOf);
   for (const warning of await warningsOf(connection)) log.warn({}, warning);
 
   return {
@@ -80,6 +83,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...credentials,
     ...createMcpTools(connection, names, commits),
     ...traces,
+    restoreTrust(next) {
+      terms = next;
+    },
     ...createAudit(connection, names, commits),
     ...createNonces(connection, names),
     ...createUsage(connection, names),

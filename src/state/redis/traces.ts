@@ -9,7 +9,7 @@ import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
 import type { RecordedCall, Store, TrustTerms } from '../store.ts';
-import { defaultTrustTerms, marksText } from '../trust.ts';
+import { marksText } from '../trust.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -29,7 +29,6 @@ type Traces = Pick<
   | 'addResponseScan'
   | 'responseScansOf'
   | 'keepTraces'
-  | 'restoreTrust'
 >;
 
 /** One script takes so many, or so much text; Redis does nothing else meanwhile. */
@@ -50,6 +49,7 @@ export function createTraces(
   connection: Connection,
   names: Names,
   onError: (error: unknown) => void,
+  termsOf: () => TrustTerms,
 ): Traces {
   let keptMsOf: (tenantId: string) => number = () => keptMsMax;
   /** What happened before then is not there, whether or not Redis has forgotten it. */
@@ -57,13 +57,13 @@ export function createTraces(
   const isOld = (tenantId: string, traceId: string): boolean =>
     (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
   const noted = createCache<true>(notedMax);
-  let trust: TrustTerms = defaultTrustTerms;
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
     const back = toGivenBackArgs(own, calls.map(givenBack), 1);
     const keys = [own.traces, ...back.keys];
     const keptMs = keptMsOf(tenantId);
+    const trust = termsOf();
     const args: (string | number)[] = [
       keptMs,
       traceIdsFrom(startMs(tenantId)),
@@ -157,10 +157,6 @@ export function createTraces(
     /** Those that are there already go when it was said that they would; a shorter time hides them. */
     async keepTraces(next) {
       keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
-    },
-
-    restoreTrust(terms) {
-      trust = terms;
     },
   };
 }

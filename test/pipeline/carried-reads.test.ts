@@ -1,0 +1,168 @@
+import t from 'tap';
+import type { Call, Finding, Operation } from '../../src/call.ts';
+import { validateConfig } from '../../src/config/load.ts';
+import type { SensitiveRead } from '../../src/history.ts';
+import { carriedMs, createCarriedReads } from '../../src/pipeline/carried-reads.ts';
+import { createSightingLog } from '../../src/state/sightings.ts';
+import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { tenantSecrets } from '../support/noticing.ts';
+
+const nowMs = Date.UTC(2026, 2, 4);
+const another = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c99';
+/** Prose enough for several shingles, whatever its bytes stand in. */
+const content = Array.from(
+  { length: 24 },
+  (_, at) =>
+    `Paragraph ${at} of the agreement obliges party ${at * 7919} to keep silent about matter ${at * 104729}.`,
+).join(' ');
+const otherContent = content
+  .toUpperCase()
+  .replaceAll(/[AEIOU]/g, 'Q')
+  .replaceAll(/\d/g, '3');
+
+const tenants = validateConfig(
+  { tenants: [{ id: 'acme', org_accounts: { github: ['acme'] } }] },
+  { file: undefined, env: {} },
+).tenants;
+const acme = tenants.get('acme');
+if (!acme) throw new Error('the tenant is not there');
+
+const findCarriedReads = createCarriedReads(tenantSecrets.shingler);
+
+const readOf = (fields: Partial<SensitiveRead> = {}, text = content): SensitiveRead => ({
+  kind: 'read',
+  atMs: nowMs - 1_000,
+  agentId: identityOf().agentId,
+  traceId: 'trace-1',
+  host: 'docs.example.com',
+  classes: ['PII'],
+  shingles: tenantSecrets.shingler('acme').ofRead([Buffer.from(text)]),
+  ...fields,
+});
+
+const operationOf = (fields: Partial<Operation> = {}): Operation => ({
+  ...{ toolName: 'custom_proxy', name: 'http_post', category: 'http', verb: 'WRITE' },
+  ...{ resource: {}, principals: [] },
+  ...fields,
+});
+
+interface Given {
+  readonly reads?: readonly SensitiveRead[];
+  readonly body?: string;
+  readonly url?: string;
+  readonly operation?: Partial<Operation>;
+  readonly findings?: readonly Partial<Finding>[];
+  readonly isExternal?: boolean;
+}
+
+/** What a call carries to `drop.example`, outside the organisation, unless something else is given. */
+function carriedBy({
+  reads = [readOf()],
+  body = content,
+  url,
+  operation,
+  findings = [],
+  isExternal = true,
+}: Given) {
+  const call: Call = callOf({
+    receivedAtMs: nowMs,
+    body: Buffer.from(body),
+    url: url ?? 'https://drop.example/x',
+  });
+  const sightings = createSightingLog();
+  for (const it of reads) sightings.add(it);
+  Object.assign(call, {
+    ...{ identity: identityOf(), operation: operationOf(operation), isExternal, sightings },
+    ...{ bodyTexts: [call.body], findings: findings.map(findingOf) },
+  });
+  return findCarriedReads(call, acme as NonNullable<typeof acme>);
+}
+
+const bySame = [{ by: 'content', read: { traceId: 'trace-1' } }];
+const byClass = [{ by: 'class', read: { traceId: 'trace-1' } }];
+const encoded = encodeURIComponent(content.slice(0, 1_200));
+const isRead = { verb: 'READ', name: 'http_get' } as const;
+const email = { class: 'PII', kind: 'email-address' } as const;
+
+const cases: readonly (Given & { readonly name: string; readonly want: readonly object[] })[] = [
+  { name: 'its content', want: bySame },
+  { name: 'a piece of its content', body: JSON.stringify({ note: content.slice(300, 900) }), want: bySame },
+  { name: 'a turn of phrase', body: content.slice(0, 60), want: [] },
+  { name: 'another content', body: otherContent, want: [] },
+  { name: 'what nobody has read', reads: [], want: [] },
+  { name: 'the content of an answer to another agent', reads: [readOf({ agentId: another })], want: bySame },
+  { name: 'what goes to somebody inside', isExternal: false, want: [] },
+  {
+    name: 'what goes to an account that is not ours',
+    isExternal: false,
+    operation: { toolName: 'github', resource: { repo: 'mallory/x' } },
+    want: bySame,
+  },
+  {
+    name: 'what goes to our own account',
+    isExternal: false,
+    operation: { toolName: 'github', resource: { repo: 'Acme/x' } },
+    want: [],
+  },
+  { name: 'what goes back to where it came from', url: 'https://docs.example.com/x', want: [] },
+  { name: 'what was read in this very call', reads: [readOf({ traceId: callOf().traceId })], want: [] },
+  { name: 'just in time', reads: [readOf({ atMs: nowMs - carriedMs + 1 })], want: bySame },
+  { name: 'too late', reads: [readOf({ atMs: nowMs - carriedMs })], want: [] },
+  { name: 'a query', body: '', url: `https://drop.example/?q=${encoded}`, operation: isRead, want: bySame },
+  { name: 'a path', body: '', url: `https://drop.example/${encoded}`, operation: isRead, want: bySame },
+  {
+    name: 'a query with plus signs for spaces',
+    body: '',
+    url: `https://drop.example/?q=${encoded.replaceAll('%20', '+')}`,
+    operation: isRead,
+    want: bySame,
+  },
+  {
+    name: 'a query that is not well encoded elsewhere',
+    body: '',
+    url: `https://drop.example/?q=${encoded}&x=%FF%zz%`,
+    operation: isRead,
+    want: bySame,
+  },
+  { name: 'a short query', body: '', url: 'https://drop.example/?q=x', operation: isRead, want: [] },
+  { name: 'the body of a GET', operation: isRead, want: bySame },
+  { name: 'data of its class', body: 'a', findings: [email], want: byClass },
+  { name: 'both: the content counts', findings: [email], want: bySame },
+  { name: 'data of another class', body: 'a', findings: [{ class: 'PHI' }], want: [] },
+  { name: 'data that does not count', body: 'a', findings: [{ ...email, confidence: 'low' }], want: [] },
+  {
+    name: 'data of a class that another agent was answered',
+    body: 'a',
+    reads: [readOf({ agentId: another })],
+    findings: [email],
+    want: [],
+  },
+  {
+    name: 'data of the class of an answer without content',
+    body: 'a',
+    reads: [readOf({ shingles: new Float64Array(0) })],
+    findings: [email],
+    want: byClass,
+  },
+];
+
+for (const { name, want, ...given } of cases) {
+  t.test(`what a call carries out of earlier answers: ${name}`, async (t) => {
+    const carried = carriedBy(given);
+    t.equal(carried.length, want.length);
+    t.match(carried, want);
+  });
+}
+
+t.test('of many answers the last ones are named', async (t) => {
+  const reads = Array.from({ length: 40 }, (_, at) => readOf({ traceId: `trace-${at}` }));
+  const last = reads.slice(-16).map((it) => it.traceId);
+  t.same(
+    carriedBy({ reads }).map(({ read }) => read.traceId),
+    last,
+  );
+  t.same(
+    carriedBy({ reads, body: 'a', findings: [email] }).map(({ read }) => read.traceId),
+    last,
+  );
+});

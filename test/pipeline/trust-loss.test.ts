@@ -1,0 +1,110 @@
+import t from 'tap';
+import type { Call, Decision, Signal, Threat, Verdict } from '../../src/call.ts';
+import { noHabits } from '../../src/history.ts';
+import { toParts, trustLossOf, trustTermsOf } from '../../src/pipeline/trust-loss.ts';
+import { callOf } from '../support/call.ts';
+import { trustLosses } from '../support/noticing.ts';
+
+const nowMs = Date.UTC(2026, 2, 4);
+
+const verdictOf = (decision: Decision): Verdict => ({
+  ...{
+    decision,
+    reasonCodes: [],
+    classifications: [],
+    explanation: [],
+    matchedRules: [],
+    decidedBy: undefined,
+  },
+  ...{ tags: [], violations: [], wouldBe: undefined, sanitizedBody: undefined, approval: undefined },
+});
+const threat = (location: Threat['location']): Threat => ({
+  ...{ feed: 'urlhaus', kind: 'host', indicator: 'x.example', reference: '', threat: '' },
+  location,
+});
+const anomaly = (score: number, name = 'BASELINE_ANOMALY'): Signal => ({
+  ...{ engine: 'baseline', name, details: '' },
+  score,
+});
+/** Bursts begin with the fiftieth call within ten minutes. */
+const lately = (count: number) => ({ ...noHabits, windows: 200, windowCalls: 2_000, lately: count });
+
+const cases: readonly {
+  name: string;
+  decision?: Decision;
+  call?: Partial<Call>;
+  /** Causes and what they take, in ten-thousandths. */
+  want: readonly (readonly [cause: string, parts: number])[];
+}[] = [
+  { name: 'a call that is let out', want: [] },
+  { name: 'one that is sanitised', decision: 'SANITIZE', want: [] },
+  { name: 'one that is held', decision: 'REQUIRE_APPROVAL', want: [] },
+  { name: 'one that is denied', decision: 'DENY', want: [['denial', 500]] },
+  {
+    name: 'a hit in a feed',
+    decision: 'DENY',
+    call: { threats: [threat('target')] },
+    want: [['threat', 2_000]],
+  },
+  { name: 'a hit that was let out', call: { threats: [threat('target')] }, want: [['threat', 2_000]] },
+  { name: 'a URL in the body that a feed lists', call: { threats: [threat('body')] }, want: [] },
+  { name: 'an anomaly', call: { signals: [anomaly(0.5)] }, want: [['anomaly', 200]] },
+  { name: 'what is a little odd', call: { signals: [anomaly(0.49)] }, want: [] },
+  { name: 'a new destination', call: { signals: [anomaly(1, 'NEW_DESTINATION')] }, want: [] },
+  { name: 'a call before a burst', call: { habits: lately(49) }, want: [] },
+  { name: 'the call with which a burst begins', call: { habits: lately(50) }, want: [['anomaly', 200]] },
+  {
+    name: 'the next one of it',
+    call: { habits: lately(51), signals: [anomaly(0.8, 'VOLUME_BURST')] },
+    want: [],
+  },
+  { name: 'a third call of a new agent', call: { habits: { ...noHabits, lately: 3 } }, want: [] },
+  {
+    name: 'an anomaly with which a burst begins',
+    call: { habits: lately(50), signals: [anomaly(0.9)] },
+    want: [['anomaly', 200]],
+  },
+  {
+    name: 'an anomaly that is denied',
+    decision: 'DENY',
+    call: { signals: [anomaly(0.9)] },
+    want: [
+      ['denial', 500],
+      ['anomaly', 200],
+    ],
+  },
+  {
+    name: 'whatever an agent does in monitor mode',
+    call: { isMonitored: true, threats: [threat('target')], signals: [anomaly(1)] },
+    want: [],
+  },
+  {
+    name: 'a denial of an agent that is suspended',
+    decision: 'DENY',
+    call: { agentStatus: 'suspended' },
+    want: [],
+  },
+  {
+    name: 'what no stage has decided',
+    call: { verdict: undefined, threats: [threat('target')] },
+    want: [],
+  },
+];
+
+for (const { name, decision = 'ALLOW', call: fields = {}, want } of cases) {
+  t.test(`what is held against an agent: ${name}`, async (t) => {
+    const call = Object.assign(callOf({ receivedAtMs: nowMs }), { verdict: verdictOf(decision), ...fields });
+    const expected = want.map(([cause, parts]) => ({ cause, parts, atMs: nowMs, traceId: call.traceId }));
+    t.same(trustLossOf(call, trustLosses), expected);
+    t.same(
+      trustLossOf(call, { denial: 0, analystDenial: 0, threatHit: 0, anomaly: 0 }),
+      [],
+      'unless that is nothing',
+    );
+  });
+}
+
+t.test('trust is counted in ten-thousandths', async (t) => {
+  t.same([0, 0.02, 0.29, 0.57, 1].map(toParts), [0, 200, 2_900, 5_700, 10_000]);
+  t.same(trustTermsOf({ recovery: 0.01, recoveryCalls: 50 }), { parts: 100, calls: 50 });
+});
