@@ -6,6 +6,7 @@
  *       --corpus DIR                  on a labelled corpus (docs/detection.md says what a line holds)
  *       --texts DIR                   on the Markdown anywhere below a folder
  *       --wrong                       prints what was wrong
+ *   node bench/meaning.ts filter      how many sentences are weighed, and whether any was missed; with --corpus DIR as above
  *   node bench/meaning.ts speed       microseconds for 4 KB
  */
 import { writeFileSync } from 'node:fs';
@@ -15,6 +16,7 @@ import { createFeatures } from '../src/detectors/meaning/features.ts';
 import { loadLexicon } from '../src/detectors/meaning/lexicon.ts';
 import { loadMeanings } from '../src/detectors/meaning/reader.ts';
 import { evaluate } from './meaning/evaluate.ts';
+import { compareFiltered } from './meaning/filter.ts';
 import { makeSamples } from './meaning/samples.ts';
 import { measure } from './meaning/speed.ts';
 import { train } from './meaning/train.ts';
@@ -38,10 +40,13 @@ switch (positionals[0]) {
   case 'evaluate':
     evaluate(loadMeanings(dataDir), { trainingDir, heldOutDir, ...values });
     break;
+  case 'filter':
+    compareFiltered(dataDir, [trainingDir, heldOutDir], values.corpus);
+    break;
   case 'speed':
     measure(loadMeanings(dataDir));
     break;
   default:
-    console.error('Say what to do: train, evaluate or speed.');
+    console.error('Say what to do: train, evaluate, filter or speed.');
     process.exitCode = 2;
 }

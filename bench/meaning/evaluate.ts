@@ -89,7 +89,8 @@ function show(name: string, { text, meanings }: Answer): void {
   console.log(`${name}: ${text.slice(0, shownMax)} -> ${found || 'nothing'}`);
 }
 
-function corpusIn(dir: string): [name: string, texts: string[]][] {
+/** The texts of a corpus, by their set. */
+export function corpusIn(dir: string): [name: string, texts: string[]][] {
   const toText = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body));
   const bySet = Map.groupBy(loadCases(dir), ({ set }) => set);
   return [...bySet].map(([set, cases]) => [set, cases.map(({ body }) => toText(body))]);

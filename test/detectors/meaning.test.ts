@@ -1,14 +1,17 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import t from 'tap';
 import { makeSamples } from '../../bench/meaning/samples.ts';
 import { addressAt } from '../../src/detectors/meaning/addresses.ts';
+import { coverOf } from '../../src/detectors/meaning/cover.ts';
 import { createFeatures } from '../../src/detectors/meaning/features.ts';
 import { loadLexicon } from '../../src/detectors/meaning/lexicon.ts';
-import { type Category, categories } from '../../src/detectors/meaning/model.ts';
-import { loadMeanings, scoreMin } from '../../src/detectors/meaning/reader.ts';
-import { readSentences, wordsOf } from '../../src/detectors/meaning/sentences.ts';
+import { type Category, categories, createModel, loadWeights } from '../../src/detectors/meaning/model.ts';
+import { PhraseFilter } from '../../src/detectors/meaning/phrase-filter.ts';
+import { createMeaningReader, loadMeanings, scoreMin } from '../../src/detectors/meaning/reader.ts';
+import { readSentences, SentenceReader, wordsOf } from '../../src/detectors/meaning/sentences.ts';
 import { marks } from '../../src/detectors/meaning/word-numbers.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -177,6 +180,102 @@ t.test('ends when its time is over', async (t) => {
   asked = 0;
   reader.read(Buffer.from('word '.repeat(10_000)), () => ++asked > 3);
   t.ok(asked > 3 && asked < 6, 'it is asked within a sentence without an end, too');
+});
+
+t.test('weighs few sentences, and tells nothing else than if it weighed all', async (t) => {
+  const lexicon = loadLexicon(dataDir);
+  const features = createFeatures(lexicon);
+  const all = createMeaningReader(
+    features,
+    createModel(loadWeights(join(dataDir, 'weights.yaml')), features),
+  );
+  const isSame = (text: Buffer): boolean =>
+    JSON.stringify(reader.read(text, never)) === JSON.stringify(all.read(text, never));
+  const texts = ['training', 'held-out'].flatMap((dir) =>
+    makeSamples(join(root, 'bench/meaning', dir)).map(({ text }) => text),
+  );
+  const differing = texts.filter((text) => !isSame(Buffer.from(text)));
+  t.strictSame(differing, []);
+  const piece = fc.oneof(
+    fc.constantFrom(...texts),
+    fc.constantFrom(...lexicon.concepts.flatMap(({ phrases }) => phrases)),
+    fc.constantFrom(
+      '*',
+      '@',
+      '"',
+      '\\n',
+      '\\t',
+      '10.1.2.3',
+      '10.0.0.0/8',
+      'deleteAll',
+      'DELETE',
+      'é',
+      '\u2019',
+    ),
+    fc.string({ unit: 'binary' }),
+  );
+  const gap = fc.constantFrom(' ', ' ', ', ', '. ', '\n', '-', '', ' x'.repeat(50), ' x'.repeat(58));
+  const mixture = fc.array(fc.tuple(piece, gap), { maxLength: 12 });
+  fc.assert(
+    fc.property(mixture, (pieces) => isSame(Buffer.from(pieces.flat().join('')))),
+    { numRuns: 2000 },
+  );
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => isSame(Buffer.from(bytes))));
+});
+
+t.test('needs one of a few rare concepts before a sentence can mean anything', async (t) => {
+  const concepts = ['and', 'the', 'quux', 'zyzzyva'].map(
+    (name) => ({ name, role: 'shape', phrases: [name] }) as const,
+  );
+  const weightsOf = (weights: Readonly<Record<string, number>>, bias = -4) => ({
+    EXFILTRATION: { bias, weights },
+    PRIVILEGE_ESCALATION: { bias: -1, weights: {} },
+    DESTRUCTIVE: { bias: -1, weights: {} },
+    LATERAL_MOVEMENT: { bias: -1, weights: {} },
+  });
+  const cases: readonly [name: string, weights: Record<string, number>, cover: readonly string[]][] = [
+    ['nothing, where all together is too little', { and: 1, 'and + the': 2 }, []],
+    ['the rarer one of a pair', { 'and + quux': 5 }, ['quux']],
+    ['what is enough by itself', { and: 4 }, ['and']],
+    ['the rarer one of two that are enough together', { and: 2, quux: 2 }, ['quux']],
+    ['what is enough where nothing takes away', { and: 5, the: -5 }, ['and']],
+    ['one of each pair', { 'the + quux': 4, 'and + zyzzyva': 4 }, ['quux', 'zyzzyva']],
+  ];
+  for (const [name, weights, cover] of cases)
+    t.strictSame(
+      coverOf(concepts, weightsOf(weights)).map((it) => it.name),
+      cover,
+      name,
+    );
+  t.throws(() => coverOf(concepts, weightsOf({}, 0)), /where nothing is said/);
+});
+
+t.test('hands on only the sentences in which a phrase may stand', async (t) => {
+  const filter = new PhraseFilter(['wipe', 'drop table', 'drop all tables', '#private-range'].map(wordsOf));
+  const countsOf = (text: string): number[] => {
+    const counts: number[] = [];
+    const sentences = new SentenceReader(({ count }) => counts.push(count), filter);
+    sentences.read(Buffer.from(text), 0, Buffer.byteLength(text), never);
+    return counts;
+  };
+  const cases: readonly [text: string, isHanded: boolean][] = [
+    ['wipe it', true],
+    ['we wiped it', false],
+    ['drop table', true],
+    ['dropTable', true],
+    ['drop the table', false],
+    ['table drop', false],
+    ['10.0.0.0/8', true],
+    ['10.0.0.0', false],
+    ['drop all', true],
+  ];
+  for (const [text, isHanded] of cases)
+    t.equal(countsOf(`One, two. Now ${text}. Three.`).length, isHanded ? 1 : 0, text);
+  for (let before = 0; before < 64; before += 1) {
+    const text = `${'x '.repeat(before)}drop table${' x'.repeat(300)}`;
+    const isShared = before >= 47 && before <= 62;
+    t.strictSame(countsOf(text), isShared ? [64, 64] : [64], 'the pieces of a long sentence that have it');
+  }
 });
 
 t.test('any bytes can be read, wherever they are cut', async (t) => {

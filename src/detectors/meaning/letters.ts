@@ -60,6 +60,23 @@ function kindsOfBytes(): Uint8Array {
   return table;
 }
 
+/** Nothing stands there. */
+export const gap = 0;
+/** What stands there has to be looked at: a mark, or a letter that is not plain. */
+export const noLetter = 1;
+/** What each byte is where a word may begin: the letter or digit, in lower case, or one of those two. */
+export const firstLetters = Uint8Array.from(kinds, (kind, byte) => {
+  if (kind === Kind.gap) return gap;
+  if (kind === Kind.upper) return byte | 0x20;
+  return kind === Kind.lower || kind === Kind.digit ? byte : noLetter;
+});
+/** What it is where a word may go on: a mark ends it, and a capital may begin another one. */
+export const furtherLetters = firstLetters.map((letter, byte) => {
+  const kind = kinds[byte] as number;
+  if (kind < Kind.lower) return gap;
+  return kind === Kind.upper ? noLetter : letter;
+});
+
 /** U+00C0 to U+00DF without accents; the 32 letters behind them are the same in lower case. */
 const withoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { readDataFile } from '../../data-file.ts';
 import { type Sentence, wordsOf } from './sentences.ts';
+import { WordSet } from './word-set.ts';
 
 /* What words stand for: concepts, each with its words and phrases by language, in one file for each role that a concept may have. */
 
@@ -13,6 +14,7 @@ export type Role = (typeof roles)[number];
 export interface Concept {
   readonly name: string;
   readonly role: Role;
+  readonly phrases: readonly string[];
 }
 
 /** A concept in a sentence: which, from which word to which. */
@@ -48,11 +50,13 @@ export function loadLexicon(dir: string): Lexicon {
     const file = join(dir, `${role}s.yaml`);
     for (const [name, languages] of Object.entries(readConcepts(file))) {
       if (concepts.some((it) => it.name === name)) throw new Error(`${file}: ${name} stands there twice`);
-      for (const phrase of Object.values(languages).flat()) addPhrase(root, wordsOf(phrase), concepts.length);
-      concepts.push({ name, role });
+      const phrases = Object.values(languages).flat();
+      for (const phrase of phrases) addPhrase(root, wordsOf(phrase), concepts.length);
+      concepts.push({ name, role, phrases });
     }
   }
-  return { concepts, mentions: (sentence) => mentionsIn(sentence, root) };
+  const firstWords = new WordSet(root.next?.keys() ?? []);
+  return { concepts, mentions: (sentence) => mentionsIn(sentence, root, firstWords) };
 }
 
 function readConcepts(file: string): z.output<typeof fileSchema> {
@@ -75,9 +79,13 @@ function addPhrase(root: Step, words: readonly number[], concept: number): void 
   if (!step.concepts.includes(concept)) step.concepts = [...step.concepts, concept];
 }
 
-function mentionsIn({ words, count }: Sentence, root: Step): Mention[] {
+function mentionsIn({ words, count }: Sentence, root: Step, firstWords: WordSet): Mention[] {
   const mentions: Mention[] = [];
   for (let start = 0; start < count; ) {
+    if (!firstWords.has(words[start] as number)) {
+      start += 1;
+      continue;
+    }
     let [concepts, end] = [none, start + 1];
     let step = root.next?.get(words[start] as number);
     for (let at = start + 1; step !== undefined; at += 1) {

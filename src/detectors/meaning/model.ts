@@ -24,16 +24,11 @@ const modelSchema = z.strictObject({
 
 export type Weights = z.output<typeof modelSchema>;
 
-/** A category as a sentence speaks for it. */
-export interface Judgement {
-  /** How sure, 0 to 1. */
-  readonly score: number;
-  /** The names of the features that spoke for it most, the strongest first, at most three. */
-  reasons(): string[];
-}
-
 export interface Model {
-  judge(category: Category, features: readonly number[]): Judgement;
+  /** How surely features speak for a category, 0 to 1. */
+  score(category: Category, found: readonly number[]): number;
+  /** The names of the features that speak for it most, the strongest first, at most three. */
+  reasons(category: Category, found: readonly number[]): string[];
 }
 
 const reasonsMax = 3;
@@ -53,19 +48,19 @@ export function createModel(weights: Weights, features: Features): Model {
     categories.map((category) => [category, toTable(weights[category].weights, features)]),
   ) as Record<Category, Float64Array>;
   return {
-    judge(category, found) {
+    score(category, found) {
       const table = tables[category];
       let sum = weights[category].bias;
       for (const feature of found) sum += table[feature] as number;
-      return {
-        score: 1 / (1 + Math.exp(-sum)),
-        reasons: () =>
-          found
-            .filter((feature) => (table[feature] as number) > 0)
-            .sort((a, b) => (table[b] as number) - (table[a] as number))
-            .slice(0, reasonsMax)
-            .map(features.nameOf),
-      };
+      return 1 / (1 + Math.exp(-sum));
+    },
+    reasons(category, found) {
+      const table = tables[category];
+      return found
+        .filter((feature) => (table[feature] as number) > 0)
+        .sort((a, b) => (table[b] as number) - (table[a] as number))
+        .slice(0, reasonsMax)
+        .map(features.nameOf);
     },
   };
 }

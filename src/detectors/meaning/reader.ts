@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
-import { loadLexicon } from './lexicon.ts';
-import { type Category, categories, createModel, type Judgement, loadWeights, type Model } from './model.ts';
-import { readSentences } from './sentences.ts';
+import { type Lexicon, loadLexicon } from './lexicon.ts';
+import { type Category, categories, createModel, loadWeights, type Model, type Weights } from './model.ts';
+import { PhraseFilter } from './phrase-filter.ts';
+import { SentenceReader, wordsOf } from './sentences.ts';
 
 /*
  * What does a text ask for? Each sentence, command or statement is weighed by itself, so that a long text does not add up to what no
@@ -35,40 +37,48 @@ const none: readonly Meaning[] = [];
 
 /** Reads lexicon and weights of a folder. Throws an Error that names file and mistake. */
 export function loadMeanings(dir: string): MeaningReader {
-  const features = createFeatures(loadLexicon(dir));
-  return createMeaningReader(features, createModel(loadWeights(join(dir, 'weights.yaml')), features));
+  const lexicon = loadLexicon(dir);
+  const features = createFeatures(lexicon);
+  const weights = loadWeights(join(dir, 'weights.yaml'));
+  return createMeaningReader(features, createModel(weights, features), filterOf(lexicon, weights));
 }
 
-export function createMeaningReader(features: Features, model: Model): MeaningReader {
+/** What a sentence needs to mean anything: most have no word that passes, and need not be weighed. */
+export function filterOf({ concepts }: Lexicon, weights: Weights): PhraseFilter {
+  const cover = coverOf(concepts, weights);
+  return new PhraseFilter(cover.flatMap(({ phrases }) => phrases.map(wordsOf)));
+}
+
+/** Reads one text at a time. With a filter, sentences in which nothing passes it are not weighed. */
+export function createMeaningReader(features: Features, model: Model, filter?: PhraseFilter): MeaningReader {
+  /** Of the text at hand: what speaks for a category most. */
+  let surest = new Map<Category, { readonly score: number; readonly found: readonly number[] }>();
+  const sentences = new SentenceReader((sentence) => weigh(features.of(sentence)), filter);
   return {
     read(text, isOver) {
-      const surest = new Map<Category, Judgement>();
-      const read = (from: number, to: number): void =>
-        readSentences(text, from, to, (sentence) => weigh(features.of(sentence), surest), isOver);
-      if (text.length <= 2 * endBytes) read(0, text.length);
+      if (surest.size > 0) surest = new Map();
+      const { length } = text;
+      if (length <= 2 * endBytes) sentences.read(text, 0, length, isOver);
       else {
-        read(0, endBytes);
-        read(text.length - endBytes, text.length);
+        sentences.read(text, 0, endBytes, isOver);
+        sentences.read(text, length - endBytes, length, isOver);
       }
-      return surest.size === 0
-        ? none
-        : categories.flatMap((category) => toMeaning(category, surest.get(category)));
+      return surest.size === 0 ? none : categories.flatMap(toMeaning);
     },
   };
 
-  function weigh(found: readonly number[], surest: Map<Category, Judgement>): void {
-    if (found.length === 0) return;
-    for (const category of categories) {
-      const judgement = model.judge(category, found);
-      if (judgement.score >= Math.max(scoreMin, surest.get(category)?.score ?? 0))
-        surest.set(category, judgement);
+  function weigh(found: readonly number[]): void {
+    for (const category of found.length > 0 ? categories : []) {
+      const score = model.score(category, found);
+      if (score >= Math.max(scoreMin, surest.get(category)?.score ?? 0))
+        surest.set(category, { score, found });
     }
   }
-}
 
-function toMeaning(category: Category, judgement: Judgement | undefined): Meaning[] {
-  if (!judgement) return [];
-  return [
-    { category, score: Math.round(judgement.score * 100) / 100, details: judgement.reasons().join(', ') },
-  ];
+  function toMeaning(category: Category): Meaning[] {
+    const sure = surest.get(category);
+    if (!sure) return [];
+    const details = model.reasons(category, sure.found).join(', ');
+    return [{ category, score: Math.round(sure.score * 100) / 100, details }];
+  }
 }

@@ -1,0 +1,48 @@
+import { basename, join } from 'node:path';
+import { createFeatures } from '../../src/detectors/meaning/features.ts';
+import { loadLexicon } from '../../src/detectors/meaning/lexicon.ts';
+import { createModel, loadWeights } from '../../src/detectors/meaning/model.ts';
+import { createMeaningReader, filterOf } from '../../src/detectors/meaning/reader.ts';
+import { SentenceReader } from '../../src/detectors/meaning/sentences.ts';
+import { corpusIn } from './evaluate.ts';
+import { makeSamples } from './samples.ts';
+
+const never = (): boolean => false;
+
+/**
+ * Prints which share of the sentences the filter leaves to be weighed, and how many texts mean something else with it than without: none, or
+ * the process ends with 1.
+ */
+export function compareFiltered(
+  dataDir: string,
+  sampleDirs: readonly string[],
+  corpus: string | undefined,
+): void {
+  const lexicon = loadLexicon(dataDir);
+  const weights = loadWeights(join(dataDir, 'weights.yaml'));
+  const features = createFeatures(lexicon);
+  const model = createModel(weights, features);
+  const filter = filterOf(lexicon, weights);
+  const all = createMeaningReader(features, model);
+  const filtered = createMeaningReader(features, model, filter);
+  const samples = sampleDirs.map((dir) => [basename(dir), makeSamples(dir).map(({ text }) => text)] as const);
+  const rows = [...samples, ...(corpus ? corpusIn(corpus) : [])].map(([name, texts]) => {
+    let [sentences, weighed, differing] = [0, 0, 0];
+    const countAll = new SentenceReader(() => {
+      sentences += 1;
+    });
+    const countWeighed = new SentenceReader(() => {
+      weighed += 1;
+    }, filter);
+    for (const bytes of texts.map((text) => Buffer.from(text))) {
+      countAll.read(bytes, 0, bytes.length, never);
+      countWeighed.read(bytes, 0, bytes.length, never);
+      if (JSON.stringify(all.read(bytes, never)) !== JSON.stringify(filtered.read(bytes, never)))
+        differing += 1;
+    }
+    if (differing > 0) process.exitCode = 1;
+    const share = Math.round((weighed / sentences) * 1000) / 1000;
+    return [name, { texts: texts.length, sentences, 'share weighed': share, differing }] as const;
+  });
+  console.table(Object.fromEntries(rows));
+}
