@@ -141,6 +141,10 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   ],
   [['MASS_ACTION'], 'at least ten writes of the agent with one tool within a minute'],
   [['TOKEN_HARVESTING'], 'the agent had several distinct credentials within ten minutes'],
+  [
+    ['EXFILTRATION', 'DESTRUCTIVE', 'LATERAL_MOVEMENT'],
+    'the context or the body asks to send data away, to destroy, or to move on to other hosts',
+  ],
   [['LOW_TRUST'], 'the trust in the agent is below 0.6'],
   [['BUDGET_EXCEEDED'], 'a budget that the call counts for was used up before it'],
   [bands.map((it) => `RISK_${it}`), 'no rule holds; the posture goes by the band of the risk'],

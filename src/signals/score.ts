@@ -63,11 +63,17 @@ const round = (score: number): number => Math.round(score * 1000) / 1000;
 const wholeTrustModifier = -0.1;
 const noTrustModifier = 0.2;
 
-/** From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. */
-export const trustModifier = (trust: number): number =>
+/** So many calls earn an agent that is trusted all of its bonus. */
+const provenCalls = 500;
+
+/**
+ * From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. Trust that nothing has been built on yet is no
+ * bonus: it grows with the calls that were let out.
+ */
+export const trustModifier = (trust: number, calls: number): number =>
   round(
     trust >= trustMin
-      ? (wholeTrustModifier * (trust - trustMin)) / (1 - trustMin)
+      ? (wholeTrustModifier * Math.min(1, calls / provenCalls) * (trust - trustMin)) / (1 - trustMin)
       : (noTrustModifier * (trustMin - trust)) / trustMin,
   );
 

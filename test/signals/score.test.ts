@@ -106,10 +106,10 @@ t.test('trust moves the score from a tenth less to a fifth more', async (t) => {
     [0.3, 0.1],
     [0, 0.2],
   ];
-  for (const [trust, modifier] of cases) t.equal(trustModifier(trust) + 0, modifier, `trust ${trust}`);
+  for (const [trust, modifier] of cases) t.equal(trustModifier(trust, 500) + 0, modifier, `trust ${trust}`);
   let last = Number.POSITIVE_INFINITY;
   for (let parts = 0; parts <= 10_000; parts += 1) {
-    const modifier = trustModifier(parts / 10_000);
+    const modifier = trustModifier(parts / 10_000, 500);
     if (!(modifier <= last)) t.fail(`more trust in ${parts} adds more`);
     last = modifier;
   }

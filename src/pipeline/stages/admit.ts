@@ -246,7 +246,7 @@ function toRequest(
 
 /** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
 const namesOf = ({ operation, target }: Call): readonly [host: string, tool: string, operation: string] => [
-  `host:${target.host}`,
+  `at:${target.host}`,
   `tool:${operation?.toolName}`,
   `does:${operation?.toolName} ${operation?.name}`,
 ];

@@ -55,7 +55,7 @@ export function weigh(options: WeighOptions): Stage {
       call.secretHashes = hashSecrets(call);
       call.carriedReads = findCarriedReads(call, tenant);
       call.signals = signalsOf(call);
-      call.trustModifier = trustModifier(call.trustScore);
+      call.trustModifier = trustModifier(call.trustScore, call.habits.calls);
       call.riskFloor = floorOf(call);
       const { signals, trustModifier: modifier, riskFloor: floor } = call;
       if (signals.length > 0) call.riskParts = riskParts(signals, weights);
