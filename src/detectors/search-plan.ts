@@ -20,15 +20,26 @@ export interface Rule {
   readonly gate: Gate | undefined;
 }
 
-/** What a hit of a word means to one rule. */
+/**
+ * What a hit of a word means to one rule: a match may begin there, or be near, or the word is one. All that most hits are judged by stands
+ * here: to follow a rule to its detector for each of them costs more than the judgement.
+ */
 export interface Use {
   readonly rule: Rule;
+  readonly kind: 'anchor' | 'keyword' | 'match';
   readonly wordLength: number;
   /** How the word must be written; undefined where any case will do. */
   readonly exact: Buffer | undefined;
+  /** An anchor that counts only where a token may begin. */
+  readonly startsToken: boolean;
+  /** A keyword that counts only where it is a word of its own. */
+  readonly isWholeWord: boolean;
   /** Around a keyword. */
   readonly window: Detector['window'];
 }
+
+/** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
+const unmistakableLength = 6;
 
 /** What a search notes of each rule, at the rule's index. */
 interface Room {
@@ -140,13 +151,18 @@ function gatedSearch(rules: readonly Rule[]): GatedSearch[] {
 function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
   const usesOf = new Map<string, Use[]>();
   for (const rule of rules) {
-    const { anchors, keywords, words, anchorCase, window } = rule.detector;
+    const { anchors, keywords, words, anchorCase, boundary, wholeWords, window } = rule.detector;
+    const kind = words.length > 0 ? 'match' : rule.regex.sticky ? 'anchor' : 'keyword';
     const written = [...anchors, ...[...keywords, ...words].flatMap(casesOf)];
     for (const word of new Set(written.map((it) => (anchorCase ? it : folded(it))))) {
       const bytes = Buffer.from(word);
       const uses = usesOf.get(folded(word)) ?? [];
-      const exact = anchorCase ? bytes : undefined;
-      uses.push({ rule, wordLength: bytes.length, exact, window: windowOf(word, window) });
+      const isUnmistakable = anchorCase && bytes.length >= unmistakableLength;
+      uses.push({
+        ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
+        ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords },
+        window: windowOf(word, window),
+      });
       usesOf.set(folded(word), uses);
     }
   }

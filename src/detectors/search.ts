@@ -24,9 +24,6 @@ const cutTokensMax = 16;
 const hintsMax = 1000;
 const hintDistance = 512;
 
-/** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
-const unmistakableLength = 6;
-
 /** Goes through one text, once. */
 export class Search {
   readonly #plan: SearchPlan;
@@ -119,17 +116,18 @@ export class Search {
 
   #hit(uses: readonly Use[], start: number): void {
     /** Asked once for all rules that want to know. */
+    let isStart: boolean | undefined;
     let isWord: boolean | undefined;
     for (const use of uses) {
       if (!this.#complete) return;
-      const { regex, detector } = use.rule;
-      const end = start + use.wordLength;
-      if (regex.sticky) this.#tryAnchor(use, start);
-      else if (detector.words.length > 0) this.#takeWord(use, start);
-      else if (!detector.wholeWords) this.#widen(use.rule, start, end, use.window);
+      if (use.kind === 'anchor') {
+        if (use.startsToken) isStart ??= mayStartToken(this.#bytes, start);
+        if (!use.startsToken || isStart) this.#tryAnchor(use, start);
+      } else if (use.kind === 'match') this.#takeWord(use, start);
       else {
-        isWord ??= standsAsWord(this.#bytes, start, end);
-        if (isWord) this.#widen(use.rule, start, end, use.window);
+        const end = start + use.wordLength;
+        if (use.isWholeWord) isWord ??= standsAsWord(this.#bytes, start, end);
+        if (!use.isWholeWord || isWord) this.#widen(use.rule, start, end, use.window);
       }
     }
   }
@@ -140,9 +138,7 @@ export class Search {
   }
 
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
-    const isUnmistakable = exact !== undefined && wordLength >= unmistakableLength;
-    if (rule.detector.boundary && !isUnmistakable && !mayStartToken(this.#bytes, start)) return;
-    if (exact?.compare(this.#bytes, start, start + wordLength)) return;
+    if (exact && !standsAt(this.#bytes, exact, start)) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
     rule.regex.lastIndex = start;
     const match = rule.regex.exec(this.#text());
@@ -344,6 +340,12 @@ export class Search {
     if (this.#limits.isOver()) this.#complete = false;
     return !this.#complete;
   }
+}
+
+/** A word has a few bytes: to compare them here costs less than a call of `Buffer.compare`. */
+function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
+  for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
+  return true;
 }
 
 interface Region {

@@ -31,6 +31,7 @@ const numberWordMax = 7;
 function isNumberWord(bytes: Uint8Array, start: number): boolean {
   let end = start;
   while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
+  if (end - start > numberWordMax) return false;
   const word = String.fromCharCode(...bytes.subarray(start, end)).toLowerCase();
   return numberWords.has(word) || (word.startsWith('s') && numberWords.has(word.slice(1)));
 }
