@@ -1,13 +1,14 @@
 import { type Outline, outlineOf } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
-import type { FindLimits, Found } from './found.ts';
+import type { Earlier, FindLimits, Found } from './found.ts';
 import { Search } from './search.ts';
 import { planSearch, type Rule, type SearchPlan, toRule, tunePlan } from './search-plan.ts';
 import { type Tuning, tuneDetector } from './tuning.ts';
 
 export { looksRandom } from './cut-token.ts';
-export type { CutToken, FindLimits, Found, Match } from './found.ts';
+export type { CutToken, Earlier, FindLimits, Found, Match } from './found.ts';
+export { Verdicts } from './verdicts.ts';
 
 /*
  * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder long numbers; a
@@ -18,8 +19,8 @@ export type { CutToken, FindLimits, Found, Match } from './found.ts';
  */
 
 export interface DetectorEngine {
-  /** `outline` is that of the bytes, where it is known. */
-  find(bytes: Buffer, limits: FindLimits, outline?: Outline): Found;
+  /** `outline` is that of the bytes, where it is known. What was found is the same with `earlier` as without it. */
+  find(bytes: Buffer, limits: FindLimits, outline?: Outline, earlier?: Earlier): Found;
   /** What a detector's secrets consist of behind their prefix; undefined where they have no such form, or nobody has this id. */
   tokenOf(id: string): Token | undefined;
   /** The same engine with some detectors changed or left out. Shares its tables, which are nearly all that an engine costs. */
@@ -51,7 +52,8 @@ function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
   for (const { detector, tokenBody } of rules)
     if (tokenBody) tokens.set(detector.id, { ...tokenBody, detector });
   return {
-    find: (bytes, limits, outline = outlineOf(bytes)) => new Search(plan, bytes, outline, limits).run(),
+    find: (bytes, limits, outline = outlineOf(bytes), earlier) =>
+      new Search(plan, bytes, outline, limits, earlier).run(),
     tokenOf: (id) => tokens.get(id),
     tuned(tuning) {
       const tuned = tunedRules(rules, tuning);

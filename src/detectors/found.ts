@@ -1,6 +1,7 @@
 import type { Confidence, DataClass } from '../call.ts';
 import type { Missing } from './cut-token.ts';
 import type { Detector } from './detector.ts';
+import type { Verdicts } from './verdicts.ts';
 
 export interface Match {
   readonly detector: Detector;
@@ -23,6 +24,13 @@ export interface FindLimits {
   readonly matchesMax: number;
   /** Asked now and then; once it says yes, the search ends. */
   readonly isOver: () => boolean;
+}
+
+/** What the same engine has learnt from other forms of a text, all of which it has searched to their ends. */
+export interface Earlier {
+  readonly verdicts: Verdicts;
+  /** Whether these bytes, and one on either side of them, stand in one of these forms as they stand here. */
+  readonly isKnown: ((start: number, end: number) => boolean) | undefined;
 }
 
 export interface Found {

@@ -18,6 +18,8 @@ export interface Rule {
   readonly tokenBody: TokenBody | undefined;
   /** What it cannot match without; undefined where its words are looked for everywhere. */
   readonly gate: Gate | undefined;
+  /** How many bytes before and behind a place decide whether it matches there; infinitely many where others' findings do. */
+  readonly sight: { readonly before: number; readonly after: number };
 }
 
 /**
@@ -231,7 +233,16 @@ export function toRule(detector: Detector, index: number): Rule {
     mayBeCut,
     tokenBody: mayBeCut ? detector.tokenBody : undefined,
     gate: mayBeGated(detector) && !mayBeCut ? gateOf(withWidestWindow(detector)) : undefined,
+    sight: sightOf(detector),
   };
+}
+
+/** Beside what the pattern looks at: escapes before an anchor, the end of a keyword's word, separators of digits. */
+const besidePattern = 16;
+
+function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): Rule['sight'] {
+  if (near.length > 0) return { before: Number.POSITIVE_INFINITY, after: Number.POSITIVE_INFINITY };
+  return { before: behindMax + besidePattern, after: reachMax + besidePattern };
 }
 
 function withWidestWindow(detector: Detector): Detector {

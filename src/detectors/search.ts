@@ -1,14 +1,21 @@
 import type { Confidence } from '../call.ts';
 import { nextDigit, type Outline } from '../scan/outline.ts';
-import { confidenceOf } from './confidence.ts';
 import { cutTokenEnd, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
-import { type CutToken, type FindLimits, type Found, type Match, withoutCoveredGenerics } from './found.ts';
+import {
+  type CutToken,
+  type Earlier,
+  type FindLimits,
+  type Found,
+  type Match,
+  withoutCoveredGenerics,
+} from './found.ts';
 import { regionsOf } from './gate.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
+import { Verdicts } from './verdicts.ts';
 
 /** Between two questions to `isOver`. */
 const attemptsPerQuestion = 32;
@@ -30,6 +37,8 @@ export class Search {
   readonly #bytes: Buffer;
   readonly #outline: Outline;
   readonly #limits: FindLimits;
+  readonly #isKnown: Earlier['isKnown'];
+  #verdicts: Verdicts | undefined;
   readonly #matches: Match[] = [];
   readonly #hints: Match[] = [];
   readonly #cutTokens: CutToken[] = [];
@@ -46,11 +55,13 @@ export class Search {
   #attempts = 0;
   #searchedBytes = 0;
 
-  constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits) {
+  constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits, earlier?: Earlier) {
     this.#plan = plan;
     this.#bytes = bytes;
     this.#outline = outline;
     this.#limits = limits;
+    this.#isKnown = earlier?.isKnown;
+    this.#verdicts = earlier?.verdicts;
   }
 
   run(): Found {
@@ -140,10 +151,21 @@ export class Search {
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
     if (exact && !standsAt(this.#bytes, exact, start)) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
-    rule.regex.lastIndex = start;
-    const match = rule.regex.exec(this.#text());
+    const match = this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, 0));
     else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(rule, start, wordLength);
+  }
+
+  #matchAt({ regex }: Rule, start: number): RegExpExecArray | null {
+    regex.lastIndex = start;
+    return regex.exec(this.#text());
+  }
+
+  /** Whether the rule matches nowhere in the region, because it has matched nowhere in a text in which the same stands. */
+  #isKnownIn({ detector, sight }: Rule, from: number, to: number): boolean {
+    if (!this.#isKnown || this.#verdicts?.hasMet(detector)) return false;
+    const end = to + sight.after;
+    return end <= this.#bytes.length && this.#isKnown(from - sight.before, end);
   }
 
   #noteCut({ detector, tokenBody }: Rule, start: number, anchorLength: number): void {
@@ -211,6 +233,7 @@ export class Search {
     const { windowFrom, windowTo } = this.#room();
     const from = Math.max(0, windowFrom[rule.index] as number);
     const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
+    if (this.#isKnownIn(rule, from, to)) return;
     const { digit } = rule.detector.leads;
     if (digit === undefined) this.#search(rule, from, to);
     else this.#searchNearDigits(rule, from, to, digit);
@@ -242,7 +265,8 @@ export class Search {
     for (const rule of this.#plan.digitRules) {
       if (!this.#complete) return;
       if (count < rule.detector.digitsMin) continue;
-      this.#search(rule, Math.max(0, start - rule.detector.window.before), end);
+      const from = Math.max(0, start - rule.detector.window.before);
+      if (!this.#isKnownIn(rule, from, end)) this.#search(rule, from, end);
     }
   }
 
@@ -280,9 +304,9 @@ export class Search {
   #accept(rule: Rule, match: RegExpExecArray, offset: number): boolean {
     const { detector } = rule;
     const secret = match[detector.group];
-    if (!secret) return false;
-    const confidence = confidenceOf(detector, secret);
-    if (confidence === undefined) return false;
+    this.#verdicts ??= new Verdicts();
+    const confidence = this.#verdicts.confidenceOf(detector, secret);
+    if (!secret || confidence === undefined) return false;
     const start = offset + (match.indices?.[detector.group]?.[0] ?? match.index);
     if (isOfMarker(this.#bytes, start, start + secret.length, this.#plan.ids)) return false;
     this.#keep(rule, start, start + secret.length, confidence);

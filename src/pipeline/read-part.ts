@@ -1,5 +1,5 @@
 import type { Finding, Tail } from '../call.ts';
-import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
+import { type CutToken, type DetectorEngine, type Match, Verdicts } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
 import type { FieldFormat } from '../text/fields.ts';
@@ -89,8 +89,17 @@ export function readPart(
   const found: Seen[] = [];
   const hints: Seen[] = [];
   const cutTokens: Placed<CutToken>[] = [];
+  const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
-    const { matches, hints: seen, cutTokens: cut, complete } = engine.find(view.bytes, limits, view.outline);
+    // Once something was not searched to its end, nothing is known of what stands in it.
+    const isKnown = problem === undefined ? view.isKnown : undefined;
+    const earlier = verdicts && { verdicts, isKnown };
+    const {
+      matches,
+      hints: seen,
+      cutTokens: cut,
+      complete,
+    } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     const place = <T extends Match | CutToken>(match: T) => ({
       match,

@@ -17,6 +17,11 @@ export class SpanMap {
   #sourceEnds = new Uint32Array(64);
   #count = 0;
 
+  /** Of which the text consists. */
+  get pieces(): number {
+    return this.#count;
+  }
+
   /** From here on, the bytes of the text are those of the source from `sourceStart`. Pieces are added from left to right. */
   addLiteral(start: number, sourceStart: number): void {
     const last = this.#count - 1;

@@ -25,6 +25,8 @@ export interface View {
   readonly encodings: readonly string[];
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
   readonly isTable?: true;
+  /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
+  readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
 }
@@ -53,6 +55,8 @@ const escapeSigns =
 const formSigns = escapeSigns | textFlags.plus;
 /** Of which the places are told. */
 const opaqueMax = 16;
+/** Where escapes stand closer together, hardly anything is seen without one of them. */
+const literalLengthMin = 256;
 /** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
 const separator = Buffer.from('\n\x1e\n');
 
@@ -202,6 +206,9 @@ function childOf(
     encodings: [...parent.encodings, ...names],
     depth: parent.depth + 1,
     spans,
+    ...(spans && spans.pieces * literalLengthMin < bytes.length
+      ? { isKnown: (start, end) => spans.isLiteral(start, end) }
+      : {}),
     toSource(start, end) {
       const span = map.toSource(start, end);
       return parent.toSource(span.start, span.end);
