@@ -1,6 +1,7 @@
 import { bytesMatching, isWithin } from './byte-set.ts';
 import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
+import { type Makeup, makeupOf } from './makeup.ts';
 import { openingOf } from './opening.ts';
 import { childrenOf, type Node, parsePattern } from './pattern-syntax.ts';
 
@@ -11,6 +12,7 @@ import { childrenOf, type Node, parsePattern } from './pattern-syntax.ts';
 
 export interface PatternFacts {
   readonly bounds: PatternBounds;
+  readonly makeup: Makeup;
   readonly leads: Leads;
   /** What its tokens consist of behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;
@@ -41,6 +43,7 @@ export function analysePattern(pattern: string, flags = ''): PatternFacts {
   assertLinear(root);
   return {
     bounds: { reachMax: reachOf(root), behindMax: behindOf(root) },
+    makeup: makeupOf(root),
     leads: { digit: leadTo(root, isDigit), token: leadTo(root, isRun) },
     tokenBody: bodyOf(root),
     opening: openingOf(root),

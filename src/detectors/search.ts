@@ -11,6 +11,7 @@ import {
   withoutCoveredGenerics,
 } from './found.ts';
 import { regionsOf } from './gate.ts';
+import { nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
@@ -156,7 +157,8 @@ export class Search {
     else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(rule, start, wordLength);
   }
 
-  #matchAt({ regex }: Rule, start: number): RegExpExecArray | null {
+  #matchAt({ regex, detector }: Rule, start: number): RegExpExecArray | null {
+    if (nextOf(detector.makeup, this.#bytes, start, start + 1) > start) return null;
     regex.lastIndex = start;
     return regex.exec(this.#text());
   }
@@ -282,9 +284,11 @@ export class Search {
   }
 
   /** Answers where the last match ends. */
-  #searchPiece(rule: Rule, from: number, to: number): number {
+  #searchPiece(rule: Rule, pieceStart: number, to: number): number {
     const { regex } = rule;
     const { reachMax, behindMax } = rule.detector.bounds;
+    const from = nextOf(rule.detector.makeup, this.#bytes, pieceStart, to);
+    if (from === to) return to;
     const offset = Math.max(0, from - behindMax);
     const text = this.#text().slice(offset, to + reachMax + 1);
     this.#searchedBytes += text.length;
