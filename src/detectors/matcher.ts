@@ -1,4 +1,4 @@
-import { GramScan } from '../scan/gram-scan.ts';
+import { GramScan, type OnCandidate } from '../scan/gram-scan.ts';
 import { anyByte, gramShare, ordinaryTriples } from './gram-rarity.ts';
 import { Needles } from './needles.ts';
 
@@ -53,8 +53,8 @@ export function createMatcher(words: readonly string[]): Matcher {
   const candidates = new GramScan(tables);
   return {
     scan(bytes, onHit, isStopped = never) {
-      const take = (word: number, start: number): void => {
-        if (needles.standsAt(word, bytes, start)) onHit(word, start);
+      const take: OnCandidate = (word, start, isSure) => {
+        if (isSure || needles.standsAt(word, bytes, start)) onHit(word, start);
       };
       candidates.scan(bytes, take, isStopped);
     },

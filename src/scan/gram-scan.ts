@@ -19,12 +19,12 @@ export interface GramTables {
   readonly stride: 2 | 4;
 }
 
-/** Called with a word that may stand in the text, and where; it is for sure where the text is no longer than a piece. */
-export type OnCandidate = (word: number, start: number) => void;
+/** Called with a word that may stand in the text, and where; `isSure` where it does. */
+export type OnCandidate = (word: number, start: number, isSure: boolean) => void;
 
 /** Candidates of one call, and comparisons; where there may be more it goes on in another one. */
-const hitsPerCall = 1024;
-const comparisonsPerCall = 16_384;
+const hitsPerCall = 4096;
+const comparisonsPerCall = 65_536;
 const hitBytes = 8;
 const numbersPerEntry = 4;
 /** The kernel's memory never is. */
@@ -36,7 +36,7 @@ const stepBytes = pieceBytesMax - 16;
  * A memory of the kernel reserves gigabytes of addresses, so only large tables have one of their own. Small ones, of which there are as many
  * as tenants, take turns in one that all share; to put them there takes some microseconds.
  */
-const sharedBytesMax = 262_144;
+const sharedBytesMax = 327_680;
 let shared: Kernel | undefined;
 /** Whose tables are in the shared memory, and whether a scan is under way with them. */
 let filledBy: GramScan | undefined;
@@ -52,8 +52,7 @@ export class GramScan {
   constructor(tables: GramTables) {
     this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
-    // In one call all entries may be hits beyond the last.
-    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + tables.entries.length / numbersPerEntry);
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + hitsPerStepMax(tables));
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
@@ -88,8 +87,12 @@ export class GramScan {
       for (let at = 0; at < to; at = exports.position()) {
         const count = exports.match(at, to, end - from);
         const hitsEnd = this.#hitsAt + hitBytes * count;
-        for (let hit = this.#hitsAt; hit < hitsEnd; hit += hitBytes)
-          take(view.getInt32(hit, true), from + view.getInt32(hit + 4, true));
+        for (let hit = this.#hitsAt; hit < hitsEnd; hit += hitBytes) {
+          const word = view.getInt32(hit, true);
+          const start = from + view.getInt32(hit + 4, true);
+          if (word < 0) take(~word, start, false);
+          else take(word, start, true);
+        }
         if ((count > 0 || exports.position() < to) && isStopped()) return;
       }
     }
@@ -113,6 +116,14 @@ export class GramScan {
       ...[multiplier, shift, stride],
     );
   }
+}
+
+/** The kernel looks at four grams before it asks whether there is room for more, and all entries of each may be hits. */
+function hitsPerStepMax({ firstOf }: GramTables): number {
+  let numbersMax = 0;
+  for (let slot = 1; slot < firstOf.length; slot++)
+    numbersMax = Math.max(numbersMax, (firstOf[slot] as number) - (firstOf[slot - 1] as number));
+  return (4 * numbersMax) / numbersPerEntry;
 }
 
 /** In the order in which they stand in the memory; numbers first, for those begin at multiples of four. */

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
  * against bounds that the kernel's memory has anyway. `npm run build:kernel` compiles them; a test holds the two against each other.
  */
 
-/** Bytes of a text that are looked at in one call. */
-export const pieceBytesMax = 16_384;
+/** Bytes of a text that are looked at in one call. What is done with the hits of a piece drives the tables out of the nearest cache. */
+export const pieceBytesMax = 65_536;
 const textAt = 64;
 const blocksAt = textAt + pieceBytesMax + 64;
 /** Where a user's tables may begin. */

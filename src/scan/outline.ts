@@ -130,7 +130,7 @@ export function stretchesOf(
 export function nextDigit(bytes: Uint8Array, { blocks }: Outline, from: number, to: number): number {
   let at = from;
   while (at < to) {
-    const block = Math.floor(at / blockBytes);
+    const block = (at / blockBytes) | 0;
     const end = (block + 1) * blockBytes;
     if ((((blocks[wordOf(block)] as number) >> shiftOf(block)) & blockFlags.digit) !== 0)
       for (const stop = Math.min(end, to); at < stop; at++) if (isDigit(bytes[at])) return at;

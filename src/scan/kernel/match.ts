@@ -60,7 +60,7 @@ export function position(): i32 {
 
 /**
  * Writes which words have a gram from `from` to before `to` and where they start, and answers how many there are: words that stand
- * there, and such as do not lie in this piece of `lengthOfPiece` bytes as a whole. Stops early, at `position()`, after many comparisons or
+ * there, and, as their complements, such as do not lie in this piece of `lengthOfPiece` bytes as a whole. Stops early, at `position()`, after many comparisons or
  * where there might be no room for the next words.
  */
 export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
@@ -115,20 +115,24 @@ function take(slot: u32, four: u32, at: i32, count: i32): i32 {
     const start = at - <i32>load<i16>(entry, 12);
     if (start >= 0 && (<u32>load<u8>(textAt + start) | 0x20) !== <u32>load<u8>(entry, 14)) continue;
     const word = load<i32>(entry, 8);
-    if (!mayStandAt(word, start)) continue;
+    const isWithin = liesWithin(word, start);
+    if (isWithin && !standsAt(word, start)) continue;
     const hit = hitsAt + hits * hitBytes;
-    store<i32>(hit, word);
+    store<i32>(hit, isWithin ? word : ~word);
     store<i32>(hit, start, 4);
     hits += 1;
   }
   return hits;
 }
 
-/** Whether the word stands there; a guess where not all of it would lie in this piece. */
-function mayStandAt(word: i32, start: i32): bool {
+function liesWithin(word: i32, start: i32): bool {
+  const count = load<i32>(startsAt + (word << 2), 4) - load<i32>(startsAt + (word << 2));
+  return start >= 0 && start + count <= length;
+}
+
+function standsAt(word: i32, start: i32): bool {
   const from = load<i32>(startsAt + (word << 2));
   const count = load<i32>(startsAt + (word << 2), 4) - from;
-  if (start < 0 || start + count > length) return true;
   const values = valuesAt + from;
   const folds = foldsAt + from;
   for (let index = 0; index < count; index++)

@@ -4,7 +4,7 @@
 
 /** The text, or a piece of it, and 64 bytes of nothing behind it. */
 export const textAt: i32 = 64;
-export const textBytesMax: i32 = 16384;
+export const textBytesMax: i32 = 65536;
 /** A byte of flags for each 64 of the text. */
 export const blocksAt: i32 = textAt + textBytesMax + 64;
 /** What a matcher needs stands behind that. */
