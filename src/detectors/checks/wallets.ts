@@ -1,10 +1,10 @@
-import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Check, Checks } from './check.ts';
 
 /* The checksums of keys to money: nobody passes them by chance, so such a key needs no word beside it to be known. */
 
-const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
+const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
 export const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 /** The same characters in the order of the XRP Ledger. */
