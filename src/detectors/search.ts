@@ -233,10 +233,12 @@ export class Search {
 
   #searchWindow(rule: Rule): void {
     const { windowFrom, windowTo } = this.#room();
-    const from = Math.max(0, windowFrom[rule.index] as number);
+    const { makeup, leads } = rule.detector;
+    const start = Math.max(0, windowFrom[rule.index] as number);
     const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
-    if (this.#isKnownIn(rule, from, to)) return;
-    const { digit } = rule.detector.leads;
+    const from = nextOf(makeup, this.#bytes, start, to);
+    if (from === to || this.#isKnownIn(rule, start, to)) return;
+    const { digit } = leads;
     if (digit === undefined) this.#search(rule, from, to);
     else this.#searchNearDigits(rule, from, to, digit);
   }

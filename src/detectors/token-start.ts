@@ -1,4 +1,4 @@
-import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../scan/bytes.ts';
+import { byteSet, isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../scan/bytes.ts';
 
 /*
  * May a token begin here? `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the `D` of `%3D`, though
@@ -28,7 +28,10 @@ const numberWords: ReadonlySet<string> = new Set('id nbr no nr num number numer 
 /** With the letter that German and its neighbours put in between: `versicherungsnummer`. */
 const numberWordMax = 7;
 
+const isInitial = byteSet('insINS');
+
 function isNumberWord(bytes: Uint8Array, start: number): boolean {
+  if (isInitial[bytes[start] ?? 0] === 0) return false;
   let end = start;
   while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
   if (end - start > numberWordMax) return false;
