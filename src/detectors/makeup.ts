@@ -36,6 +36,14 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
   return to;
 }
 
+/** Where a match ends at the latest that begins before `from`: at the next byte that it cannot have, or at `to`, or with the text. */
+export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to: number): number {
+  const limit = Math.min(to, bytes.length);
+  let end = from;
+  while (end < limit && has(alphabet, bytes[end] as number)) end += 1;
+  return end;
+}
+
 const has = (bits: Int32Array, byte: number): boolean =>
   (((bits[byte >> 5] as number) >> (byte & 31)) & 1) === 1;
 

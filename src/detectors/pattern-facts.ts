@@ -25,6 +25,8 @@ export interface PatternBounds {
   readonly reachMax: number;
   /** Bytes before its start that a match may look at. */
   readonly behindMax: number;
+  /** Bytes behind its end that a match may look at. */
+  readonly aheadMax: number;
 }
 
 /** What no match can be without, and how many bytes it may begin before that, or before its end; undefined where it can be without. */
@@ -42,7 +44,7 @@ export function analysePattern(pattern: string, flags = ''): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
   return {
-    bounds: { reachMax: reachOf(root), behindMax: behindOf(root) },
+    bounds: { reachMax: reachOf(root), behindMax: behindOf(root), aheadMax: aheadOf(root) },
     makeup: makeupOf(root),
     leads: { digit: leadTo(root, isDigit), token: leadTo(root, isRun) },
     tokenBody: bodyOf(root),
@@ -72,6 +74,13 @@ function reachOf(node: Node): number {
 function behindOf(node: Node): number {
   if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
   return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
+}
+
+/** An edge looks one byte ahead. */
+function aheadOf(node: Node): number {
+  if (node.kind === 'edge') return 1;
+  const own = node.kind === 'look' && !node.behind ? reachOf(node.body) : 0;
+  return Math.max(own, ...childrenOf(node).map(aheadOf));
 }
 
 /** Bytes from the start of a match to behind the first part of this kind at most; undefined where a match may have none. */

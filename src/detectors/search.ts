@@ -11,7 +11,7 @@ import {
   withoutCoveredGenerics,
 } from './found.ts';
 import { regionsOf } from './gate.ts';
-import { nextOf } from './makeup.ts';
+import { endOf, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
@@ -288,11 +288,12 @@ export class Search {
   /** Answers where the last match ends. */
   #searchPiece(rule: Rule, pieceStart: number, to: number): number {
     const { regex } = rule;
-    const { reachMax, behindMax } = rule.detector.bounds;
-    const from = nextOf(rule.detector.makeup, this.#bytes, pieceStart, to);
+    const { bounds, makeup } = rule.detector;
+    const from = nextOf(makeup, this.#bytes, pieceStart, to);
     if (from === to) return to;
-    const offset = Math.max(0, from - behindMax);
-    const text = this.#text().slice(offset, to + reachMax + 1);
+    const offset = Math.max(0, from - bounds.behindMax);
+    const end = endOf(makeup, this.#bytes, to, to + bounds.reachMax);
+    const text = this.#text().slice(offset, end + bounds.aheadMax + 1);
     this.#searchedBytes += text.length;
     regex.lastIndex = from - offset;
     let matchedTo = from;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { loadDetectors } from '../../src/detectors/load.ts';
-import { nextOf } from '../../src/detectors/makeup.ts';
+import { endOf, nextOf } from '../../src/detectors/makeup.ts';
 import { analysePattern } from '../../src/detectors/pattern-facts.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
 import { examplesOf } from '../support/examples.ts';
@@ -39,14 +39,23 @@ t.test('looks at no place outside of the region, and takes what reaches out of i
   );
 });
 
+t.test('a match ends at the next byte that it cannot have', async (t) => {
+  const { makeup } = analysePattern('ab[0-9]{2,9}');
+  const bytes = Buffer.from('ab12 ab345');
+  t.same([endOf(makeup, bytes, 2, 9), endOf(makeup, bytes, 4, 9), endOf(makeup, bytes, 6, 9)], [4, 4, 9]);
+  t.equal(endOf(makeup, bytes, 6, 90), 10);
+});
+
 t.test('no place is passed over at which a detector matches its examples', async (t) => {
   for (const detector of loadDetectors(new URL('../../config/detectors', import.meta.url).pathname)) {
     const { pattern, flags, makeup, id } = detector;
     if (pattern === '') continue;
     const { match, pass } = examplesOf(detector);
     for (const text of [...match, ...pass].map((example) => Buffer.from(expandSample(example)))) {
-      for (const { index } of text.toString('latin1').matchAll(new RegExp(pattern, `${flags}g`)))
+      for (const { 0: whole, index } of text.toString('latin1').matchAll(new RegExp(pattern, `${flags}g`))) {
         if (nextOf(makeup, text, index, index + 1) !== index) t.fail(id);
+        if (endOf(makeup, text, index + 1, text.length) < index + whole.length) t.fail(id);
+      }
     }
   }
 });

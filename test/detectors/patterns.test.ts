@@ -11,12 +11,13 @@ const limits = { matchesMax: 1_000_000, isOver: () => false };
 const bytesMax = 256 * 1024;
 
 const accepted = [
-  { pattern: 'ghp_[0-9A-Za-z]{36}', reachMax: 40, behindMax: 0 },
-  { pattern: '(?<![a-z])x{2,3}$', reachMax: 3, behindMax: 2 },
-  { pattern: '(?:[a-z]{1,9}\\.){1,8}x(?=yz)', reachMax: 83, behindMax: 0 },
+  { pattern: 'ghp_[0-9A-Za-z]{36}', reachMax: 40, behindMax: 0, aheadMax: 0 },
+  { pattern: '(?<![a-z])x{2,3}$', reachMax: 3, behindMax: 2, aheadMax: 1 },
+  { pattern: '(?:[a-z]{1,9}\\.){1,8}x(?=yz)', reachMax: 83, behindMax: 0, aheadMax: 2 },
   { pattern: '(?:\\d[ -]?){13,19}', reachMax: 38, behindMax: 0 },
   { pattern: '[a-z]{0,100}[0-9]{0,100}[a-z]{0,100}', reachMax: 300, behindMax: 0 },
   { pattern: '(?:ab|cd){1,50}', reachMax: 100, behindMax: 0 },
+  { pattern: 'a(?!b{2,5}(?=c{3}))d', reachMax: 10, behindMax: 0, aheadMax: 8 },
   { pattern: '-----BEGIN [^-]{0,4096}-----', reachMax: 4112, behindMax: 0 },
 ];
 for (const { pattern, ...bounds } of accepted) {
