@@ -43,8 +43,9 @@ export const charCalls: BlockDecoder = {
   },
 };
 
-/** The call needs its digits near: a look at the blocks with one is enough. */
+/** Whether there are parentheses for enough calls. A call needs its digits near: a look at the blocks with one is enough. */
 function mayHold({ bytes, outline }: EncodedText): boolean {
+  let count = 0;
   for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {
     for (let at = from; at < to; at += 1) {
       if (
@@ -52,8 +53,9 @@ function mayHold({ bytes, outline }: EncodedText): boolean {
         endsName[bytes[at - 1] ?? 0] === 1 &&
         beginsCode[bytes[at + 1] ?? 0] === 1
       )
-        return true;
+        count += 1;
     }
+    if (count >= codesMin) return true;
   }
   return false;
 }
