@@ -163,9 +163,12 @@ export class Search {
     return regex.exec(this.#text());
   }
 
-  /** Whether the rule matches nowhere in the region, because it has matched nowhere in a text in which the same stands. */
+  /** Whether the rule finds nothing in the region, because it has found nothing in a text in which the same stands. */
   #isKnownIn({ detector, sight }: Rule, from: number, to: number): boolean {
-    if (!this.#isKnown || this.#verdicts?.hasMet(detector)) return false;
+    if (!this.#isKnown || !this.#verdicts) return false;
+    // At anchors it matters what has matched, accepted or not: see `#isInsideMatch`.
+    const hasAnchors = detector.anchors.length > 0;
+    if (hasAnchors ? this.#verdicts.hasMet(detector) : this.#verdicts.hasAccepted(detector)) return false;
     const end = to + sight.after;
     return end <= this.#bytes.length && this.#isKnown(from - sight.before, end);
   }

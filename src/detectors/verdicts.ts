@@ -8,11 +8,17 @@ const verdictsMax = 4096;
 /** What was judged in a text and its decoded forms. They show the same secrets again, and a check may take longer than all the rest. */
 export class Verdicts {
   readonly #verdictsOf = new Map<Detector, Map<string, Confidence | undefined>>();
+  readonly #accepted = new Set<Detector>();
   #count = 0;
 
   /** Whether the detector's pattern has matched something. */
   hasMet(detector: Detector): boolean {
     return this.#verdictsOf.has(detector);
+  }
+
+  /** Whether some of that was not sent away. */
+  hasAccepted(detector: Detector): boolean {
+    return this.#accepted.has(detector);
   }
 
   /** As `confidenceOf`, of what the detector's pattern has matched; `undefined` as a secret is none. */
@@ -23,6 +29,7 @@ export class Verdicts {
     const known = verdicts.get(secret);
     if (known !== undefined || verdicts.has(secret)) return known;
     const confidence = confidenceOf(detector, secret);
+    if (confidence !== undefined) this.#accepted.add(detector);
     if (this.#count < verdictsMax) {
       verdicts.set(secret, confidence);
       this.#count += 1;

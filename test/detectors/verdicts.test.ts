@@ -47,8 +47,20 @@ t.test('a secret is judged once, and what was met is known', async (t) => {
   t.notOk(verdicts.hasMet(detector));
   t.equal(verdicts.confidenceOf(detector, undefined), undefined);
   t.ok(verdicts.hasMet(detector), 'also where there was nothing to judge');
+  t.notOk(verdicts.hasAccepted(detector));
   for (const number of ['4111111111111112', '5500005555555559', '4111111111111112'])
     t.equal(verdicts.confidenceOf(detector, number), new Verdicts().confidenceOf(detector, number));
+});
+
+t.test('what was accepted is known', async (t) => {
+  const [detector] = detectors.filter(({ id }) => id === 'payment-card');
+  if (!detector) throw new Error('no detector of cards');
+  const verdicts = new Verdicts();
+  const accepted = ['4111111111111112', '4012888888881881'].map((number) => {
+    verdicts.confidenceOf(detector, number);
+    return verdicts.hasAccepted(detector);
+  });
+  t.same(accepted, [false, true]);
 });
 
 t.test('goes on judging when it knows too many', async (t) => {
