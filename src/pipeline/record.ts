@@ -1,4 +1,4 @@
-import type { Call, Identity, IncidentCause, OperationPart } from '../call.ts';
+import type { Call, Identity, IncidentCause, OperationPart, Signal } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { sizeClassOf } from '../history.ts';
 import type { Log } from '../log.ts';
@@ -57,6 +57,7 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
       destination: keptDestination(call),
+      ...(identity.ownAgent.agentId === identity.agentId ? {} : { ownAgentId: identity.ownAgent.agentId }),
       ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
       ...(names.length > 0 ? { names } : {}),
       ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
@@ -123,7 +124,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
     line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
   line += list('classifications', verdict?.classifications);
-  line += list('signals', signals);
+  line += list('signals', signals.length === 0 ? signals : signals.map(recordedSignal));
   line += list('tags', verdict?.tags);
   line += list('violations', verdict?.violations);
   if (verdict && call.incidents.length > 0)
@@ -151,6 +152,8 @@ const partNames = (parts: readonly OperationPart[]): readonly string[] =>
     0,
     recordedPartsMax,
   );
+
+const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
 
 /** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
 function list(name: string, values: readonly unknown[] | undefined): string {

@@ -44,10 +44,9 @@ export function createAdmit(parts: AdmitParts) {
     }
     const { identity, agentStatus, scopeViolations } = examined;
     // Whatever may fail comes before anything is taken.
-    const isNew = (name: string): boolean => !destinations.isKnown(identity.agentId, name);
-    const isNewDestination = isNew(request.destination);
-    const newNames = request.names?.filter(isNew) ?? none;
-    const trust = history.trustOf(identity.agentId);
+    const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
+    const newNames = request.names?.filter((name) => !destinations.isKnown(key.agentId, name)) ?? none;
+    const trust = history.trustOf(key.agentId);
     const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
     const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
     const toolConcerns = mcp ? mcpTools.concernsOf(key.tenantId, mcp, nowMs) : none;
@@ -66,7 +65,7 @@ export function createAdmit(parts: AdmitParts) {
       tails: tails.of(identity.agentId, request.host, nowMs),
       toolConcerns,
       newNames,
-      habits: history.habitsOf(identity.agentId, {
+      habits: history.habitsOf(key.agentId, {
         nowMs,
         toolName,
         mutations,

@@ -1,6 +1,6 @@
 import { type Habits, noSightings, type Sightings, type TrustMark } from '../../history.ts';
 import { createCache } from '../cache.ts';
-import { wasLetOut } from '../destinations.ts';
+import { ownAgentOf, wasLetOut } from '../destinations.ts';
 import {
   addCalls,
   type HabitSums,
@@ -112,7 +112,7 @@ export function createHistory(stored: HistoryReader): History {
       logs.set(tenantId, log);
     },
     note(call) {
-      const agent = agentOf(call.agentId);
+      const agent = agentOf(ownAgentOf(call));
       const { atMs } = call;
       addTally(agent, { origin: call, count: 1, firstMs: atMs, lastMs: atMs }, terms);
     },
@@ -179,7 +179,7 @@ export function createHistoryWriter(db: Database): HistoryWriter {
   };
   return {
     add(tallies, terms) {
-      const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
+      const byAgent = Map.groupBy(tallies, ({ origin }) => ownAgentOf(origin));
       for (const [agentId, own] of byAgent) {
         const agent = { ...of(agentId) };
         for (const tally of own) addTally(agent, tally, terms);
