@@ -183,6 +183,8 @@ export interface Signal {
   /** 0 to 1. */
   readonly score: number;
   readonly details: string;
+  /** What the agent is told instead, where the details speak of other agents. */
+  readonly shown?: string;
 }
 
 /** Why an analyst should look at a call, whatever became of it. */

@@ -47,6 +47,10 @@ export type Sighting = SensitiveRead | SeenSecrets | CreatedPrincipal;
 /** An agent was answered something sensitive. */
 export interface SensitiveRead extends SightingOf<'read'> {
   readonly host: string;
+  /** The organisation, account or bucket there; absent where there is none. */
+  readonly account?: string;
+  /** It has one or two things of a class, no credential, and comes from no tool that is marked sensitive: it may well go where they are from. */
+  readonly isSlight?: true;
   readonly classes: readonly DataClass[];
   /** By which the content is known again (`text/shingles.ts`); empty where only the classes are known. */
   readonly shingles: Float64Array;

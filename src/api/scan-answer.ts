@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Call, dataClasses, type Verdict } from '../call.ts';
 import { publicFinding, publicRule } from '../pipeline/record.ts';
+import { toldExplanation, toldSignals } from '../pipeline/told-agent.ts';
 import { band, decision } from './fields.ts';
 import { RawAnswer } from './route.ts';
 
@@ -52,7 +53,7 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
     tool_name: call.operation?.toolName ?? 'custom_proxy',
     operation: call.operation?.name ?? call.method,
     classifications: [...verdict.classifications],
-    signals: call.signals.map(({ engine, name, score, details }) => ({ engine, name, score, details })),
+    signals: [...toldSignals(call)],
     ...(approval ? { approval_id: approval.approvalId } : {}),
     ...(decidedBy ? { policy_id: decidedBy.policyId, policy_name: decidedBy.policyName } : {}),
     ...(wouldBe ? { would_be: wouldBe } : {}),
@@ -60,7 +61,7 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
     findings: call.findings.slice(0, findingsMax).map(publicFinding),
     matched_rules: verdict.matchedRules.map(publicRule),
     ...(tags.length > 0 ? { tags: [...tags] } : {}),
-    explanation: [...verdict.explanation],
+    explanation: [...toldExplanation(call, verdict)],
   };
 }
 

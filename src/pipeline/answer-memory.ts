@@ -18,9 +18,13 @@ export interface SeenAnswer {
   readonly toolName: string;
   /** From which it came. */
   readonly host: string;
+  /** The organisation, account or bucket there. */
+  readonly account?: string | undefined;
   readonly atMs: number;
 }
 
+/** A page or a ticket has an address or two, which goes out with the answer to it; a list of customers or patients does not. */
+export const listValuesMin = 3;
 /** A longer name is nobody's. */
 const hostLengthMax = 255;
 
@@ -35,15 +39,21 @@ export function createAnswerMemory(
         it.name === toolName && it.sensitive === true && (it.tenantId === null || it.tenantId === tenantId),
     );
 
+  const isSlight = (tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean =>
+    !isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
+
   return {
     isSensitive,
-    saw({ tenantId, toolName, host, ...seen }, { classes, texts, secrets }) {
+    saw({ tenantId, toolName, host, account, ...seen }, reading) {
+      const { classes, texts, secrets } = reading;
       if (classes.length > 0 || isSensitive(tenantId, toolName)) {
         const shingles = shingler(tenantId).ofRead(texts);
         store.noteSighting(tenantId, {
           kind: 'read',
           ...seen,
           host: host.slice(0, hostLengthMax),
+          ...(account === undefined ? {} : { account }),
+          ...(isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
           classes,
           shingles,
         });

@@ -1,8 +1,10 @@
 import type { Call, CarriedRead } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { SensitiveRead, Sightings } from '../history.ts';
+import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
+import { isCertain } from '../signals/read-then-write.ts';
 import type { Shingler } from '../text/shingles.ts';
-import { goesOutside } from './external.ts';
+import { decodeViews } from '../text/views.ts';
+import { goesOutside, isForeign, placeOf } from './external.ts';
 import { classesOf } from './opinion.ts';
 
 /** What of earlier answers a call carries out of the organisation. */
@@ -10,60 +12,95 @@ export type FindCarriedReads = (call: Call, tenant: TenantConfig) => readonly Ca
 
 /** What is sent later than this after it was read is not brought together with it. */
 export const carriedMs = 5 * 60_000;
-/** Fewer may be a turn of phrase. */
+/** Of all that one agent was answered. Fewer may be a turn of phrase. */
 export const shinglesEnough = 3;
-/** That one call names. */
+/** Reads of one agent that one call names. */
 const carriedMax = 16;
-/** A longer query, path or body of a call that reads can hold a good piece of content. */
-const carrierLengthMin = 200;
+const depthMax = 3;
 const none: readonly never[] = Object.freeze([]);
 
-/** Costs nothing where nothing was read lately: only then is the call taken apart. */
+/**
+ * Costs nothing where nothing was read lately: only then is the call taken apart, whatever its method, for anything that goes outside can
+ * carry something. A call that could not be read is denied for that.
+ */
 export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): FindCarriedReads {
   return function findCarriedReads(call, tenant) {
     const { sightings } = call;
-    if (!sightings.hasReads || !isWrite(call) || !goesOutside(call, tenant)) return none;
-    const { target, receivedAtMs } = call;
-    // What goes back to where it came from has not left it.
-    const mayBe = (it: SensitiveRead): boolean =>
-      receivedAtMs - it.atMs < carriedMs && it.host !== target.host && it.traceId !== call.traceId;
-    const byContent = readsIn(shinglerOf(tenant.id).ofWrite(textsOf(call)), sightings).filter(mayBe);
-    const found: CarriedRead[] = byContent.map((read) => ({ read, by: 'content' }));
-    if (found.length === 0) found.push(...byClass(call, mayBe));
-    return found.slice(-carriedMax);
+    if (!sightings.hasReads || call.unreadable !== undefined || !goesOutside(call, tenant)) return none;
+    const mayBe = createMayBe(call, tenant);
+    if (!sightings.all.some(mayBe)) return none;
+    const { ofWrite } = shinglerOf(tenant.id);
+    // Each by itself: it is bounded what is looked at, and a long body must not hide what a header carries.
+    const shingles = new Set([...ofWrite(call.bodyTexts), ...ofWrite(headTexts(call, tenant))]);
+    const byContent = carriedIn(shingles, sightings, mayBe);
+    return byContent.length > 0 ? byContent : byClass(call, mayBe);
   };
 }
 
-const isWrite = ({ operation, target, body }: Call): boolean =>
-  operation?.verb !== 'READ' || Math.max(target.path.length, body.length) >= carrierLengthMin;
+/** Whether it is a read that the call may carry. */
+type MayBe = (it: Sighting) => it is SensitiveRead;
 
-/** The reads of which enough is in there. */
-function readsIn(shingles: Float64Array, sightings: Sightings): readonly SensitiveRead[] {
-  const shared = new Map<SensitiveRead, number>();
-  for (const shingle of shingles)
-    for (const read of sightings.readsWith(shingle)) shared.set(read, (shared.get(read) ?? 0) + 1);
-  return [...shared].filter(([, count]) => count >= shinglesEnough).map(([read]) => read);
+/** What goes back to where it came from has not left it. */
+function createMayBe(call: Call, tenant: TenantConfig): MayBe {
+  const { receivedAtMs, traceId } = call;
+  const goesTo = isForeign(call, tenant) ? undefined : placeOf(call);
+  return (it): it is SensitiveRead =>
+    it.kind === 'read' &&
+    receivedAtMs - it.atMs < carriedMs &&
+    it.traceId !== traceId &&
+    !(it.host === goesTo?.host && it.account === goesTo.account);
+}
+
+/** What one agent was answered: records that are read one by one leave as a list. */
+interface Answers {
+  readonly reads: Map<SensitiveRead, number>;
+  /** Distinct ones that the call has of all of them. */
+  shared: number;
+}
+
+/** Of agents that were answered enough of it: the reads of which most is in there, those that are certain last. */
+function carriedIn(
+  shingles: ReadonlySet<number>,
+  sightings: Sightings,
+  mayBe: MayBe,
+): readonly CarriedRead[] {
+  const groups = new Map<string, Answers>();
+  for (const shingle of shingles) {
+    const known = sightings.readsWith(shingle);
+    if (known.length === 0) continue;
+    const seen = new Set<Answers>();
+    for (const read of known) {
+      if (!mayBe(read)) continue;
+      // What is slight does not add to what is grave.
+      const name = `${read.agentId} ${read.isSlight === true}`;
+      const answers = groups.get(name) ?? { reads: new Map(), shared: 0 };
+      groups.set(name, answers);
+      answers.reads.set(read, (answers.reads.get(read) ?? 0) + 1);
+      seen.add(answers);
+    }
+    for (const answers of seen) answers.shared += 1;
+  }
+  return [...groups.values()]
+    .filter(({ shared }) => shared >= shinglesEnough)
+    .flatMap(({ reads: found }) => [...found].sort(([, a], [, b]) => a - b).slice(-carriedMax))
+    .map(([read]): CarriedRead => ({ read, by: 'content' }))
+    .sort((a, b) => Number(isCertain(a)) - Number(isCertain(b)));
 }
 
 /** Only of the agent's own: that others have read something of the class says nothing. */
-function byClass(call: Call, mayBe: (it: SensitiveRead) => boolean): CarriedRead[] {
+function byClass(call: Call, mayBe: MayBe): readonly CarriedRead[] {
   const classes = classesOf(call);
-  if (classes.length === 0) return [];
+  if (classes.length === 0) return none;
   return call.sightings.all
-    .filter((it) => it.kind === 'read')
-    .filter((it) => it.agentId === call.identity?.agentId && mayBe(it))
+    .filter(mayBe)
+    .filter((it) => it.agentId === call.identity?.agentId)
     .filter((it) => it.classes.some((name) => classes.includes(name)))
+    .slice(-carriedMax)
     .map((read) => ({ read, by: 'class' }));
 }
 
-/** The body in all its forms, and what a query can carry. */
-function textsOf({ bodyTexts, target }: Call): readonly Buffer[] {
-  if (target.path.length < carrierLengthMin) return bodyTexts;
-  return [...bodyTexts, Buffer.from(decoded(target.path))];
+/** URL and headers in all their forms: they were decoded before, within the same bounds and in time. */
+function headTexts({ head }: Call, { maxDecodedBytes }: TenantConfig): readonly Buffer[] {
+  const { views } = decodeViews(head, { maxDecodedBytes, depthMax, isOver: () => false });
+  return views.map((it) => it.bytes);
 }
-
-/** As a lenient server reads it: what is no escape stands for itself, and what is no UTF-8 for nothing. */
-const decoded = (path: string): string =>
-  path
-    .replaceAll('+', ' ')
-    .replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString());

@@ -1,4 +1,4 @@
-import type { Call, Operation } from '../call.ts';
+import type { Call, Operation, OperationPart, Resource } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Target } from '../target.ts';
 
@@ -27,17 +27,41 @@ export const addressesOutside = ({ operation, target }: Call, tenant: TenantConf
  * tenant's own, where it is known which ones are.
  */
 export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
-  call.isExternal ||
-  [call.operation, ...(call.operation?.parts ?? []).map((it) => it.operation)].some(
-    (it) => it !== undefined && isForeignAccount(it, tenant),
+  call.isExternal || isForeign(call, tenant);
+
+/** Whether it acts on an account of its tool that is not the tenant's own. */
+export const isForeign = ({ operation }: Call, tenant: TenantConfig): boolean =>
+  operationsOf(operation).some((it) => isForeignAccount(it, tenant));
+
+/** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
+export interface Place {
+  readonly host: string;
+  /** Organisation, account or bucket, in lower case; undefined where there is none. */
+  readonly account: string | undefined;
+}
+
+/** The place that a call acts on; undefined where nobody can tell, or it is not one. */
+export function placeOf({ operation, target: { host } }: Call): Place | undefined {
+  const all = operationsOf(operation);
+  const accounts = new Set(
+    all.map(({ resource }) => (resource.bucket ?? accountOf(resource))?.toLowerCase()),
   );
+  const isClear = all.every((it) => it.unclear === undefined && it.resource.unknown === undefined);
+  return isClear && accounts.size === 1 ? { host, account: [...accounts][0] } : undefined;
+}
+
+const operationsOf = (operation: Operation | undefined): readonly OperationPart['operation'][] =>
+  operation ? [operation, ...(operation.parts ?? []).map((it) => it.operation)] : [];
+
+const accountOf = ({ org, repo, account }: Resource): string | undefined =>
+  org ?? repo?.split('/')[0] ?? account;
 
 function isForeignAccount(
   { toolName, resource }: Pick<Operation, 'toolName' | 'resource'>,
   { orgAccounts }: TenantConfig,
 ): boolean {
   const own = orgAccounts[toolName];
-  const account = (resource.org ?? resource.repo?.split('/')[0] ?? resource.account)?.toLowerCase();
+  const account = accountOf(resource)?.toLowerCase();
   return own !== undefined && account !== undefined && !own.some((it) => it.toLowerCase() === account);
 }
 

@@ -53,7 +53,9 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
     waiting.set(name, later ? joined(entry, later) : entry);
   }
 
+  /** That an agent tries again while it is suspended tells nothing of it. */
   function noteDenial(call: Call, shipped: () => Promise<void>): void {
+    if (call.agentStatus !== 'active') return;
     const entry = toEntry(call, repeatedDenials, undefined);
     const { tenantId, agentId } = entry.incident;
     const denial = { tenantId, agentId, atMs: call.receivedAtMs };

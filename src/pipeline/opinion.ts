@@ -9,8 +9,10 @@ import {
   type Verdict,
 } from '../call.ts';
 import type { PolicyDecision, RuleAction } from '../policy/index.ts';
+import { isCertain } from '../signals/read-then-write.ts';
 import type { PostureOpinion } from './posture.ts';
 import { counts, defaultCuts, sanitizedBody } from './sanitize.ts';
+import { sentenceOf } from './told-agent.ts';
 
 /* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */
 
@@ -133,7 +135,7 @@ const criticalDenial: IncidentCause = {
 
 const isThreatHit = ({ threats }: Call): boolean => threats.some((it) => it.location === 'target');
 
-const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some((it) => it.by === 'content');
+const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some(isCertain);
 
 /** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
 export type Enforceable = Opinion & { readonly sanitized?: Buffer };
@@ -245,8 +247,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
         `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}).`,
     );
   // Why it is risky, which a rule or a band does not say.
-  for (const { name, details } of call.signals)
-    if (!notExplained.has(name)) places.push(`${name}: ${details}.`);
+  for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(sentenceOf(signal));
   if (call.signals.length > 0) places.push(riskSentence(call));
   return {
     decision: opinion.decision,

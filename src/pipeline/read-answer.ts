@@ -5,7 +5,7 @@ import { type Evidence, type InjectionReader, scoreMin } from '../detectors/inje
 import { GatewayError } from '../errors.ts';
 import { kept } from '../kept.ts';
 import { textIn } from '../text/binary.ts';
-import { inflateBody } from '../text/inflate.ts';
+import { inflateBody, inflateStart } from '../text/inflate.ts';
 import type { View } from '../text/views.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
@@ -24,10 +24,12 @@ export interface AnswerReading {
   readonly classes: readonly DataClass[];
   /** Distinct places that hold something of a class. */
   readonly places: number;
+  /** Distinct things of a class. */
+  readonly values: number;
   readonly injection: PromptInjection;
-  /** Without its content coding. */
+  /** Without its content coding; empty where that cannot be taken off to the end. */
   readonly plain: Buffer;
-  /** The content and its decoded forms. */
+  /** The content and its decoded forms, as far as they could be read. */
   readonly texts: readonly Buffer[];
   /** Credentials in it, as they stand there. */
   readonly secrets: readonly Buffer[];
@@ -83,26 +85,43 @@ export function createAnswerReader({
     return kept(byType, contentType, () => new CleanAnswers());
   }
 
-  function read(content: AnswerContent, engine: DetectorEngine, tenant: TenantConfig): AnswerReading {
-    const { maxDecodedBytes, scanTimeoutMs } = tenant;
-    const inflated = inflateBody(content.bytes, content.contentEncoding, maxDecodedBytes);
-    if ('unreadable' in inflated) return nothingRead(inflated.unreadable);
-    const clean = cleanAnswers(engine, content.contentType);
-    if (clean.has(inflated.body)) return { ...nothingFound, plain: inflated.body, texts: [inflated.body] };
+  async function read(
+    content: AnswerContent,
+    engine: DetectorEngine,
+    tenant: TenantConfig,
+  ): Promise<AnswerReading> {
+    const { bytes, contentType, contentEncoding } = content;
+    const inflated = inflateBody(bytes, contentEncoding, tenant.maxDecodedBytes);
+    if (!('unreadable' in inflated)) return readPlain(inflated.body, contentType, engine, tenant);
+    // The agent may make use of the beginning.
+    const start = await inflateStart(bytes, contentEncoding, tenant.maxDecodedBytes);
+    const reading = readPlain(start, contentType, engine, tenant);
+    return { ...reading, plain: noBytes, unreadable: inflated.unreadable };
+  }
+
+  function readPlain(
+    body: Buffer,
+    contentType: string,
+    engine: DetectorEngine,
+    { maxDecodedBytes, scanTimeoutMs }: TenantConfig,
+  ): AnswerReading {
+    const clean = cleanAnswers(engine, contentType);
+    if (clean.has(body)) return { ...nothingFound, plain: body, texts: [body] };
     const endsAt = clock() + scanTimeoutMs;
     const isOver = (): boolean => clock() > endsAt;
-    const text = textIn(inflated.body);
-    const part = bodyPart(text, content.contentType, nowhere);
+    const text = textIn(body);
+    const part = bodyPart(text, contentType, nowhere);
     const { findings, views, unreadable } = readPart(part, engine, { maxDecodedBytes, isOver });
     const injection = readInjection(injections, views, part, isOver);
     const found = findings.filter(counts);
     const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
-    if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(inflated.body);
+    if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(body);
     return {
       classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
       places: new Set(found.map((it) => it.location)).size,
+      values: new Set(found.map((it) => text.toString('latin1', it.start, it.end))).size,
       injection,
-      plain: inflated.body,
+      plain: body,
       texts: views.map((it) => it.bytes),
       secrets: found.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
       unreadable: problem,
@@ -123,13 +142,14 @@ export function createAnswerReader({
   };
 }
 
-const nothingFound = { classes: [], places: 0, injection: notDetected, secrets: [], unreadable: undefined };
-const nothingRead = (unreadable: string): AnswerReading => ({
-  ...nothingFound,
-  plain: noBytes,
-  texts: [],
-  unreadable,
-});
+const nothingFound = {
+  classes: [],
+  places: 0,
+  values: 0,
+  injection: notDetected,
+  secrets: [],
+  unreadable: undefined,
+};
 
 /** The worst of the content and its decoded forms. */
 function readInjection(

@@ -26,10 +26,10 @@ export const toParts = (trust: number): number => Math.round(trust * partsPerTru
 /** An anomaly as grave as a new host: what is a little odd only weighs. */
 const anomalyMin = 0.5;
 
-/** What is held against the agent for a call that was decided. In monitor mode, and for an agent that is suspended, nothing is. */
+/** What is held against the agent for a call that was decided. In monitor mode, and for an agent that is suspended or whose tenant is, nothing is. */
 export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
   const { verdict, isMonitored, receivedAtMs: atMs, traceId, signals } = call;
-  if (!verdict || isMonitored || call.agentStatus === 'suspended') return none;
+  if (!verdict || isMonitored || call.agentStatus !== 'active') return none;
   const mark = (cause: TrustMark['cause'], trust: number): TrustMark => ({
     cause,
     parts: toParts(trust),

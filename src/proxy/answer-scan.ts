@@ -5,6 +5,7 @@ import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Answer } from '../http1/answer.ts';
+import { placeOf } from '../pipeline/external.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerContent, AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
@@ -13,12 +14,16 @@ import { compressionOf } from '../text/compression.ts';
 import { opaqueKindOf } from '../text/opaque.ts';
 import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise } from '../upstream/scrubbable.ts';
+import { createAnswerRoom } from './answer-room.ts';
 import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
 
+const megabyte = 1024 * 1024;
 /** Of all answers that are being read, in one process. */
-const keptBytesMax = 64 * 1024 * 1024;
-let keptBytes = 0;
+const room = createAnswerRoom(64 * megabyte, 16 * megabyte);
+/** Between two lines of the log about answers for which there was no room. */
+const crowdedEveryMs = 1_000;
+let crowdedLoggedMs = 0;
 
 /** Formats without text, by the name that servers give them. What is read is decided by the bytes. */
 const opaqueTypes =
@@ -88,6 +93,7 @@ class AnswerScan implements Tap {
   readonly #tenant: TenantConfig;
   readonly #enforces: boolean;
   readonly #toolLists: ToolListScan;
+  #isHeld = false;
   #contentType = '';
   #contentEncoding = '';
 
@@ -119,7 +125,8 @@ class AnswerScan implements Tap {
     const head = { status, contentType: this.#contentType, contentEncoding: this.#contentEncoding };
     if (!chunk) this.#toolLists.begin(head, this.#exchange);
     if (chunk && this.#isOpaque(chunk)) return 'pass';
-    return this.#enforces && !isStream(fields) ? 'hold' : 'read';
+    this.#isHeld = this.#enforces && !isStream(fields);
+    return this.#isHeld ? 'hold' : 'read';
   }
 
   /** Passes unread: no text is called so, and none begins so. */
@@ -137,9 +144,20 @@ class AnswerScan implements Tap {
   }
 
   keep(bytes: number): boolean {
-    if (keptBytes + bytes > keptBytesMax) return false;
-    keptBytes += bytes;
-    return true;
+    const isKept = room.keep(this.#tenant.id, bytes);
+    if (!isKept) this.#logCrowded();
+    return isKept;
+  }
+
+  #logCrowded(): void {
+    const nowMs = performance.now();
+    if (crowdedLoggedMs > 0 && nowMs - crowdedLoggedMs < crowdedEveryMs) return;
+    crowdedLoggedMs = nowMs;
+    const { id } = this.#tenant;
+    this.#gate.log.error(
+      { trace_id: this.#call.traceId, tenant_id: id },
+      'answers pass unread: too many are being read at once',
+    );
   }
 
   isKnownClean(bytes: Buffer): boolean {
@@ -160,18 +178,20 @@ class AnswerScan implements Tap {
       return await this.#judge(answer);
     } catch (error) {
       this.#gate.log.error({ trace_id: this.#call.traceId, err: error }, 'an answer could not be read');
-      return this.#enforces ? { refusal: error } : 'pass';
+      return this.#isHeld ? { refusal: error } : 'pass';
     }
   }
 
   async #judge({ status, bytes, extent }: SeenAnswer): Promise<Judgement> {
     const { identity, traceId } = this.#call;
-    if (!identity || bytes.length === 0) return 'pass';
+    const isCrowded = extent === 'crowded';
+    if (!identity || (bytes.length === 0 && !isCrowded)) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
-    const reasons = this.#enforces ? this.#whyNot(reading, extent) : [];
+    const reasons = this.#isHeld ? this.#whyNot(reading, extent) : [];
     if (reasons.length === 0) this.#remember(reading);
     const drift = await this.#toolLists.driftIn(reading.plain, extent === 'whole');
-    if (reading.classes.length > 0 || reading.injection.detected || reasons.length > 0 || drift) {
+    const isTelling = reading.classes.length > 0 || reading.injection.detected;
+    if (isTelling || reasons.length > 0 || drift || isCrowded) {
       const scan = toResponseScan(this.#gate, identity.tenantId, reading, Date.now());
       const further = {
         ...(extent === 'whole' ? {} : { extent }),
@@ -193,7 +213,8 @@ class AnswerScan implements Tap {
     if (!identity) return;
     const { tenantId, agentId } = identity;
     const toolName = operation?.toolName ?? '';
-    const seen = { tenantId, agentId, traceId, toolName, host: target.host, atMs: Date.now() };
+    const account = placeOf(this.#call)?.account;
+    const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
     this.#gate.answerMemory.saw(seen, reading);
   }
 

@@ -7,6 +7,7 @@ import { answerProblem } from '../http/problem.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Injection } from '../pipeline/injection.ts';
+import { toldExplanation } from '../pipeline/told-agent.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
@@ -38,7 +39,7 @@ export function enforce(
     answerProblem(exchange, withTrace(error, call.traceId), headers);
   };
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
-    refuse(toRefusal(gate, verdict));
+    refuse(toRefusal(gate, call, verdict));
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
@@ -105,9 +106,10 @@ function withoutBodyFields(headers: readonly string[]): string[] {
   return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-function toRefusal(gate: Gate, verdict: Verdict): GatewayError {
-  const detail = verdict.explanation[0] ?? 'The call is denied.';
-  const extra = { reason_codes: verdict.reasonCodes, explanation: verdict.explanation };
+function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
+  const explanation = toldExplanation(call, verdict);
+  const detail = explanation[0] ?? 'The call is denied.';
+  const extra = { reason_codes: verdict.reasonCodes, explanation };
   const { approval } = verdict;
   return approval
     ? new GatewayError('APPROVAL_REQUIRED', detail, {

@@ -10,25 +10,21 @@ export const privilegeEscalation: SignalEngine = {
   weigh(call) {
     const { grants } = call.privileges;
     if (!grants) return undefined;
+    const { creates } = call.privileges;
+    const given = `rights are given with ${grants.name}, less than two minutes after`;
+    const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 };
+    if (creates?.toolName === grants.toolName)
+      return { ...signal, details: `${given} ${creates.name} (the same call)` };
     const made = madeBefore(call, grants.toolName);
     if (made === undefined) return undefined;
-    return {
-      engine: 'correlation',
-      name: 'PRIVILEGE_ESCALATION',
-      score: 0.8,
-      details: `rights are given with ${grants.name}, less than two minutes after ${made}`,
-    };
+    const details = `${given} ${made.operation} (trace ${made.traceId})`;
+    if (made.agentId === call.identity?.agentId) return { ...signal, details };
+    return { ...signal, details, shown: `${given} ${made.operation} (another agent)` };
   },
 };
 
-function madeBefore(
-  { privileges: { creates }, sightings, receivedAtMs }: Call,
-  toolName: string,
-): string | undefined {
-  if (creates?.toolName === toolName) return `${creates.name} (the same call)`;
-  const made = sightings.all.findLast(
+const madeBefore = ({ sightings, receivedAtMs }: Call, toolName: string): CreatedPrincipal | undefined =>
+  sightings.all.findLast(
     (it): it is CreatedPrincipal =>
       it.kind === 'principal-created' && it.toolName === toolName && receivedAtMs - it.atMs < escalationMs,
   );
-  return made && `${made.operation} (trace ${made.traceId})`;
-}

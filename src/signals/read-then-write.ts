@@ -15,25 +15,35 @@ export const crossAgent: SignalEngine = {
   weigh: (call) => signalOf(call, 'CROSS_AGENT_EXFIL', (it) => it.read.agentId !== call.identity?.agentId),
 };
 
-/** Word for word it is certain; that data of the same class goes out may be all in a day's work. */
-const scoreOf = { content: 1, class: 0.5 } as const;
+/** Whether it is the content word for word, of an answer that has more than one or two things of a class. */
+export const isCertain = ({ by, read }: CarriedRead): boolean => by === 'content' && read.isSlight !== true;
+
+/** That data of the same class goes out, or the text of a ticket with one address in it, may be all in a day's work. */
+const scoreOf = (carried: CarriedRead): number => (isCertain(carried) ? 1 : 0.5);
 
 function signalOf(call: Call, name: string, isMeant: (carried: CarriedRead) => boolean): Signal | undefined {
   if (call.carriedReads.length === 0) return undefined;
   const carried = call.carriedReads.filter(isMeant);
   if (carried.length === 0) return undefined;
-  const by = carried.some((it) => it.by === 'content') ? 'content' : 'class';
-  const reads = carried.filter((it) => it.by === by).slice(-namedMax);
+  const score = Math.max(...carried.map(scoreOf));
+  const reads = carried.filter((it) => scoreOf(it) === score).slice(-namedMax);
   const traces = reads.map(
     ({ read }) => `${read.traceId} (${read.classes.join(', ') || 'a sensitive tool'})`,
   );
-  const what =
-    by === 'content' ? 'it carries the content of an answer' : 'it carries data of the class of an answer';
-  const whose = name === 'READ_THEN_WRITE' ? 'to this agent' : `to agent ${reads[0]?.read.agentId}`;
+  const what = reads.some((it) => it.by === 'content')
+    ? 'it carries the content of an answer'
+    : 'it carries data of the class of an answer';
+  const written = `written by trace ${call.traceId}`;
+  const tell = (whose: string, where: string): string =>
+    `${what} to ${whose} outside the organisation: ${where}${written}`;
+  const named = `trace ${traces.join(', ')}; `;
+  if (name === 'READ_THEN_WRITE')
+    return { engine: 'correlation', name, score, details: tell('this agent', named) };
   return {
     engine: 'correlation',
     name,
-    score: scoreOf[by],
-    details: `${what} ${whose} outside the organisation: trace ${traces.join(', ')}; written by trace ${call.traceId}`,
+    score,
+    details: tell(`agent ${reads[0]?.read.agentId}`, named),
+    shown: tell('another agent', ''),
   };
 }

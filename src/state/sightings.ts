@@ -3,62 +3,204 @@ import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
 /*
  * What happened lately in a tenant, as far as it may explain what comes: the same for every driver, in memory. Redis hands what other nodes
  * have seen to the next call of each node.
+ *
+ * Who has something to hide may try to push it out. So kinds are bounded one by one, and where one is full, whoever has most of it loses the
+ * oldest. What an agent reports by itself counts apart from what came to it through the gateway.
  */
 
 export const sightingsKeptMs = 600_000;
-/** Of one tenant. */
+/** Of one kind, of one tenant. */
 export const sightingsMax = 512;
 /** Of all sightings of one tenant. */
 export const shinglesMax = 131_072;
+/** Answers to one call: of those that were reported, and of those that were seen. */
+export const readsOfTraceMax = 4;
+/** That one `expire` forgets, but for the last read: 1 to 2 ms. */
+const shinglesAtOnce = 16_384;
+/** Tenants whose agents have been answered something sensitive lately. */
+const logsMax = 512;
 
 export interface SightingLog extends Sightings {
   add(sighting: Sighting): void;
-  /** Forgets what is too old. */
+  /** Forgets what is too old, a few long reads at a time. */
   expire(nowMs: number): void;
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-export function createSightingLog(): SightingLog {
+/** `onPushedOut` is told of what goes before its time. */
+export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): SightingLog {
   const all: Sighting[] = [];
   const reads = new Map<number, SensitiveRead[]>();
-  let shingles = 0;
+  const shelves = { read: new Shelf(), secrets: new Shelf(), 'principal-created': new Shelf() };
 
-  function forget(at: number): void {
-    const [gone] = all.splice(at, 1);
-    if (gone?.kind !== 'read') return;
-    shingles -= gone.shingles.length;
+  function forget(gone: Sighting): void {
+    removeFrom(all, gone);
+    shelves[gone.kind].remove(gone);
+    if (gone.kind !== 'read') return;
     for (const shingle of gone.shingles) {
-      const left = reads.get(shingle)?.filter((it) => it !== gone) ?? [];
+      const left = reads.get(shingle) ?? [];
+      removeFrom(left, gone);
       if (left.length === 0) reads.delete(shingle);
-      else reads.set(shingle, left);
     }
   }
 
-  const oldestRead = (): number => all.findIndex((it) => it.kind === 'read' && it.shingles.length > 0);
+  function pushOut(gone: Sighting): void {
+    forget(gone);
+    onPushedOut?.(gone);
+  }
+
+  function index(read: SensitiveRead): void {
+    for (const shingle of read.shingles) {
+      const others = reads.get(shingle);
+      if (others) others.push(read);
+      else reads.set(shingle, [read]);
+    }
+  }
 
   return {
     all,
     get hasReads() {
-      return all.some((it) => it.kind === 'read');
+      return shelves.read.count > 0;
     },
     readsWith: (shingle) => reads.get(shingle) ?? none,
     add(sighting) {
+      const shelf = shelves[sighting.kind];
       all.push(sighting);
+      shelf.add(sighting);
       if (sighting.kind === 'read') {
-        shingles += sighting.shingles.length;
-        for (const shingle of sighting.shingles) {
-          const others = reads.get(shingle);
-          if (others) others.push(sighting);
-          else reads.set(shingle, [sighting]);
-        }
+        index(sighting);
+        const [first, ...others] = shelf.ofTrace(sighting);
+        if (first && others.length >= readsOfTraceMax) pushOut(first);
       }
-      if (all.length > sightingsMax) forget(0);
-      // Long reads push out reads: nobody hides anything else by reading much. The last one stays, whatever its length.
-      while (shingles > shinglesMax && oldestRead() < all.length - 1) forget(oldestRead());
+      if (shelf.count > sightingsMax) pushOut(shelf.oldestOfMost());
+      // The last one stays, whatever its length.
+      for (let it = shelf.oldestOfLongest(); shelf.shingles > shinglesMax; it = shelf.oldestOfLongest()) {
+        if (it === undefined || it === sighting) break;
+        pushOut(it);
+      }
     },
     expire(nowMs) {
-      for (let first = all[0]; first && nowMs - first.atMs >= sightingsKeptMs; first = all[0]) forget(0);
+      let room = shinglesAtOnce;
+      for (let first = all[0]; first && room > 0 && isTooOld(first, nowMs); first = all[0]) {
+        room -= shinglesOf(first);
+        forget(first);
+      }
+    },
+  };
+}
+
+const isTooOld = ({ atMs }: Sighting, nowMs: number): boolean => nowMs - atMs >= sightingsKeptMs;
+
+const shinglesOf = (sighting: Sighting): number => (sighting.kind === 'read' ? sighting.shingles.length : 0);
+
+/** Answers that are reported come from no host. */
+const ownerOf = (sighting: Sighting): string =>
+  `${sighting.agentId} ${sighting.kind === 'read' && sighting.host === '' ? 'reported' : 'seen'}`;
+
+/** What goes is mostly the oldest, which is the first. */
+function removeFrom<T>(list: T[], gone: T): void {
+  if (list[0] === gone) list.shift();
+  else list.splice(list.indexOf(gone), 1);
+}
+
+interface Owned {
+  /** Oldest first; never empty. */
+  readonly sightings: Sighting[];
+  shingles: number;
+}
+
+/** The sightings of one kind, by whose they are. */
+class Shelf {
+  count = 0;
+  shingles = 0;
+  readonly #owners = new Map<string, Owned>();
+
+  add(sighting: Sighting): void {
+    const owner = ownerOf(sighting);
+    const owned = this.#owners.get(owner) ?? { sightings: [], shingles: 0 };
+    this.#owners.set(owner, owned);
+    owned.sightings.push(sighting);
+    this.#count(owned, 1, shinglesOf(sighting));
+  }
+
+  remove(sighting: Sighting): void {
+    const owner = ownerOf(sighting);
+    const owned = this.#owners.get(owner);
+    if (!owned) return;
+    removeFrom(owned.sightings, sighting);
+    this.#count(owned, -1, -shinglesOf(sighting));
+    if (owned.sightings.length === 0) this.#owners.delete(owner);
+  }
+
+  #count(owned: Owned, sightings: number, shingles: number): void {
+    this.count += sightings;
+    this.shingles += shingles;
+    owned.shingles += shingles;
+  }
+
+  /** Of the same owner and trace, oldest first. */
+  ofTrace(sighting: Sighting): readonly Sighting[] {
+    const { sightings } = this.#owners.get(ownerOf(sighting)) ?? { sightings: none };
+    return sightings.filter((it) => it.traceId === sighting.traceId);
+  }
+
+  oldestOfMost(): Sighting {
+    const { sightings } = this.#ownerWithMost((it) => it.sightings.length);
+    return sightings[0] as Sighting;
+  }
+
+  oldestOfLongest(): Sighting | undefined {
+    if (this.shingles === 0) return undefined;
+    return this.#ownerWithMost((it) => it.shingles).sightings.find((it) => shinglesOf(it) > 0);
+  }
+
+  /** The one that came first, of equals. There is one. */
+  #ownerWithMost(measure: (owned: Owned) => number): Owned {
+    const [first, ...others] = this.#owners.values();
+    return others.reduce((most, it) => (measure(it) > measure(most) ? it : most), first as Owned);
+  }
+}
+
+export interface SightingLogs {
+  find(tenantId: string): SightingLog | undefined;
+  /** The log of the tenant; a new one where there is none. */
+  open(tenantId: string): SightingLog;
+  /** Forgets what is too old of the tenant, and of the one that has called for the longest time not. */
+  expire(tenantId: string, nowMs: number): void;
+}
+
+/** Of the tenants that called last. Who does not call again is forgotten by the calls of others. */
+export function createSightingLogs(
+  create: (tenantId: string) => SightingLog = () => createSightingLog(),
+): SightingLogs {
+  /** The one that was used last stands last. */
+  const logs = new Map<string, SightingLog>();
+
+  function use(tenantId: string, log: SightingLog): void {
+    logs.delete(tenantId);
+    logs.set(tenantId, log);
+  }
+
+  return {
+    find: (tenantId) => logs.get(tenantId),
+    open(tenantId) {
+      const log = logs.get(tenantId) ?? create(tenantId);
+      use(tenantId, log);
+      const [idle] = logs.keys();
+      if (logs.size > logsMax && idle !== undefined) logs.delete(idle);
+      return log;
+    },
+    expire(tenantId, nowMs) {
+      const own = logs.get(tenantId);
+      if (own) {
+        own.expire(nowMs);
+        use(tenantId, own);
+      }
+      const [idle] = logs;
+      if (idle === undefined || idle[0] === tenantId) return;
+      idle[1].expire(nowMs);
+      if (idle[1].all.length === 0) logs.delete(idle[0]);
     },
   };
 }

@@ -1,4 +1,16 @@
-import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
 import { isTooLarge } from './compression.ts';
 
 const codingsMax = 3;
@@ -16,10 +28,11 @@ interface Inflated {
 type Decoder = (bytes: Buffer, options: Options) => Buffer | Inflated;
 
 /** `deflate` is the zlib format (RFC 9110, 8.4.1.2), though some senders leave its frame out. */
-const deflate: Decoder = (bytes, options) => {
-  const hasFrame = ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
-  return hasFrame ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
-};
+const hasFrame = (bytes: Buffer): boolean =>
+  ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
+
+const deflate: Decoder = (bytes, options) =>
+  hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
 const decoders: Readonly<Record<string, Decoder>> = {
   gzip: gunzipSync,
@@ -51,6 +64,51 @@ export function inflateBody(
     body = result.body;
   }
   return { body };
+}
+
+type Begin = (bytes: Buffer) => Transform;
+
+const streams: Readonly<Record<string, Begin>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: (bytes) => (hasFrame(bytes) ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
+};
+
+/**
+ * What a lenient receiver gets of a body that `inflateBody` calls unreadable: each coding is taken off as far as it goes, up to `maxBytes`;
+ * one that is unknown, or is none, is left on. Never rejects.
+ */
+export async function inflateStart(
+  bytes: Buffer,
+  contentEncoding: string,
+  maxBytes: number,
+): Promise<Buffer> {
+  let body = bytes;
+  for (const coding of codingsOf(contentEncoding).slice(-codingsMax).reverse()) {
+    const begin = Object.hasOwn(streams, coding) ? streams[coding] : undefined;
+    const start = begin ? await startOf(body, begin(body), maxBytes) : body;
+    if (start.length > 0) body = start;
+  }
+  return body.subarray(0, maxBytes);
+}
+
+/** What comes out before the end, the limit or a mistake. */
+async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  inflater.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= maxBytes) inflater.destroy();
+  });
+  inflater.on('error', () => resolve());
+  inflater.on('close', () => resolve());
+  inflater.end(bytes);
+  await promise;
+  return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
 /** The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. */

@@ -83,6 +83,48 @@ t.test('the answer to a call is classified and tied to its trace', async (t) => 
   t.equal(used, 1, 'it is not counted');
 });
 
+/** A list of customers, by which it is known again wherever it goes. */
+const customersOf = (seed: number): string =>
+  Array.from({ length: 20 }, (_, at) => {
+    const nth = (1000 * (seed + 1) + at) * 7919;
+    return `${at}. ann.${nth.toString(36)}@mail.example-shop.de wants matter ${nth} of party ${nth * 31} to be kept quiet until spring.`;
+  }).join('\n');
+
+t.test('what was reported is known again where it goes outside, if the trace had room for it', async (t) => {
+  const gateway = await startTestGateway(t);
+  const reader = randomUUID();
+  const { key } = await gateway.mint({ default_agent_id: reader });
+  const report = async (url: string, texts: readonly string[]) => {
+    const { body: judged } = await gateway.api('POST', '/v1/scan', { method: 'GET', url }, bearer(key));
+    await traceOf(gateway, judged.trace_id);
+    const statuses: number[] = [];
+    for (const response_body of texts) {
+      const fields = { trace_id: judged.trace_id, response_body };
+      statuses.push((await gateway.api('POST', '/v1/scan/response', fields, bearer(key))).status);
+    }
+    return statuses;
+  };
+  const isKnown = async (seed: number, url = 'https://drop.example/x') => {
+    const write = { method: 'POST', url, body: { note: customersOf(seed) } };
+    const { body } = await gateway.api('POST', '/v1/scan', write);
+    return body.signals.some((it: { name: string }) => it.name === 'CROSS_AGENT_EXFIL');
+  };
+
+  t.same(await report('https://crm.example/1', [customersOf(1)]), [200]);
+  t.ok(await isKnown(1));
+  t.ok(await isKnown(1, 'https://crm.example/2'), 'where it came from is for the agent to say');
+
+  const many = Array.from({ length: 17 }, (_, at) => (at === 16 ? customersOf(2) : 'x'));
+  t.same(await report('https://crm.example/3', many), [...Array(16).fill(200), 409]);
+  t.notOk(await isKnown(2), 'a report that its trace has no room for');
+
+  const asAdmin = bearer(gateway.adminSecret);
+  const suspended = await gateway.api('POST', `/v1/agents/${reader}/suspend`, { tenant_id: 'acme' }, asAdmin);
+  t.equal(suspended.status, 200);
+  t.same(await report('https://crm.example/4', [customersOf(3)]), [200]);
+  t.notOk(await isKnown(3), 'a report of a suspended agent');
+});
+
 t.test('an answer is classified without its call, too, and then nothing is kept', async (t) => {
   const gateway = await startTestGateway(t);
   const secret = awsKeyId();

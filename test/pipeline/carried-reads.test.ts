@@ -1,8 +1,11 @@
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import type { Call, Finding, Operation } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import type { SensitiveRead } from '../../src/history.ts';
 import { carriedMs, createCarriedReads } from '../../src/pipeline/carried-reads.ts';
+import { headText } from '../../src/pipeline/head-text.ts';
+import { isCertain } from '../../src/signals/read-then-write.ts';
 import { createSightingLog } from '../../src/state/sightings.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { tenantSecrets } from '../support/noticing.ts';
@@ -46,13 +49,25 @@ const operationOf = (fields: Partial<Operation> = {}): Operation => ({
   ...fields,
 });
 
+const fromGithub = (account: string): SensitiveRead => readOf({ host: 'api.github.com', account });
+const inRepo = (repo: string): Partial<Operation> => ({ toolName: 'github', resource: { repo } });
+
+/** How many shingles a text has in common with what was read of it. */
+const shared = (text: string): number => {
+  const { ofRead, ofWrite } = tenantSecrets.shingler('acme');
+  const read = new Set(ofRead([Buffer.from(text)]));
+  return ofWrite([Buffer.from(text)]).filter((it) => read.has(it)).length;
+};
+
 interface Given {
   readonly reads?: readonly SensitiveRead[];
   readonly body?: string;
   readonly url?: string;
+  readonly headers?: readonly string[];
   readonly operation?: Partial<Operation>;
   readonly findings?: readonly Partial<Finding>[];
   readonly isExternal?: boolean;
+  readonly unreadable?: string;
 }
 
 /** What a call carries to `drop.example`, outside the organisation, unless something else is given. */
@@ -60,26 +75,31 @@ function carriedBy({
   reads = [readOf()],
   body = content,
   url,
+  headers = [],
   operation,
   findings = [],
   isExternal = true,
+  unreadable,
 }: Given) {
   const call: Call = callOf({
     receivedAtMs: nowMs,
     body: Buffer.from(body),
     url: url ?? 'https://drop.example/x',
+    headers,
   });
   const sightings = createSightingLog();
   for (const it of reads) sightings.add(it);
   Object.assign(call, {
     ...{ identity: identityOf(), operation: operationOf(operation), isExternal, sightings },
-    ...{ bodyTexts: [call.body], findings: findings.map(findingOf) },
+    ...{ bodyTexts: [call.body], head: Buffer.from(headText(call), 'latin1') },
+    ...{ findings: findings.map(findingOf), unreadable },
   });
   return findCarriedReads(call, acme as NonNullable<typeof acme>);
 }
 
 const bySame = [{ by: 'content', read: { traceId: 'trace-1' } }];
 const byClass = [{ by: 'class', read: { traceId: 'trace-1' } }];
+const piece = Buffer.from(content.slice(0, 1_200));
 const encoded = encodeURIComponent(content.slice(0, 1_200));
 const isRead = { verb: 'READ', name: 'http_get' } as const;
 const email = { class: 'PII', kind: 'email-address' } as const;
@@ -105,6 +125,48 @@ const cases: readonly (Given & { readonly name: string; readonly want: readonly 
     want: [],
   },
   { name: 'what goes back to where it came from', url: 'https://docs.example.com/x', want: [] },
+  {
+    name: 'what goes back to the host, and there to somebody outside',
+    url: 'https://api.github.com/x',
+    reads: [fromGithub('acme')],
+    operation: { ...inRepo('acme/x'), principals: ['mallory'] },
+    want: [],
+  },
+  {
+    name: 'what goes back to the host, and there to an account that is not ours',
+    url: 'https://api.github.com/x',
+    reads: [fromGithub('acme')],
+    operation: inRepo('mallory/loot'),
+    want: bySame,
+  },
+  {
+    name: 'what goes back to an account that is not ours',
+    url: 'https://api.github.com/x',
+    reads: [fromGithub('mallory')],
+    operation: inRepo('mallory/loot'),
+    want: bySame,
+  },
+  {
+    name: 'what goes back to the host, nobody can tell where there',
+    url: 'https://api.github.com/x',
+    reads: [fromGithub('acme')],
+    operation: { ...inRepo('acme/x'), unclear: { toolNames: [], anyMethod: false } },
+    want: bySame,
+  },
+  {
+    name: 'what goes from one bucket to another of the same host',
+    url: 'https://s3.example.com/theirs/x',
+    reads: [readOf({ host: 's3.example.com', account: 'ours' })],
+    operation: { resource: { bucket: 'theirs' } },
+    want: bySame,
+  },
+  {
+    name: 'what goes back to its bucket',
+    url: 'https://s3.example.com/ours/x',
+    reads: [readOf({ host: 's3.example.com', account: 'ours' })],
+    operation: { resource: { bucket: 'Ours' } },
+    want: [],
+  },
   { name: 'what was read in this very call', reads: [readOf({ traceId: callOf().traceId })], want: [] },
   { name: 'just in time', reads: [readOf({ atMs: nowMs - carriedMs + 1 })], want: bySame },
   { name: 'too late', reads: [readOf({ atMs: nowMs - carriedMs })], want: [] },
@@ -124,6 +186,56 @@ const cases: readonly (Given & { readonly name: string; readonly want: readonly 
     operation: isRead,
     want: bySame,
   },
+  {
+    name: 'a query that was escaped twice',
+    body: '',
+    url: `https://drop.example/?q=${encodeURIComponent(encoded)}`,
+    operation: isRead,
+    want: bySame,
+  },
+  {
+    name: 'a query in base64',
+    body: '',
+    url: `https://drop.example/?q=${piece.toString('base64url')}`,
+    operation: isRead,
+    want: bySame,
+  },
+  {
+    name: 'a query in hexadecimal',
+    body: '',
+    url: `https://drop.example/?q=${piece.toString('hex')}`,
+    operation: isRead,
+    want: bySame,
+  },
+  {
+    name: 'a compressed query',
+    body: '',
+    url: `https://drop.example/?q=${gzipSync(piece).toString('base64url')}`,
+    operation: isRead,
+    want: bySame,
+  },
+  {
+    name: 'a path of 190 characters',
+    body: '',
+    url: `https://drop.example/${content.slice(0, 190).replaceAll(' ', '-')}`,
+    operation: isRead,
+    want: bySame,
+  },
+  { name: 'a header', body: 'a', headers: ['X-Note', content.slice(0, 1_200)], want: bySame },
+  {
+    name: 'a header behind as long a body as is looked at',
+    body: '0123456 '.repeat(140_000),
+    headers: ['X-Note', content.slice(0, 1_200)],
+    want: bySame,
+  },
+  {
+    name: 'the cookie of a GET',
+    body: '',
+    headers: ['Cookie', `n=${piece.toString('base64')}`],
+    operation: isRead,
+    want: bySame,
+  },
+  { name: 'the content, where the call is denied as unreadable', unreadable: 'it is a bomb', want: [] },
   { name: 'a short query', body: '', url: 'https://drop.example/?q=x', operation: isRead, want: [] },
   { name: 'the body of a GET', operation: isRead, want: bySame },
   { name: 'data of its class', body: 'a', findings: [email], want: byClass },
@@ -165,4 +277,48 @@ t.test('of many answers the last ones are named', async (t) => {
     carriedBy({ reads, body: 'a', findings: [email] }).map(({ read }) => read.traceId),
     last,
   );
+});
+
+/** Records of which each is too short to be known again by itself. */
+const records = Array.from(
+  { length: 12 },
+  (_, at) =>
+    `Customer ${at * 7919} of the north owes ${at * 104729} euros to ${at % 2 ? 'Ann' : 'Bob'} Example`,
+);
+const readEach = (fields: (at: number) => Partial<SensitiveRead> = () => ({})): SensitiveRead[] =>
+  records.map((it, at) => readOf({ traceId: `trace-${at}`, ...fields(at) }, it));
+
+t.test('records that were read one by one are known again as a list', async (t) => {
+  const body = records.join('\n');
+  const few = shared(records[0] as string);
+  t.ok(few > 0 && few < 3, 'one of them alone is too little');
+  t.same(carriedBy({ body: records[0] as string, reads: readEach() }), []);
+  t.ok(carriedBy({ body, reads: readEach() }).length > 1);
+  t.same(
+    carriedBy({ body, reads: readEach((at) => ({ agentId: `agent-${at}` })) }),
+    [],
+    'not where each was read by another agent',
+  );
+  t.same(carriedBy({ body, reads: readEach(() => ({ atMs: nowMs - carriedMs })) }), [], 'nor too long ago');
+  t.same(
+    carriedBy({ body, reads: readEach((at) => (at === 0 ? {} : { isSlight: true })) }).filter(isCertain),
+    [],
+    'nor does what anybody may have add to what only we have',
+  );
+});
+
+t.test('of what was read the reads are named last of which most is carried', async (t) => {
+  const reads = [readOf({ traceId: 'whole' }), readOf({ traceId: 'piece' }, content.slice(0, 400))];
+  t.same(
+    carriedBy({ reads }).map(({ read }) => read.traceId),
+    ['piece', 'whole'],
+  );
+});
+
+t.test('many copies at strangers do not hide that it was read inside', async (t) => {
+  const copies = Array.from({ length: 40 }, (_, at) => readOf({ traceId: `copy-${at}`, isSlight: true }));
+  const carried = carriedBy({ reads: [readOf(), ...copies] });
+  t.equal(carried.at(-1)?.read.traceId, 'trace-1');
+  t.ok(carried.length < copies.length, 'and are not all named');
+  t.same(carried.map(isCertain).filter(Boolean), [true]);
 });

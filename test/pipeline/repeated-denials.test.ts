@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import t, { type Test } from 'tap';
-import type { Decision } from '../../src/call.ts';
+import type { Call, Decision } from '../../src/call.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { createIncidentDesk } from '../../src/pipeline/incident-desk.ts';
@@ -41,9 +41,13 @@ async function openNode(t: Test, store: Store) {
     rmSync(dir, { recursive: true });
   });
   /** Records a call that came so long ago; resolves when the desk has done what it does for it. */
-  const note = async (agoMs: number, outcome: Decision | GatewayError): Promise<string> => {
+  const note = async (
+    agoMs: number,
+    outcome: Decision | GatewayError,
+    fields: Partial<Call> = {},
+  ): Promise<string> => {
     const receivedAtMs = Date.now() - agoMs;
-    const call = callOf({ receivedAtMs, traceId: newTraceId(receivedAtMs) });
+    const call = Object.assign(callOf({ receivedAtMs, traceId: newTraceId(receivedAtMs) }), fields);
     call.identity = identityOf({ agentId });
     if (typeof outcome === 'string') call.verdict = verdictOf(outcome);
     await record(call, typeof outcome === 'string' ? undefined : outcome);
@@ -155,6 +159,15 @@ t.test('further denials join the incident, whatever node they come from', async 
   t.equal(opened.length, 1);
   t.equal(opened[0]?.traceCount, 4, 'the fifth, and those after it');
 });
+
+for (const agentStatus of ['suspended', 'tenant-suspended'] as const) {
+  t.test(`an agent that tries again while it is ${agentStatus} opens no incident`, async (t) => {
+    const { nodes, incidents } = await openNodes(t);
+    for (let i = 0; i < 4; i++) await nodes[0].note((20 - i) * minute, 'DENY');
+    for (let i = 0; i < 8; i++) await nodes[0].note((10 - i) * minute, 'DENY', { agentStatus });
+    t.same(await incidents(), []);
+  });
+}
 
 t.test('so many pages of traces are looked at and no more', async (t) => {
   let pages = 0;

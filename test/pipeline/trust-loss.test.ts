@@ -85,6 +85,12 @@ const cases: readonly {
     want: [],
   },
   {
+    name: 'a denial of an agent whose tenant is suspended',
+    decision: 'DENY',
+    call: { agentStatus: 'tenant-suspended' },
+    want: [],
+  },
+  {
     name: 'what no stage has decided',
     call: { verdict: undefined, threats: [threat('target')] },
     want: [],

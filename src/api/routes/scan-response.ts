@@ -8,11 +8,13 @@ import type { Trace } from '../../pipeline/recorded-call.ts';
 import { toResponseScan } from '../../pipeline/response-scan.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
 import type { KeyRecord } from '../../state/store.ts';
-import { ifValid, parseTarget } from '../../target.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
 import { contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
 import { missing, uuid } from '../fields.ts';
 import { presentedBy, route } from '../route.ts';
+
+/** The host of the call was for the agent to say: that a report may come from there excuses nothing. */
+const reported = '';
 
 /**
  * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace of that call where one is named.
@@ -87,10 +89,12 @@ export const scanResponse = route({
       );
     const { at, ...result } = toResponseScan(gate, tenant, found, nowMs);
     if (!call || traceId === undefined) return result;
-    gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, atMs: nowMs }, found);
     const status = body.response_status ? { response_status: body.response_status } : {};
     if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
       throw missing('trace');
+    // A trace has room for a few reports, and only what has found room there counts; whoever is suspended adds to nothing.
+    if (admission.agentStatus === 'active')
+      gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, host: reported, atMs: nowMs }, found);
     return { trace_id: traceId, ...result };
   },
 });
@@ -104,15 +108,10 @@ async function findOwnCall(
   const line = await store.traceById(tenantId, traceId);
   if (line === undefined) return undefined;
   const trace = JSON.parse(line) as Partial<Trace>;
-  const call = {
-    agentId: trace.agent_id ?? agentId,
-    toolName: trace.tool_name ?? '',
-    // Of a URL that had something cut out of it nobody can tell the host.
-    host: ifValid(() => parseTarget(trace.url ?? ''))?.host ?? '',
-  };
+  const call = { agentId: trace.agent_id ?? agentId, toolName: trace.tool_name ?? '' };
   if (trace.key_id === keyId || trace.agent_id === agentId) return call;
   const asked = trace.key_id === undefined ? undefined : await store.keyById(tenantId, trace.key_id);
   return asked?.agentId === agentId ? call : undefined;
 }
 
-type AnsweredCall = Pick<SeenAnswer, 'agentId' | 'toolName' | 'host'>;
+type AnsweredCall = Pick<SeenAnswer, 'agentId' | 'toolName'>;

@@ -10,7 +10,7 @@ import {
   noSums,
   withMutations,
 } from '../habits.ts';
-import { createSightingLog, type SightingLog } from '../sightings.ts';
+import { createSightingLogs } from '../sightings.ts';
 import type { RecordedCall, Store, TrustRecord, TrustTerms } from '../store.ts';
 import { afterCalls, afterMark, defaultTrustTerms, wholeTrust } from '../trust.ts';
 import type { Tally } from './counters.ts';
@@ -60,11 +60,10 @@ interface Agent {
 /** Those that fell out are read again: by then their calls are on the disk. */
 const agentsMax = 65_536;
 const toolsMax = 256;
-const logsMax = 512;
 
 export function createHistory(stored: HistoryReader): History {
   const agents = createCache<Agent>(agentsMax);
-  const logs = createCache<SightingLog>(logsMax);
+  const logs = createSightingLogs();
   let terms = defaultTrustTerms;
 
   function agentOf(agentId: string): Agent {
@@ -102,15 +101,10 @@ export function createHistory(stored: HistoryReader): History {
     },
     trustOf: (agentId) => agentOf(agentId).trust,
     sightingsOf(tenantId, nowMs) {
-      const log = logs.get(tenantId);
-      log?.expire(nowMs);
-      return log ?? noSightings;
+      logs.expire(tenantId, nowMs);
+      return logs.find(tenantId) ?? noSightings;
     },
-    noteSighting(tenantId, sighting) {
-      const log = logs.get(tenantId) ?? createSightingLog();
-      log.add(sighting);
-      logs.set(tenantId, log);
-    },
+    noteSighting: (tenantId, sighting) => logs.open(tenantId).add(sighting),
     note(call) {
       const agent = agentOf(ownAgentOf(call));
       const { atMs } = call;

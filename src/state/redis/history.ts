@@ -1,12 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { type Habits, noSightings, type Sighting, type Sightings } from '../../history.ts';
-import { createCache } from '../cache.ts';
-import {
-  createSightingLog,
-  type SightingLog,
-  shinglesMax,
-  sightingsKeptMs,
-  sightingsMax,
-} from '../sightings.ts';
+import { createSightingLog, createSightingLogs, type SightingLog, sightingsKeptMs } from '../sightings.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
 import { marksText, parseMarks, trustPartsMax, wholeTrust } from '../trust.ts';
 import type { Commits } from './commits.ts';
@@ -29,13 +23,19 @@ export interface SightingsSeen {
 
 type HistoryOf = Pick<Store, 'noteSighting' | 'trustOf' | 'markTrust' | 'resetTrust'> & SightingsSeen;
 
-/** Of tenants whose agents have been answered something sensitive lately. */
-const logsMax = 512;
-/** In base64, and with what else stands in them; shorter texts are few shingles or none. */
-const longText = 4_096;
-const longTextsMax = 12 * shinglesMax;
 /** That `admit.lua` answers at once. */
 const answeredMax = 16;
+/** Asked for at once by a node that has missed more. */
+const pageMax = 64;
+/** Entries of a stream: what was pushed out is deleted from it, and this holds where nobody does so. */
+const streamMax = 4_096;
+const pagesMax = 2 * (streamMax / pageMax);
+/** Every so many entries the stream is cut to its length instead of its time: Redis does one of both with an entry. */
+const cutEvery = 64;
+/** Base64 of some 16,000 shingles, taken in in 2 to 3 ms. */
+const charsInTurn = 128 * 1024;
+
+type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
 export function createHistory(
@@ -45,55 +45,94 @@ export function createHistory(
   onError: (error: unknown) => void,
   termsOf: () => TrustTerms,
 ): HistoryOf {
-  const logs = createCache<{ log: SightingLog; lastId: string }>(logsMax);
+  const logs = createSightingLogs(() => createSightingLog((it) => pushedOut.push(it)));
+  const lastIds = new WeakMap<SightingLog, string>();
+  const ids = new WeakMap<Sighting, string>();
+  const catchingUp = new Map<string, Promise<Sightings>>();
+  let pushedOut: Sighting[] = [];
+  let noted = 0;
 
-  function add(
-    tenantId: string,
-    entries: readonly (readonly [id: string, text: string])[],
-    nowMs: number,
-  ): Sightings {
-    const known = logs.get(tenantId) ?? { log: createSightingLog(), lastId: '-' };
-    for (const [id, text] of entries) {
-      // Two calls may have asked at once.
-      if (!isAfter(id, known.lastId)) continue;
-      known.lastId = id;
-      known.log.add(fromStored(text));
-    }
-    logs.set(tenantId, known);
-    // Redis keeps the old ones as long as new ones come.
-    known.log.expire(nowMs);
-    return known.log;
+  function lastId(tenantId: string): string {
+    const log = logs.find(tenantId);
+    return (log && lastIds.get(log)) ?? '-';
   }
 
-  /** A node that was idle, or is new, has missed more than one answer holds. */
+  function add(tenantId: string, entries: readonly Entry[], nowMs: number): Sightings {
+    const log = logs.open(tenantId);
+    for (const [id, text] of entries) {
+      // Two calls may have asked at once.
+      if (!isAfter(id, lastIds.get(log) ?? '-')) continue;
+      lastIds.set(log, id);
+      const sighting = fromStored(text);
+      ids.set(sighting, id);
+      log.add(sighting);
+    }
+    logs.expire(tenantId, nowMs);
+    dropPushedOut(tenantId);
+    return log;
+  }
+
+  /** What this node has pushed out the others would as well: it is not handed to anybody any more. */
+  function dropPushedOut(tenantId: string): void {
+    const gone = pushedOut.flatMap((it) => ids.get(it) ?? []);
+    pushedOut = [];
+    if (gone.length > 0) connection.call('XDEL', names.of(tenantId).sightings, ...gone).catch(onError);
+  }
+
+  /** A node that was idle, or is new, has missed more than one answer holds. All calls that come meanwhile wait for the same. */
+  function catchUp(tenantId: string, nowMs: number): Promise<Sightings> {
+    const running =
+      catchingUp.get(tenantId) ?? addMissed(tenantId, nowMs).finally(() => catchingUp.delete(tenantId));
+    catchingUp.set(tenantId, running);
+    return running;
+  }
+
   async function addMissed(tenantId: string, nowMs: number): Promise<Sightings> {
-    const { log, lastId } = logs.get(tenantId) ?? { log: noSightings, lastId: '-' };
-    const since = lastId === '-' ? '-' : `(${lastId}`;
     const key = names.of(tenantId).sightings;
-    const missed = await connection.call('XRANGE', key, since, '+', 'COUNT', sightingsMax);
-    if ((missed as unknown[]).length === 0) return log;
-    const entries = (missed as [string, [string, string]][]).map(([id, [, text]]) => [id, text] as const);
-    return add(tenantId, withoutPushedOut(entries), nowMs);
+    for (let page = 0; page < pagesMax; page += 1) {
+      const last = lastId(tenantId);
+      const since = last === '-' ? '-' : `(${last}`;
+      const missed = await connection.call('XRANGE', key, since, '+', 'COUNT', pageMax);
+      const entries = (missed as [string, [string, string]][]).map(([id, [, text]]): Entry => [id, text]);
+      await addInTurns(tenantId, entries, nowMs);
+      if (entries.length < pageMax) break;
+    }
+    return logs.find(tenantId) ?? noSightings;
+  }
+
+  /** Other calls have their turn in between. */
+  async function addInTurns(tenantId: string, entries: readonly Entry[], nowMs: number): Promise<void> {
+    let chars = 0;
+    for (const entry of entries) {
+      add(tenantId, [entry], nowMs);
+      chars += entry[1].length;
+      if (chars < charsInTurn) continue;
+      chars = 0;
+      await turn();
+    }
   }
 
   return {
     noteSighting(tenantId, sighting) {
       const key = names.of(tenantId).sightings;
       const text = JSON.stringify(toStored(sighting));
+      noted += 1;
+      const bound = noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(lastId(tenantId))];
       // Plain commands, in this order on one connection: one that Redis may not know yet would come to it behind the next call.
-      connection.call('XADD', key, 'MAXLEN', sightingsMax, '*', 's', text).catch(onError);
+      connection.call('XADD', key, ...bound, '*', 's', text).catch(onError);
       connection.call('PEXPIRE', key, sightingsKeptMs).catch(onError);
     },
 
-    lastId: (tenantId) => logs.get(tenantId)?.lastId ?? '-',
+    lastId,
 
     learn(tenantId, entries, nowMs) {
-      const known = logs.get(tenantId)?.log;
-      known?.expire(nowMs);
-      if (entries === '') return known ?? noSightings;
+      if (entries === '') {
+        logs.expire(tenantId, nowMs);
+        return logs.find(tenantId) ?? noSightings;
+      }
       const lines = entries.split('\n');
       const log = add(tenantId, lines.map(toEntry), nowMs);
-      return lines.length < answeredMax ? log : addMissed(tenantId, nowMs);
+      return lines.length < answeredMax ? log : catchUp(tenantId, nowMs);
     },
 
     trustOf(tenantId, agentIds) {
@@ -132,19 +171,7 @@ export function createHistory(
   };
 }
 
-/** Of the reads those that the others push out again: to take in 512 long ones takes seconds. The last one always stays. */
-function withoutPushedOut(
-  entries: readonly (readonly [id: string, text: string])[],
-): readonly (readonly [id: string, text: string])[] {
-  let room = longTextsMax;
-  const isKept = ([, text]: readonly [id: string, text: string]): boolean => {
-    if (text.length >= longText) room -= text.length;
-    return text.length < longText || room >= 0;
-  };
-  return entries.toReversed().filter(isKept).toReversed();
-}
-
-function toEntry(line: string): readonly [id: string, text: string] {
+function toEntry(line: string): Entry {
   const space = line.indexOf(' ');
   return [line.slice(0, space), line.slice(space + 1)];
 }
@@ -157,6 +184,10 @@ function isAfter(id: string, last: string): boolean {
   return ms > lastMs || (ms === lastMs && seq > lastSeq);
 }
 
+/** Ids hold the time of Redis: nobody's clock can be wrong. */
+const oldestId = (lastId: string): number =>
+  lastId === '-' ? 0 : Math.max(0, Number(lastId.split('-')[0]) - sightingsKeptMs);
+
 const toStored = (sighting: Sighting): object =>
   sighting.kind === 'read' ? { ...sighting, shingles: toBase64(sighting.shingles) } : sighting;
 
@@ -165,14 +196,20 @@ function fromStored(text: string): Sighting {
   return stored.kind === 'read' ? { ...stored, shingles: fromBase64(String(stored.shingles)) } : stored;
 }
 
-const toBase64 = ({ buffer, byteOffset, byteLength }: Float64Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+/** Shingles have 48 bits. */
+const numberBytes = 6;
 
-const numberBytes = 8;
+function toBase64(shingles: Float64Array): string {
+  const bytes = Buffer.alloc(numberBytes * shingles.length);
+  for (const [at, shingle] of shingles.entries()) bytes.writeUIntLE(shingle, numberBytes * at, numberBytes);
+  return bytes.toString('base64');
+}
 
 function fromBase64(text: string): Float64Array {
-  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
-  return new Float64Array(bytes.buffer, 0, Math.floor(bytes.length / numberBytes));
+  const bytes = Buffer.from(text, 'base64');
+  const shingles = new Float64Array(Math.floor(bytes.length / numberBytes));
+  for (const at of shingles.keys()) shingles[at] = bytes.readUIntLE(numberBytes * at, numberBytes);
+  return shingles;
 }
 
 /** What `admit.lua` answers of them. */

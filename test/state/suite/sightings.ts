@@ -1,6 +1,6 @@
 import type { CreatedPrincipal, SeenSecrets, SensitiveRead, Sighting } from '../../../src/history.ts';
 import { newId, newTraceId } from '../../../src/ids.ts';
-import { shinglesMax, sightingsKeptMs, sightingsMax } from '../../../src/state/sightings.ts';
+import { readsOfTraceMax, shinglesMax, sightingsKeptMs, sightingsMax } from '../../../src/state/sightings.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { noonMs, pastMs } from '../records.ts';
 import { admitted } from './history.ts';
@@ -15,7 +15,7 @@ const readOf = (fields: Partial<SensitiveRead> = {}): SensitiveRead => ({
   ...common(),
   host: 'docs.example.com',
   classes: ['PII'],
-  shingles: Float64Array.of(1, 2 ** 48 - 1, 0.5),
+  shingles: Float64Array.of(1, 2 ** 48 - 1, 2 ** 40),
   ...fields,
 });
 const secretsOf = (...hashes: readonly string[]): SeenSecrets => ({ kind: 'secrets', ...common(), hashes });
@@ -73,7 +73,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     const { seen, note, everywhere } = await open();
     const [one, two, empty] = [
       readOf({ shingles: Float64Array.of(7, 2 ** 48 - 1) }),
-      readOf({ shingles: Float64Array.of(2 ** 48 - 1, Number.MIN_VALUE) }),
+      readOf({ shingles: Float64Array.of(2 ** 48 - 1, 2 ** 32) }),
       readOf({ shingles: new Float64Array(0) }),
     ];
     note(one, two, empty);
@@ -81,7 +81,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
       const { readsWith } = await seen(node);
       t.same(readsWith(2 ** 48 - 1), [one, two]);
       t.same(readsWith(7), [one]);
-      t.same(readsWith(Number.MIN_VALUE), [two]);
+      t.same(readsWith(2 ** 32), [two]);
       t.same(readsWith(8), []);
     });
     // A piece of a larger array, as a shingler may answer it.
@@ -127,20 +127,63 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     for (const { all } of answers) t.same(all, noted, 'each of the calls that ask at once');
   });
 
-  await t.test('the last ones are kept, in their order', async (t) => {
+  await t.test('of each kind the last ones are kept, in their order', async (t) => {
     const { seen, note, everywhere } = await open();
-    const noted = Array.from({ length: sightingsMax + 40 }, (_, at) =>
+    const further = 40;
+    const noted = Array.from({ length: 2 * (sightingsMax + further) }, (_, at) =>
       at % 2 === 0 ? secretsOf(`away:${at}`) : readOf({ shingles: Float64Array.of(at, 1e9) }),
     );
-    note(...noted.slice(0, 300));
+    note(createdOf(), ...noted.slice(0, 300));
     await seen(other);
     note(...noted.slice(300));
     await everywhere(async (node) => {
       const { all, readsWith } = await seen(node);
-      t.same(all, noted.slice(-sightingsMax));
-      t.equal(readsWith(1e9).length, sightingsMax / 2);
-      t.same(readsWith(39), [], 'and of those that went nothing is left');
-      t.equal(readsWith(41).length, 1);
+      t.match(all[0], { kind: 'principal-created' }, 'other kinds push out nothing');
+      t.same(all.slice(1), noted.slice(2 * further));
+      t.equal(readsWith(1e9).length, sightingsMax);
+      t.same(readsWith(2 * further - 1), [], 'and of those that went nothing is left');
+      t.equal(readsWith(2 * further + 1).length, 1);
+    });
+  });
+
+  await t.test('who has most loses the oldest: nobody pushes out what others were answered', async (t) => {
+    const { seen, note, everywhere } = await open();
+    const { agentId } = common();
+    const others = [readOf(), readOf({ agentId }), secretsOf('away:1')];
+    const reported = Array.from({ length: sightingsMax + 8 }, (_, at) =>
+      readOf({ agentId, host: '', shingles: Float64Array.of(at) }),
+    );
+    const secrets = Array.from({ length: sightingsMax }, (_, at) => ({
+      ...secretsOf(`away:${at}`),
+      agentId,
+    }));
+    note(...others, ...reported, ...secrets);
+    await everywhere(async (node) => {
+      const { all } = await seen(node);
+      t.same(
+        all,
+        [...others, ...reported.slice(10), ...secrets.slice(1)],
+        'nor what came through the gateway',
+      );
+    });
+  });
+
+  await t.test('of one trace the last reads are kept, and reports push out reports', async (t) => {
+    const { seen, note, everywhere } = await open();
+    const it = common();
+    const through = readOf(it);
+    const reports = Array.from({ length: readsOfTraceMax + 3 }, (_, at) =>
+      readOf({ ...it, host: '', shingles: Float64Array.of(at) }),
+    );
+    const ofOthers = readOf({ traceId: it.traceId });
+    note(through, ofOthers, ...reports);
+    await everywhere(async (node) => {
+      const { all, readsWith } = await seen(node);
+      t.same(all, [through, ofOthers, ...reports.slice(3)]);
+      t.same(
+        [2, 3].map((at) => readsWith(at).length),
+        [0, 1],
+      );
     });
   });
 

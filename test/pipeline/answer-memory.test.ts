@@ -1,0 +1,75 @@
+import t from 'tap';
+import { validateConfig } from '../../src/config/load.ts';
+import type { Sighting } from '../../src/history.ts';
+import { createAnswerMemory, listValuesMin, type SeenAnswer } from '../../src/pipeline/answer-memory.ts';
+import type { AnswerReading } from '../../src/pipeline/read-answer.ts';
+import { tenantSecrets } from '../support/noticing.ts';
+
+const { tools } = validateConfig(
+  {
+    tenants: [{ id: 'acme' }],
+    tools: [{ name: 'ledger', hosts: ['ledger.example'], sensitive: true }],
+  },
+  { file: undefined, env: {} },
+);
+
+/** What is remembered of an answer. */
+function remembered(seen: Partial<SeenAnswer>, reading: Partial<AnswerReading>): readonly Sighting[] {
+  const noted: Sighting[] = [];
+  const store = { noteSighting: (_: string, it: Sighting) => void noted.push(it) };
+  const memory = createAnswerMemory(store, tenantSecrets, tools);
+  memory.saw(
+    {
+      ...{ tenantId: 'acme', agentId: 'a', traceId: 't', toolName: 'custom_proxy' },
+      ...{ host: 'blog.example', atMs: 0 },
+      ...seen,
+    },
+    {
+      ...{ classes: ['PII'], places: 1, values: 1, texts: [], secrets: [], plain: Buffer.alloc(0) },
+      ...{ injection: { detected: false, score: 0, findings: [] }, unreadable: undefined },
+      ...reading,
+    },
+  );
+  return noted;
+}
+
+const cases: readonly {
+  readonly name: string;
+  readonly seen?: Partial<SeenAnswer>;
+  readonly reading?: Partial<AnswerReading>;
+  readonly isSlight: true | undefined;
+}[] = [
+  { name: 'one address', isSlight: true },
+  { name: 'a few', reading: { values: listValuesMin - 1 }, isSlight: true },
+  { name: 'a list', reading: { values: listValuesMin }, isSlight: undefined },
+  {
+    name: 'a credential',
+    reading: { classes: ['SECRETS'], secrets: [Buffer.from('x')] },
+    isSlight: undefined,
+  },
+  {
+    name: 'nothing, of a sensitive tool',
+    seen: { toolName: 'ledger' },
+    reading: { classes: [], values: 0 },
+    isSlight: undefined,
+  },
+];
+
+for (const { name, seen = {}, reading = {}, isSlight } of cases) {
+  t.test(`what is remembered of an answer with ${name} is ${isSlight ? 'slight' : 'grave'}`, async (t) => {
+    const [read] = remembered(seen, reading);
+    t.match(read, { kind: 'read' });
+    t.same(read?.kind === 'read' ? read.isSlight : 'none', isSlight);
+  });
+}
+
+t.test('where an answer came from is remembered, as far as it is known', async (t) => {
+  t.match(remembered({ host: 'api.github.com', account: 'acme' }, {}), [
+    { host: 'api.github.com', account: 'acme' },
+  ]);
+  t.notOk('account' in (remembered({ account: undefined }, {})[0] ?? {}));
+});
+
+t.test('what has nothing of a class in it is not remembered', async (t) => {
+  t.same(remembered({}, { classes: [], places: 0 }), []);
+});
