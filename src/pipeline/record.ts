@@ -57,7 +57,6 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
       destination: keptDestination(call),
-      ...(identity.ownAgent.agentId === identity.agentId ? {} : { ownAgentId: identity.ownAgent.agentId }),
       ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
       ...(names.length > 0 ? { names } : {}),
       ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
@@ -144,6 +143,9 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   return `${line}${list('explanation', verdict?.explanation)}}`;
 }
 
+/** What only the agent is told stands in its answer alone. */
+const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
+
 /** Of those that one trace names. */
 const recordedPartsMax = 20;
 
@@ -152,8 +154,6 @@ const partNames = (parts: readonly OperationPart[]): readonly string[] =>
     0,
     recordedPartsMax,
   );
-
-const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
 
 /** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
 function list(name: string, values: readonly unknown[] | undefined): string {

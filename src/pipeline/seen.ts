@@ -9,8 +9,7 @@ export function sightingsOf(call: Call): Sighting[] {
   const of = { atMs: receivedAtMs, agentId: identity.agentId, traceId };
   const sightings: Sighting[] = [];
   const hashes = newHashes(call);
-  if (hashes.length > 0)
-    sightings.push({ kind: 'secrets', ...of, agentId: identity.ownAgent.agentId, hashes });
+  if (hashes.length > 0) sightings.push({ kind: 'secrets', ...of, hashes });
   const { creates } = privileges;
   if (creates && wasLetOut(verdict))
     sightings.push({
@@ -27,7 +26,7 @@ function newHashes({ secretHashes, sightings, identity }: Call): readonly string
   if (secretHashes.length === 0) return secretHashes;
   const known = new Set(
     sightings.all.flatMap((it) =>
-      it.kind === 'secrets' && it.agentId === identity?.ownAgent.agentId ? it.hashes : [],
+      it.kind === 'secrets' && it.agentId === identity?.agentId ? it.hashes : [],
     ),
   );
   return secretHashes.filter((it) => !known.has(it));

@@ -30,7 +30,7 @@ function countsOf({ secretHashes, sightings, identity }: Call): Map<string, numb
     groups.set(group, (groups.get(group) ?? new Set()).add(hash));
   }
   for (const sighting of sightings.all) {
-    if (sighting.kind !== 'secrets' || sighting.agentId !== identity?.ownAgent.agentId) continue;
+    if (sighting.kind !== 'secrets' || sighting.agentId !== identity?.agentId) continue;
     for (const hash of sighting.hashes) groups.get(groupOf(hash))?.add(hash);
   }
   return new Map([...groups].map(([group, hashes]) => [group, hashes.size]));

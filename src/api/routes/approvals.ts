@@ -227,16 +227,18 @@ export const decideApproval = route({
 /** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
 async function distrust(
   { store, config, log }: Gate,
-  { tenantId, agentId: named, keyId, traceId }: ApprovalRecord,
+  { tenantId, agentId, traceId }: ApprovalRecord,
   nowMs: number,
 ): Promise<void> {
   const parts = toParts(config.risk.trust.analystDenial);
   try {
-    const agentId = (await store.keyById(tenantId, keyId))?.agentId ?? named;
     if (parts > 0)
       await store.markTrust(tenantId, agentId, { cause: 'analyst-denial', parts, atMs: nowMs, traceId });
   } catch (error) {
-    log.error({ trace_id: traceId, err: error }, 'the denial was not held against the agent');
+    log.error(
+      { trace_id: traceId, agent_id: agentId, err: error },
+      'the denial was not held against the agent',
+    );
   }
 }
 

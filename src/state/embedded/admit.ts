@@ -44,9 +44,10 @@ export function createAdmit(parts: AdmitParts) {
     }
     const { identity, agentStatus, scopeViolations } = examined;
     // Whatever may fail comes before anything is taken.
-    const isNewDestination = !destinations.isKnown(identity.agentId, request.destination);
-    const newNames = request.names?.filter((name) => !destinations.isKnown(key.agentId, name)) ?? none;
-    const trust = history.trustOf(key.agentId);
+    const isNew = (name: string): boolean => !destinations.isKnown(identity.agentId, name);
+    const isNewDestination = isNew(request.destination);
+    const newNames = request.names?.filter(isNew) ?? none;
+    const trust = history.trustOf(identity.agentId);
     const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
     const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
     const toolConcerns = mcp ? mcpTools.concernsOf(key.tenantId, mcp, nowMs) : none;
@@ -65,7 +66,7 @@ export function createAdmit(parts: AdmitParts) {
       tails: tails.of(identity.agentId, request.host, nowMs),
       toolConcerns,
       newNames,
-      habits: history.habitsOf(key.agentId, {
+      habits: history.habitsOf(identity.agentId, {
         nowMs,
         toolName,
         mutations,

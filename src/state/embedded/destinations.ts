@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import { destinationName, destinationsMax, touchesOf } from '../destinations.ts';
+import { destinationName, destinationsMax, touchedBy } from '../destinations.ts';
 import type { Origin } from '../journal/line.ts';
 import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
@@ -27,7 +27,7 @@ export function createDestinations(db: Database): Destinations {
       return true;
     },
     note(call) {
-      for (const { agentId, name } of touchesOf(call)) cache.set(pairOf(agentId, name), true);
+      for (const name of touchedBy(call)) cache.set(pairOf(call.agentId, name), true);
     },
   };
 }
@@ -50,8 +50,8 @@ export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Ori
   return (touched) => {
     const grown = new Set<string>();
     for (const [origin, atMs] of touched) {
-      for (const { agentId, name } of touchesOf(origin))
-        if (insert.run(agentId, name, atMs) > 0) grown.add(agentId);
+      const { agentId } = origin;
+      for (const name of touchedBy(origin)) if (insert.run(agentId, name, atMs) > 0) grown.add(agentId);
     }
     let haveForgotten = false;
     for (const agentId of grown) {

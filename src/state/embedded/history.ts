@@ -1,6 +1,6 @@
 import { type Habits, noSightings, type Sightings, type TrustMark } from '../../history.ts';
 import { createCache } from '../cache.ts';
-import { ownAgentOf, wasLetOut } from '../destinations.ts';
+import { wasLetOut } from '../destinations.ts';
 import {
   addCalls,
   type HabitSums,
@@ -106,7 +106,7 @@ export function createHistory(stored: HistoryReader): History {
     },
     noteSighting: (tenantId, sighting) => logs.open(tenantId).add(sighting),
     note(call) {
-      const agent = agentOf(ownAgentOf(call));
+      const agent = agentOf(call.agentId);
       const { atMs } = call;
       addTally(agent, { origin: call, count: 1, firstMs: atMs, lastMs: atMs }, terms);
     },
@@ -173,7 +173,7 @@ export function createHistoryWriter(db: Database): HistoryWriter {
   };
   return {
     add(tallies, terms) {
-      const byAgent = Map.groupBy(tallies, ({ origin }) => ownAgentOf(origin));
+      const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
       for (const [agentId, own] of byAgent) {
         const agent = { ...of(agentId) };
         for (const tally of own) addTally(agent, tally, terms);

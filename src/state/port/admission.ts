@@ -58,7 +58,7 @@ export interface AdmitRequest {
   readonly clientAddress: string;
   /** What the call would touch: resource or host, as `is_new_destination` counts it. */
   readonly destination: string;
-  /** Further names, of which it is asked whether the agent of the key has touched them before. Absent: none. */
+  /** Further names, of which it is asked whether the agent has touched them before. Absent: none. */
   readonly names?: readonly string[];
   /** How many things at once the call writes. Absent: none. */
   readonly mutations?: number;
@@ -141,7 +141,6 @@ export interface Admitted extends Standing {
   readonly toolConcerns: readonly ToolConcern[];
   /** Which of the further names the agent has not touched before. */
   readonly newNames: readonly string[];
-  /** Of the agent of the key: whoever names another one is still this one. */
   readonly habits: Habits;
   readonly trust: TrustRecord;
   /** Of the tenant, in the last ten minutes. What is added later is in it as well. */

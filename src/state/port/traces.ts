@@ -59,8 +59,6 @@ export interface RecordedCall {
    */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: string;
-  /** Of the key, where the call names another one: see `ownAgentOf`. */
-  readonly ownAgentId?: string;
   /** Of the body: see `sizeClassOf` of `habits.ts`. Absent where there is none. */
   readonly sizeClass?: number;
   /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */

@@ -3,8 +3,8 @@
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
---       8 what the agent has begun to send to the host  9 MCP servers  10 history of the agent of the key  11 marks against it
---       12 times of its last writes to the tool  13 sightings of the tenant  14 names that it has touched  15 … days of budgets
+--       8 what the agent has begun to send to the host  9 MCP servers  10 history of the agent  11 marks against it
+--       12 times of its last writes to the tool  13 sightings of the tenant  14 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
@@ -113,7 +113,7 @@ if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
 
 local isNew = redis.call('ZSCORE', KEYS[6], ARGV[6]) and '0' or '1'
 local namesEnd = 18 + tonumber(ARGV[16])
-for i = 19, namesEnd do isNew = isNew .. (redis.call('ZSCORE', KEYS[14], ARGV[i]) and '0' or '1') end
+for i = 19, namesEnd do isNew = isNew .. (redis.call('ZSCORE', KEYS[6], ARGV[i]) and '0' or '1') end
 local tails = table.concat(redis.call('ZRANGE', KEYS[8], 0, -1), ',')
 local concerns = ARGV[15] ~= '' and redis.call('HGET', KEYS[9], ARGV[15]) or ''
 

@@ -29,8 +29,6 @@ export interface Asking {
   /** Whose destinations are looked at. */
   readonly agentId: string;
   readonly destination: string;
-  /** Of the key: whose names, habits and trust are asked for. */
-  readonly ownAgentId: string;
   readonly names: readonly string[];
   readonly toolName: string;
   readonly mutations: number;
@@ -54,7 +52,6 @@ export const asking = (nowMs: number): Asking => ({
   nowMs,
   agentId: '',
   destination: '',
-  ownAgentId: '',
   names: none,
   toolName: '',
   mutations: 0,
@@ -84,7 +81,6 @@ export function toAsking(
     nowMs,
     agentId: examined.identity.agentId,
     destination,
-    ownAgentId: key.agentId,
     names,
     toolName,
     mutations: mode === 'call' ? mutations : 0,

@@ -83,7 +83,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
     const { named, mode, nowMs, agentId, destination, host, numbers, bucketOf, charges } = request;
-    const { ownAgentId, toolName, mutations } = request;
+    const { toolName, mutations } = request;
     const further = request.names.map(destinationName);
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
@@ -96,11 +96,10 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.keyNumbers(bucketOf ?? it.keyId),
       own.tails(agentId, host),
       own.mcpServers,
-      own.history(ownAgentId),
-      own.marks(ownAgentId),
-      own.mutations(ownAgentId, toolName),
+      own.history(agentId),
+      own.marks(agentId),
+      own.mutations(agentId, toolName),
       own.sightings,
-      own.destinations(ownAgentId),
     ];
     const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;

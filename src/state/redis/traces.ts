@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts';
 import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
 import { givenBack } from '../budgets.ts';
 import { createCache } from '../cache.ts';
-import { destinationsMax, ownAgentOf, touchesOf } from '../destinations.ts';
+import { destinationsMax, touchedBy } from '../destinations.ts';
 import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
 import { matchesTrace } from '../journal/trace-filter.ts';
@@ -76,11 +76,9 @@ export function createTraces(
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
       keys.push(own.trace(traceId), own.agentNumbers(agentId), own.destinations(agentId));
-      const ownAgentId = ownAgentOf(call);
-      keys.push(own.history(ownAgentId), own.marks(ownAgentId), own.destinations(ownAgentId));
-      const [destination, ...further] = touchesOf(call).map((it) => it.name);
-      args.push(traceId, call.atMs, call.decision, sizeClass, destination ?? '');
-      args.push(further.length, ...further, call.line);
+      keys.push(own.history(agentId), own.marks(agentId));
+      const touched = touchedBy(call);
+      args.push(traceId, call.atMs, call.decision, sizeClass, touched.length, ...touched, call.line);
       args.push(marks.length);
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(givenBack(call)));
@@ -99,8 +97,8 @@ export function createTraces(
 
   return {
     noteCall(call) {
-      const { tenantId, atMs } = call;
-      for (const { agentId, name } of touchesOf(call)) {
+      const { tenantId, agentId, atMs } = call;
+      for (const name of touchedBy(call)) {
         const pair = hash('sha256', JSON.stringify([tenantId, agentId, name]));
         if (noted.get(pair)) continue;
         noted.set(pair, true);
