@@ -23,8 +23,8 @@ export const trustTermsOf = ({
 const partsPerTrust = 10_000;
 export const toParts = (trust: number): number => Math.round(trust * partsPerTrust);
 
-/** An anomaly as grave as a new host: what is a little odd only weighs. */
-const anomalyMin = 0.5;
+/** An anomaly graver than a new host, which is all in a day's work for who browses: what is a little odd only weighs. */
+const anomalyMin = 0.6;
 
 /** What is held against the agent for a call that was decided. In monitor mode, and for an agent that is suspended or whose tenant is, nothing is. */
 export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {

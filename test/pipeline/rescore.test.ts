@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Call } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
+import { noHabits } from '../../src/history.ts';
 import { traceLine } from '../../src/pipeline/record.ts';
 import type { Trace } from '../../src/pipeline/recorded-call.ts';
 import { recordedRisk, rescore } from '../../src/pipeline/rescore.ts';
@@ -72,7 +73,7 @@ for (const { name, fields } of calls) {
 }
 
 t.test('other weights and bands give another risk, but none below a floor', async (t) => {
-  const orders = await recorded({ injection: 1 });
+  const orders = await recorded({ injection: 1, habits: { ...noHabits, calls: 500 } });
   t.same(recordedRisk(orders), { score: 0.011, band: 'LOW' });
   const onlySemantic = Object.fromEntries(
     Object.keys(defaultWeights).map((it) => [it, it === 'semantic' ? 1 : 0]),
