@@ -24,7 +24,8 @@ function callWithIncident(agentId = newId(), traceId = newTraceId(0)) {
   return call;
 }
 
-t.test('incidents wait for a state that is away, up to a bound, and none is opened twice', async (t) => {
+/** A desk whose state is away until `comeBack`, and the incidents that were opened there. */
+function deskWhileAway() {
   const opened: IncidentRecord[] = [];
   let isAway = true;
   const openIncident: Store['openIncident'] = async (incident) => {
@@ -33,27 +34,31 @@ t.test('incidents wait for a state that is away, up to a bound, and none is open
     return { isNew: true, incident };
   };
   const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  return {
+    opened,
+    desk,
+    comeBack: () => {
+      isAway = false;
+    },
+  };
+}
+
+t.test('incidents wait for a state that is away, up to a bound, and none is opened twice', async (t) => {
+  const { opened, desk, comeBack } = deskWhileAway();
   for (let i = 0; i < waitingMax + 10; i++) desk.take(callWithIncident(), shipped);
-  isAway = false;
+  comeBack();
   await desk.close();
   t.equal(opened.length, waitingMax + 1, 'those that wait, and the one that is on its way');
   t.equal(new Set(opened.map((it) => it.incidentId)).size, opened.length);
 });
 
 t.test('while they wait, incidents of one agent and trigger become one, with the last traces', async (t) => {
-  const opened: IncidentRecord[] = [];
-  let isAway = true;
-  const openIncident: Store['openIncident'] = async (incident) => {
-    if (isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away');
-    opened.push(incident);
-    return { isNew: true, incident };
-  };
-  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const { opened, desk, comeBack } = deskWhileAway();
   const agentId = newId();
   const traceIds = Array.from({ length: 110 }, () => newTraceId(0));
   for (const traceId of traceIds) desk.take(callWithIncident(agentId, traceId), shipped);
   desk.take(callWithIncident(), shipped);
-  isAway = false;
+  comeBack();
   await desk.close();
   t.equal(opened.length, 2);
   const joined = opened.find((it) => it.agentId === agentId);
@@ -62,21 +67,14 @@ t.test('while they wait, incidents of one agent and trigger become one, with the
 });
 
 t.test('while they wait, the graver of two makes one as severe as itself', async (t) => {
-  const opened: IncidentRecord[] = [];
-  let isAway = true;
-  const openIncident: Store['openIncident'] = async (incident) => {
-    if (isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away');
-    opened.push(incident);
-    return { isNew: true, incident };
-  };
-  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const { opened, desk, comeBack } = deskWhileAway();
   const agentId = newId();
   for (const severity of ['MEDIUM', 'CRITICAL', 'LOW'] as const) {
     const call = callWithIncident(agentId, newTraceId(0));
     call.incidents = [{ trigger: 'policy:p/r', title: 'r holds', severity }];
     desk.take(call, shipped);
   }
-  isAway = false;
+  comeBack();
   await desk.close();
   t.match(opened, [{ severity: 'CRITICAL', traceCount: 3 }]);
   t.equal(opened.length, 1);
