@@ -8,6 +8,7 @@ import { signalEngines } from '../src/signals/index.ts';
 import { defaultWeights } from '../src/signals/score.ts';
 import { createSightingLog } from '../src/state/sightings.ts';
 import { targetWithin } from '../src/target.ts';
+import { operationOf } from '../test/support/call.ts';
 import { noticing, tenantSecrets } from '../test/support/noticing.ts';
 
 /*
@@ -80,14 +81,7 @@ function callOf(body: Buffer, fields: Partial<Call> = {}): Call {
     lastHead: noHead(),
   });
   call.identity = identity;
-  call.operation = {
-    toolName: 'custom_proxy',
-    name: 'http_post',
-    category: 'http',
-    verb: 'WRITE',
-    resource: {},
-    principals: [],
-  };
+  call.operation = operationOf();
   call.bodyTexts = [body];
   return Object.assign(call, fields);
 }

@@ -6,7 +6,10 @@ import {
   type Sightings,
   type TrustMark,
 } from './history.ts';
+import { type BodyValue, noPrivileges, type Operation, type Privileges } from './operation.ts';
 import type { Target } from './target.ts';
+
+export * from './operation.ts';
 
 /*
  * The nouns that everybody shares. An agent makes a call through an entrance; stages fill in what is known of it; the last of
@@ -27,75 +30,11 @@ export type ContentClass = (typeof contentClasses)[number];
 export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
 export type Band = (typeof bands)[number];
 
-export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
-export type Verb = (typeof verbs)[number];
-
 export const confidences = ['low', 'medium', 'high'] as const;
 /** Classes need `medium`; `low` is reported and weighs nothing. */
 export type Confidence = (typeof confidences)[number];
 
 export type Entrance = 'forward' | 'inbound' | 'scan' | 'a2a';
-
-/** What a call does, as the catalogue understands it. */
-export interface Operation {
-  /** `custom_proxy` where no tool of the catalogue has this host. */
-  readonly toolName: string;
-  /** A stable name of the catalogue (`create_issue`), or `method:PATH` in a known tool, or the method in an unknown one. */
-  readonly name: string;
-  readonly category: string;
-  readonly verb: Verb;
-  readonly resource: Resource;
-  /** Whom the operation addresses: mail recipients, collaborators, share targets. */
-  readonly principals: readonly string[];
-  /**
-   * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
-   * the operation that bears them is the strictest. Absent where there is one alone.
-   */
-  readonly parts?: readonly OperationPart[];
-  /** Nobody can tell what it does: it may be any operation of its tool. */
-  readonly unclear?: Unclear;
-}
-
-/** What else a call may be that nobody can tell. */
-export interface Unclear {
-  /** Beside its own. */
-  readonly toolNames: readonly string[];
-  /** Whether it may bear further requests, with whatever method. */
-  readonly anyMethod: boolean;
-}
-
-/** One of several things that a call does, and what is its own of method, target and body. */
-export interface OperationPart {
-  readonly operation: Omit<Operation, 'parts'>;
-  readonly method?: string;
-  readonly target?: Target;
-  readonly body?: BodyValue;
-}
-
-/** What an operation acts on; a field that is not known is absent. `repo` is `org/name`. */
-export interface Resource {
-  readonly org?: string;
-  readonly repo?: string;
-  readonly channel?: string;
-  readonly region?: string;
-  readonly account?: string;
-  readonly bucket?: string;
-  /** By name; of several values nobody can tell which the vendor takes. */
-  readonly tags?: Readonly<Record<string, readonly string[]>>;
-  /** Fields that the operation may act on though nobody can tell with which value; absent where there are none. */
-  readonly unknown?: readonly UnknownField[];
-}
-
-export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
-
-/**
- * A body as conditions see it: its `readings`, of which there are several for the lines of NDJSON, for a form with repeated
- * fields and for what may be taken for one format or another. `unclear`: it has structure, and servers may read it differently.
- */
-export type BodyValue =
-  | { readonly kind: 'value'; readonly readings: readonly unknown[] }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unclear' };
 
 /** Where a caller's key leads. The key itself is never in here. */
 export interface Identity {
@@ -137,22 +76,12 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
-/** What of a call has to do with rights. */
-export interface Privileges {
-  readonly creates?: PrivilegedOperation;
-  readonly grants?: PrivilegedOperation;
-}
-
-export type PrivilegedOperation = Pick<Operation, 'toolName' | 'name'>;
-
-const noPrivileges: Privileges = Object.freeze({});
-
 /** What a text asks for, as far as its words tell. */
 export interface Meaning {
   readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
-  /** 0.5 to 1. */
+  /** 0.5 to 1, in hundredths. */
   readonly score: number;
-  /** Why, in names of features; never anything of the text. */
+  /** Names of what spoke for it, as "erase + everything, erase + backups". Never anything of the text. */
   readonly details: string;
 }
 
@@ -185,6 +114,12 @@ export interface Signal {
   readonly details: string;
   /** What the agent is told instead, where the details speak of other agents. */
   readonly shown?: string;
+}
+
+/** What one engine adds to the score: the gravest of its signals, by its weight. */
+export interface RiskPart {
+  readonly engine: string;
+  readonly part: number;
 }
 
 /** Why an analyst should look at a call, whatever became of it. */
@@ -339,7 +274,7 @@ export class Call {
   /** The band that is left when what SANITIZE cuts is gone. */
   residualBand: Band = 'LOW';
   /** How the score has come about: what each engine adds, what the trust in the agent adds, and what it is at least for what was found. */
-  riskParts: readonly { readonly engine: string; readonly part: number }[] = none;
+  riskParts: readonly RiskPart[] = none;
   trustModifier = 0;
   riskFloor = 0;
   /** In monitor mode: everything passes, and nothing follows from it. */

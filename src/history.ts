@@ -32,6 +32,31 @@ export const noHabits: Habits = Object.freeze({
 /** Eighths of bits: a class is a tenth larger than the one before. 0 for no body. */
 export const sizeClassOf = (bytes: number): number => Math.round(8 * Math.log2(1 + bytes));
 
+/** From so many bodies on it is known which sizes are usual; and so much above the mean is unusual by itself, in size classes. */
+export const sizedMin = 20;
+export const sizeStepMin = 24;
+
+/** Distinct numbers of 48 bits, in the order of the text: see `text/shingles.ts`. */
+export type Shingles = Float64Array;
+
+const shingleBytes = 6;
+const shingleText = /^(?:[\w-]{8})*$/;
+
+/** Base64url, 8 characters for each shingle. */
+export function shinglesToText(shingles: Shingles): string {
+  const bytes = Buffer.alloc(shingles.length * shingleBytes);
+  for (const [i, shingle] of shingles.entries()) bytes.writeUIntBE(shingle, i * shingleBytes, shingleBytes);
+  return bytes.toString('base64url');
+}
+
+/** None where the text is not one of `shinglesToText`. */
+export function shinglesFromText(text: string): Shingles {
+  const bytes = Buffer.from(shingleText.test(text) ? text : '', 'base64url');
+  const shingles = new Float64Array(bytes.length / shingleBytes);
+  for (let i = 0; i < shingles.length; i += 1) shingles[i] = bytes.readUIntBE(i * shingleBytes, shingleBytes);
+  return shingles;
+}
+
 /** Something that was held against an agent. */
 export interface TrustMark {
   readonly cause: 'denial' | 'analyst-denial' | 'threat' | 'anomaly';
@@ -53,7 +78,7 @@ export interface SensitiveRead extends SightingOf<'read'> {
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
   /** By which the content is known again (`text/shingles.ts`); empty where only the classes are known. */
-  readonly shingles: Float64Array;
+  readonly shingles: Shingles;
 }
 
 /** Credentials were in a call of the agent, or in an answer to it, as keyed hashes. */

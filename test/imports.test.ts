@@ -10,6 +10,7 @@ const rows: readonly (readonly string[])[] = [
   [
     'call.ts',
     'history.ts',
+    'operation.ts',
     'target.ts',
     'errors.ts',
     'ids.ts',

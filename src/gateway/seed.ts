@@ -37,8 +37,8 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
     log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
   }
   await seedKeys(store, config, { pepper, log, ofOthers });
-  // Not awaited: what has gathered while the daemon was away may be much.
   store.restoreTrust(trustTermsOf(config.risk.trust));
+  // Not awaited: what has gathered while the daemon was away may be much.
   store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
   if (!firstStart) return;
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);

@@ -1,4 +1,4 @@
-import type { Call, Operation, OperationPart, Resource } from '../call.ts';
+import { type Call, type Operation, operationAndParts, type Resource } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Target } from '../target.ts';
 
@@ -31,7 +31,7 @@ export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
 
 /** Whether it acts on an account of its tool that is not the tenant's own. */
 export const isForeign = ({ operation }: Call, tenant: TenantConfig): boolean =>
-  operationsOf(operation).some((it) => isForeignAccount(it, tenant));
+  operation !== undefined && operationAndParts(operation).some((it) => isForeignAccount(it, tenant));
 
 /** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
 export interface Place {
@@ -42,16 +42,13 @@ export interface Place {
 
 /** The place that a call acts on; undefined where nobody can tell, or it is not one. */
 export function placeOf({ operation, target: { host } }: Call): Place | undefined {
-  const all = operationsOf(operation);
+  const all = operation ? operationAndParts(operation) : [];
   const accounts = new Set(
     all.map(({ resource }) => (resource.bucket ?? accountOf(resource))?.toLowerCase()),
   );
   const isClear = all.every((it) => it.unclear === undefined && it.resource.unknown === undefined);
   return isClear && accounts.size === 1 ? { host, account: [...accounts][0] } : undefined;
 }
-
-const operationsOf = (operation: Operation | undefined): readonly OperationPart['operation'][] =>
-  operation ? [operation, ...(operation.parts ?? []).map((it) => it.operation)] : [];
 
 const accountOf = ({ org, repo, account }: Resource): string | undefined =>
   org ?? repo?.split('/')[0] ?? account;

@@ -1,4 +1,4 @@
-import type { Call, Operation } from '../call.ts';
+import { type Call, type Operation, operationAndParts } from '../call.ts';
 import type { McpCall } from '../state/store.ts';
 import { type Target, toAuthority } from '../target.ts';
 import { bodyValue } from './body.ts';
@@ -22,8 +22,11 @@ export const serverOrigin = ({ scheme, host, port }: Target): string =>
 /** The tools of a server that are called; undefined where there are none. */
 export function mcpCallOf(operation: Operation, target: Target): McpCall | undefined {
   if (!does(operation, isToolCall)) return undefined;
-  const all: readonly Done[] = [operation, ...(operation.parts?.map((it) => it.operation) ?? [])];
-  const tools = new Set(all.filter(isToolCall).map(({ name }) => name));
+  const tools = new Set(
+    operationAndParts(operation)
+      .filter(isToolCall)
+      .map(({ name }) => name),
+  );
   return { origin: serverOrigin(target), tools: [...tools] };
 }
 

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts';
-import { type Habits, sizeClassOf } from '../history.ts';
+import { type Habits, sizeClassOf, sizedMin, sizeStepMin } from '../history.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Fewer calls tell nothing of what is usual. */
@@ -11,10 +11,7 @@ const usualHourShare = 0.01;
 const usualHourCalls = 10;
 /** Bodies that are smaller carry little, whatever is usual. */
 export const sizeBytesMin = 4_096;
-const sizedMin = 20;
 const deviationsMax = 4;
-/** Eighths of bits: so much larger than usual is unusual even for an agent whose bodies are all alike. */
-const sizeStepMin = 24;
 
 interface Oddity {
   readonly score: number;

@@ -1,3 +1,4 @@
+import { operationAndParts } from '../call.ts';
 import type { SignalEngine } from './engine.ts';
 
 /**
@@ -8,8 +9,7 @@ export const externalPrincipal: SignalEngine = {
   name: 'external',
   weigh({ isExternal, operation, findings }) {
     if (!isExternal || !operation) return undefined;
-    const all = [operation, ...(operation.parts ?? []).map((it) => it.operation)];
-    const { size } = new Set(all.flatMap((it) => it.principals));
+    const { size } = new Set(operationAndParts(operation).flatMap((it) => it.principals));
     const carries = findings.some((it) => !it.atHome && it.confidence !== 'low');
     if (size === 0 && !carries) return undefined;
     const several = size === 1 ? 'somebody' : `some of ${size} principals`;

@@ -1,4 +1,4 @@
-import { type Band, bands, type Call, type Signal } from '../call.ts';
+import { type Band, bands, type Call, type RiskPart, type Signal } from '../call.ts';
 import { trustMin } from './low-trust.ts';
 
 /** By engine name; they need not add up to 1. */
@@ -23,14 +23,9 @@ const carriedFloor = 0.75;
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
 
-/** What one engine adds to the score: the gravest of its signals, by its weight. */
-export interface RiskPart {
-  readonly engine: string;
-  readonly part: number;
-}
-
 /** The parts of a weighted mean, 0 to 1 together; an engine that is silent adds nothing. */
 export function riskParts(signals: readonly Signal[], weights: Weights): readonly RiskPart[] {
+  if (signals.length === 0) return noParts;
   let total = 0;
   for (const weight of Object.values(weights)) total += weight;
   const gravest = new Map<string, number>();
@@ -41,18 +36,21 @@ export function riskParts(signals: readonly Signal[], weights: Weights): readonl
   }));
 }
 
+const noParts: readonly RiskPart[] = Object.freeze([]);
+
 const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
 
 /**
  * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found, stands for by itself, whatever
- * the weights.
+ * the weights. `parts` are those of the mean, where they are known already.
  */
 export function riskOf(
   signals: readonly Signal[],
   weights: Weights,
   { modifier, floor }: { readonly modifier: number; readonly floor: number } = { modifier: 0, floor: 0 },
+  parts: readonly RiskPart[] = riskParts(signals, weights),
 ): number {
-  const moved = (signals.length === 0 ? 0 : sumOf(riskParts(signals, weights))) + modifier;
+  const moved = sumOf(parts) + modifier;
   let score = Math.max(floor, Math.min(1, Math.max(0, moved)));
   for (const signal of signals) score = Math.max(score, floorOfSignal(signal));
   return round(score);

@@ -1,4 +1,5 @@
-import type { Habits } from '../history.ts';
+import { type Habits, sizedMin, sizeStepMin } from '../history.ts';
+import { hourOf, hoursInDay } from './limits.ts';
 
 /*
  * What is usual for an agent, the same for every driver: sums of whole numbers, so that nodes may add to
@@ -11,8 +12,6 @@ export const historyKeptMs = 90 * 86_400_000;
 export const windowMs = 600_000;
 const minuteMs = 60_000;
 export const minutesInWindow = 10;
-const hourMs = 3_600_000;
-const hoursInDay = 24;
 
 /** When there are as many as in a week without a pause, all sums are halved: what was weighs less from then on. */
 export const windowsMax = 1_008;
@@ -69,13 +68,9 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
   sums.sizeSquares += count * taught * taught;
 }
 
-const sizedMin = 20;
-/** As much above the mean as is unusual by itself. */
-const stepMax = 24;
-
 /** What is much larger than usual teaches little: else a few of them would make the next ones usual. */
 const clipped = ({ sized, sizeSum }: HabitSums, sizeClass: number): number =>
-  sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + stepMax);
+  sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + sizeStepMin);
 
 function halve(sums: HabitSums): void {
   for (const name of ['calls', 'windows', 'sized', 'sizeSum', 'sizeSquares'] as const)
@@ -85,7 +80,7 @@ function halve(sums: HabitSums): void {
   });
 }
 
-const hourOfDay = (ms: number): number => Math.floor(ms / hourMs) % hoursInDay;
+const hourOfDay = (ms: number): number => hourOf(ms) % hoursInDay;
 const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hoursInDay) % hoursInDay] ?? 0;
 
 /** As a call at that time is compared with it. */

@@ -1,4 +1,5 @@
 import type { TrustMark } from '../history.ts';
+import { hourMs } from './limits.ts';
 import type { TrustRecord, TrustTerms } from './store.ts';
 
 /* How the trust in an agent moves, the same for every driver. Whole numbers; Lua does the same steps in the same order. */
@@ -6,7 +7,6 @@ import type { TrustRecord, TrustTerms } from './store.ts';
 export const trustPartsMax = 10_000;
 /** That are kept and shown. */
 export const marksMax = 32;
-const hourMs = 3_600_000;
 
 /** Until the configuration says something else. */
 export const defaultTrustTerms: TrustTerms = Object.freeze({ parts: 100, calls: 50 });

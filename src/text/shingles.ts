@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
+import type { Shingles } from '../history.ts';
 
 /*
  * Keyed shingles, by which what was read a moment ago is known again in what is written.
@@ -13,9 +14,6 @@ import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
  *
  * The order of the hashes is keyed too: nobody can make a text of which nothing is chosen, or one that takes long to choose from.
  */
-
-/** Distinct numbers of 48 bits, in the order of the text. */
-export type Shingles = Float64Array;
 
 export interface ShingleBounds {
   /** Shingles of what was read, 32,768 at most. */
@@ -318,23 +316,5 @@ function sealed(cipher: Cipheriv, count: number): Shingles {
   const shingles = new Float64Array(count);
   for (let i = 0; i < count; i += 1)
     shingles[i] = blockView.getUint32(blockBytes * i) * 0x10000 + blockView.getUint16(blockBytes * i + 4);
-  return shingles;
-}
-
-const shingleBytes = 6;
-const shingleText = /^(?:[\w-]{8})*$/;
-
-/** Base64url, 8 characters for each shingle. */
-export function shinglesToText(shingles: Shingles): string {
-  const bytes = Buffer.alloc(shingles.length * shingleBytes);
-  for (const [i, shingle] of shingles.entries()) bytes.writeUIntBE(shingle, i * shingleBytes, shingleBytes);
-  return bytes.toString('base64url');
-}
-
-/** None where the text is not one of `shinglesToText`. */
-export function shinglesFromText(text: string): Shingles {
-  const bytes = Buffer.from(shingleText.test(text) ? text : '', 'base64url');
-  const shingles = new Float64Array(bytes.length / shingleBytes);
-  for (let i = 0; i < shingles.length; i += 1) shingles[i] = bytes.readUIntBE(i * shingleBytes, shingleBytes);
   return shingles;
 }

@@ -13,7 +13,7 @@ import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { AgentRecord, Store } from '../../src/state/store.ts';
 import { defaultTrustTerms } from '../../src/state/trust.ts';
-import { callOf } from '../support/call.ts';
+import { callOf, operationOf } from '../support/call.ts';
 
 /* The stage `admit` over an embedded state that can go away and that knows one key of one agent. */
 
@@ -94,14 +94,7 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
   /** Answers the call, admitted or not, and the code of its refusal. */
   const attempt = async (fields: Parameters<typeof callOf>[0] = {}) => {
     const call = callOf({ receivedAtMs: nowMs, key: { prefix: 'iv_live_abcd', hash }, ...fields });
-    call.operation = {
-      toolName: 'custom_proxy',
-      name: 'http_post',
-      category: 'http',
-      verb: 'WRITE',
-      resource: {},
-      principals: [],
-    };
+    call.operation = operationOf();
     call.destination = 'host:api.test.example';
     const running = (async () => stage.run(call))();
     const refusal = await running.then(

@@ -9,7 +9,7 @@ import { decide } from '../../src/pipeline/stages/decide.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { AgentRecord, ApprovalRecord, Hold, KeyRecord } from '../../src/state/store.ts';
-import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { callOf, findingOf, identityOf, threatOf } from '../support/call.ts';
 
 interface Setup {
   /** What the posture says of every band. */
@@ -172,15 +172,7 @@ for (const { name, want, sent, ...setup } of keyCases) {
   });
 }
 
-const threat = {
-  feed: 'f',
-  kind: 'url',
-  indicator: 'i',
-  reference: '',
-  threat: '',
-  location: 'target',
-} as const;
-const listed = { threats: [threat] };
+const listed = { threats: [threatOf({ location: 'target' })] };
 
 const incidents: readonly (Setup & { readonly name: string; readonly want: readonly string[] })[] = [
   {
@@ -236,7 +228,7 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
   {
     name: 'a call whose body has a URL that is listed',
     decision: 'ALLOW',
-    call: { threats: [{ ...threat, location: 'body' }] },
+    call: { threats: [threatOf()] },
     want: [],
   },
 ];

@@ -6,7 +6,7 @@ import { headText } from '../../src/pipeline/head-text.ts';
 import { createRecorder, recordedFindingsMax, traceLine } from '../../src/pipeline/record.ts';
 import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../../src/pipeline/redacted.ts';
 import type { RecordedCall } from '../../src/state/store.ts';
-import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { callOf, findingOf, identityOf, operationOf } from '../support/call.ts';
 import { trustLosses } from '../support/noticing.ts';
 import { verdictOf } from './verdict.ts';
 
@@ -18,14 +18,7 @@ t.test('a trace is one line of JSON with all that is known of the call', async (
     receivedAtMs: Date.parse('2026-03-04T05:06:07.089Z'),
   });
   call.identity = identity;
-  call.operation = {
-    toolName: 'custom_proxy',
-    name: 'http_post',
-    category: 'http',
-    verb: 'WRITE',
-    resource: {},
-    principals: [],
-  };
+  call.operation = operationOf();
   call.findings = [findingOf()];
   call.head = Buffer.from(call.target.href);
   const line = traceLine(call, undefined);

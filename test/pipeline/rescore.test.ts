@@ -8,21 +8,13 @@ import { recordedRisk, rescore } from '../../src/pipeline/rescore.ts';
 import { weigh } from '../../src/pipeline/stages/weigh.ts';
 import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
-import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { callOf, findingOf, identityOf, operationOf, threatOf } from '../support/call.ts';
 import { noticing } from '../support/noticing.ts';
 import { verdictOf } from './verdict.ts';
 
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
 const { bands: bounds } = config.risk;
 const tenants = { find: (id: string) => config.tenants.get(id) };
-const threat = {
-  feed: 'f',
-  kind: 'url',
-  indicator: 'i',
-  reference: '',
-  threat: '',
-  location: 'body',
-} as const;
 const concern = { tool: 'x', kinds: ['changed'], sinceMs: 0, untilMs: 1 } as const;
 
 const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[] = [
@@ -32,7 +24,7 @@ const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[
   { name: 'personal data', fields: { findings: [findingOf({ class: 'PII', confidence: 'medium' })] } },
   { name: 'a secret away from home', fields: { findings: [findingOf({ confidence: 'high' })] } },
   { name: 'orders to the agent', fields: { injection: 0.7, isNewDestination: true } },
-  { name: 'a listed URL', fields: { threats: [threat] } },
+  { name: 'a listed URL', fields: { threats: [threatOf()] } },
   { name: 'a tool that has changed', fields: { toolConcerns: [concern] } },
   {
     name: 'all of it, of an agent with little trust',
@@ -50,14 +42,7 @@ const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[
 async function recorded(fields: Partial<Call>): Promise<Trace> {
   const call = Object.assign(callOf(), fields);
   call.identity = identityOf();
-  call.operation = {
-    toolName: 'custom_proxy',
-    name: 'http_post',
-    category: 'http',
-    verb: 'WRITE',
-    resource: {},
-    principals: [],
-  };
+  call.operation = operationOf();
   const findThreats = () => fields.threats ?? [];
   const options = { engines: signalEngines, weights: defaultWeights, bounds, tenants, findThreats };
   await weigh({ ...options, ...noticing }).run(call);
@@ -83,7 +68,7 @@ t.test('other weights and bands give another risk, but none below a floor', asyn
   const withoutClassifier = { ...defaultWeights, classifier: 0 };
   const secret = await recorded({ findings: [findingOf({ confidence: 'high' })] });
   t.equal(rescore(secret, withoutClassifier, bounds).score, 0.6);
-  const listed = await recorded({ threats: [threat] });
+  const listed = await recorded({ threats: [threatOf()] });
   t.equal(rescore(listed, { ...defaultWeights, threat_intel: 0 }, bounds).score, 0.75);
 });
 

@@ -1,4 +1,11 @@
-import { Call, type CallFields, type Finding, type Identity } from '../../src/call.ts';
+import {
+  Call,
+  type CallFields,
+  type Finding,
+  type Identity,
+  type Operation,
+  type Threat,
+} from '../../src/call.ts';
 import { parseDescribed } from '../../src/target.ts';
 
 /** A call as an entrance makes it, with what a test does not care about filled in. */
@@ -45,5 +52,26 @@ export const identityOf = (fields: Partial<Identity> = {}): Identity => ({
   agentName: 'bot',
   ownAgent: { agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c12', name: 'bot', runtimeType: null },
   permissions: new Set(),
+  ...fields,
+});
+
+/** A POST to a host that no tool has. */
+export const operationOf = (fields: Partial<Operation> = {}): Operation => ({
+  toolName: 'custom_proxy',
+  name: 'http_post',
+  category: 'http',
+  verb: 'WRITE',
+  resource: {},
+  principals: [],
+  ...fields,
+});
+
+export const threatOf = (fields: Partial<Threat> = {}): Threat => ({
+  feed: 'f',
+  kind: 'url',
+  indicator: 'i',
+  reference: '',
+  threat: '',
+  location: 'body',
   ...fields,
 });

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { createShingler, type Shingles, shinglesFromText, shinglesToText } from '../../src/text/shingles.ts';
+import { type Shingles, shinglesFromText, shinglesToText } from '../../src/history.ts';
+import { createShingler } from '../../src/text/shingles.ts';
 
 const key = Buffer.alloc(32, 7);
 const shingler = createShingler(key);

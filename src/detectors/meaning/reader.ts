@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Meaning } from '../../call.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
 import { type Lexicon, loadLexicon } from './lexicon.ts';
@@ -10,16 +11,6 @@ import { SentenceReader, wordsOf } from './sentences.ts';
  * What does a text ask for? Each sentence, command or statement is weighed by itself, so that a long text does not add up to what no
  * part of it says; the surest one speaks for the text. This is an opinion about words: it weighs in a risk score and decides nothing.
  */
-
-export type { Category } from './model.ts';
-
-export interface Meaning {
-  readonly category: Category;
-  /** 0.5 to 1, in hundredths. */
-  readonly score: number;
-  /** Names of what spoke for it, as "erase + everything, erase + backups". Never anything of the text. */
-  readonly details: string;
-}
 
 export interface MeaningReader {
   /**

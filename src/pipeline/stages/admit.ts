@@ -1,4 +1,4 @@
-import { type Call, type Operation, verbs } from '../../call.ts';
+import { type Call, type Operation, operationAndParts, verbs } from '../../call.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
@@ -259,7 +259,7 @@ function mutationsOf({ toolName, verb, parts }: Operation): number {
 
 /** All that the call does, and may do where nobody can tell. */
 const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
-  [operation, ...(operation.parts ?? []).map((it) => it.operation)].flatMap(({ toolName, verb, unclear }) =>
+  operationAndParts(operation).flatMap(({ toolName, verb, unclear }) =>
     unclear
       ? [toolName, ...unclear.toolNames].flatMap((it) => verbs.map((each) => ({ toolName: it, verb: each })))
       : { toolName, verb },

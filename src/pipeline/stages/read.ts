@@ -1,4 +1,4 @@
-import type { Call, Meaning } from '../../call.ts';
+import { type Call, type Meaning, operationAndParts } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -114,10 +114,13 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, bounds.isOver) ?? redacted;
     readHead(call, page.engine, bounds);
     if (call.body.length > 0) readBody(call, page.engine, bounds);
-    const told = [...(isBetweenAgents(call) ? call.bodyTexts : []), ...contextOf(call)];
+    const context = contextOf(call);
+    const told = isBetweenAgents(call) ? [...call.bodyTexts, ...context] : context;
     for (const text of told)
       call.injection = Math.max(call.injection, injections.read(text, bounds.isOver).score);
-    call.meanings = gravestOf(askingTexts(call).flatMap((text) => meanings.read(text, bounds.isOver)));
+    call.meanings = gravestOf(
+      [...context, ...bodyEnds(call)].flatMap((text) => meanings.read(text, bounds.isOver)),
+    );
     if (call.findings.length > 0) call.readAgain = readerOf(call, page.engine, tenant);
   }
 
@@ -150,18 +153,16 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
 }
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
-  [operation, ...(operation?.parts?.map((it) => it.operation) ?? [])].some((it) => it?.toolName === 'a2a');
+  operation !== undefined && operationAndParts(operation).some((it) => it.toolName === 'a2a');
 
 /** Forms of one body. */
 const askingTextsMax = 4;
 /** A request begins with its task, and the newest turn of a conversation ends it. */
 const askingEndBytes = 4_096;
 
-/** What may ask for something: the context, and both ends of the body in its forms. */
-function askingTexts(call: Call): readonly Buffer[] {
-  const texts = call.bodyTexts.slice(0, askingTextsMax).flatMap(endsOf);
-  return call.claimed.context ? [...contextOf(call), ...texts] : texts;
-}
+/** Both ends of the body in its forms. */
+const bodyEnds = ({ bodyTexts }: Call): readonly Buffer[] =>
+  bodyTexts.slice(0, askingTextsMax).flatMap(endsOf);
 
 const endsOf = (text: Buffer): readonly Buffer[] =>
   text.length <= 2 * askingEndBytes

@@ -58,8 +58,8 @@ export function weigh(options: WeighOptions): Stage {
       call.trustModifier = trustModifier(call.trustScore, call.habits.calls);
       call.riskFloor = floorOf(call);
       const { signals, trustModifier: modifier, riskFloor: floor } = call;
-      if (signals.length > 0) call.riskParts = riskParts(signals, weights);
-      call.riskScore = riskOf(signals, weights, { modifier, floor });
+      call.riskParts = riskParts(signals, weights);
+      call.riskScore = riskOf(signals, weights, { modifier, floor }, call.riskParts);
       call.riskBand = bandOf(call.riskScore, bounds);
       // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
       const residual = signals.length === 0 ? signals : signals.filter((it) => it.engine !== 'classifier');

@@ -59,7 +59,7 @@ export interface RecordedCall {
    */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: string;
-  /** Of the body: see `sizeClassOf` of `habits.ts`. Absent where there is none. */
+  /** Of the body: see `sizeClassOf` of `history.ts`. Absent where there is none. */
   readonly sizeClass?: number;
   /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */
   readonly names?: readonly string[];

@@ -1,5 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Habits, noSightings, type Sighting, type Sightings } from '../../history.ts';
+import {
+  type Habits,
+  noSightings,
+  type Sighting,
+  type Sightings,
+  shinglesFromText,
+  shinglesToText,
+} from '../../history.ts';
 import { createSightingLog, createSightingLogs, type SightingLog, sightingsKeptMs } from '../sightings.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
 import { marksText, parseMarks, trustPartsMax, wholeTrust } from '../trust.ts';
@@ -189,27 +196,11 @@ const oldestId = (lastId: string): number =>
   lastId === '-' ? 0 : Math.max(0, Number(lastId.split('-')[0]) - sightingsKeptMs);
 
 const toStored = (sighting: Sighting): object =>
-  sighting.kind === 'read' ? { ...sighting, shingles: toBase64(sighting.shingles) } : sighting;
+  sighting.kind === 'read' ? { ...sighting, shingles: shinglesToText(sighting.shingles) } : sighting;
 
 function fromStored(text: string): Sighting {
   const stored = JSON.parse(text) as Sighting & { readonly shingles?: string };
-  return stored.kind === 'read' ? { ...stored, shingles: fromBase64(String(stored.shingles)) } : stored;
-}
-
-/** Shingles have 48 bits. */
-const numberBytes = 6;
-
-function toBase64(shingles: Float64Array): string {
-  const bytes = Buffer.alloc(numberBytes * shingles.length);
-  for (const [at, shingle] of shingles.entries()) bytes.writeUIntLE(shingle, numberBytes * at, numberBytes);
-  return bytes.toString('base64');
-}
-
-function fromBase64(text: string): Float64Array {
-  const bytes = Buffer.from(text, 'base64');
-  const shingles = new Float64Array(Math.floor(bytes.length / numberBytes));
-  for (const at of shingles.keys()) shingles[at] = bytes.readUIntLE(numberBytes * at, numberBytes);
-  return shingles;
+  return stored.kind === 'read' ? { ...stored, shingles: shinglesFromText(String(stored.shingles)) } : stored;
 }
 
 /** What `admit.lua` answers of them. */

@@ -1,0 +1,83 @@
+import type { Target } from './target.ts';
+
+/*
+ * The nouns of what a call does: its operation, what that acts on, and its parts where it does several things at once.
+ */
+
+export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
+export type Verb = (typeof verbs)[number];
+
+/** What a call does, as the catalogue understands it. */
+export interface Operation {
+  /** `custom_proxy` where no tool of the catalogue has this host. */
+  readonly toolName: string;
+  /** A stable name of the catalogue (`create_issue`), or `method:PATH` in a known tool, or the method in an unknown one. */
+  readonly name: string;
+  readonly category: string;
+  readonly verb: Verb;
+  readonly resource: Resource;
+  /** Whom the operation addresses: mail recipients, collaborators, share targets. */
+  readonly principals: readonly string[];
+  /**
+   * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
+   * the operation that bears them is the strictest. Absent where there is one alone.
+   */
+  readonly parts?: readonly OperationPart[];
+  /** Nobody can tell what it does: it may be any operation of its tool. */
+  readonly unclear?: Unclear;
+}
+
+/** What else a call may be that nobody can tell. */
+export interface Unclear {
+  /** Beside its own. */
+  readonly toolNames: readonly string[];
+  /** Whether it may bear further requests, with whatever method. */
+  readonly anyMethod: boolean;
+}
+
+/** One of several things that a call does, and what is its own of method, target and body. */
+export interface OperationPart {
+  readonly operation: Omit<Operation, 'parts'>;
+  readonly method?: string;
+  readonly target?: Target;
+  readonly body?: BodyValue;
+}
+
+/** What an operation acts on; a field that is not known is absent. `repo` is `org/name`. */
+export interface Resource {
+  readonly org?: string;
+  readonly repo?: string;
+  readonly channel?: string;
+  readonly region?: string;
+  readonly account?: string;
+  readonly bucket?: string;
+  /** By name; of several values nobody can tell which the vendor takes. */
+  readonly tags?: Readonly<Record<string, readonly string[]>>;
+  /** Fields that the operation may act on though nobody can tell with which value; absent where there are none. */
+  readonly unknown?: readonly UnknownField[];
+}
+
+export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
+
+/**
+ * A body as conditions see it: its `readings`, of which there are several for the lines of NDJSON, for a form with repeated
+ * fields and for what may be taken for one format or another. `unclear`: it has structure, and servers may read it differently.
+ */
+export type BodyValue =
+  | { readonly kind: 'value'; readonly readings: readonly unknown[] }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unclear' };
+
+/** All that is done: the operation, and its parts where it has some. */
+export const operationAndParts = (operation: Operation): readonly Omit<Operation, 'parts'>[] =>
+  operation.parts ? [operation, ...operation.parts.map((it) => it.operation)] : [operation];
+
+/** What of a call has to do with rights. */
+export interface Privileges {
+  readonly creates?: PrivilegedOperation;
+  readonly grants?: PrivilegedOperation;
+}
+
+export type PrivilegedOperation = Pick<Operation, 'toolName' | 'name'>;
+
+export const noPrivileges: Privileges = Object.freeze({});
