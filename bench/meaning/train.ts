@@ -48,7 +48,7 @@ function rowsOf({ text, category, share }: Sample, features: Features): Row[] {
   const bytes = Buffer.from(text);
   const found: number[][] = [];
   const take = (sentence: Sentence): number => found.push([...features.of(sentence), features.size]);
-  readSentences(bytes, 0, bytes.length, take, () => false);
+  readSentences(bytes, take, () => false);
   if (category === undefined) return found.map((it) => ({ features: it, category, share }));
   const [richest = []] = found.sort((a, b) => telling(b, features) - telling(a, features));
   return [{ features: richest, category, share }];

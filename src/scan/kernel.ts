@@ -34,6 +34,9 @@ interface Exports {
   ): void;
   match(from: number, to: number, length: number): number;
   position(): number;
+  useWordTables(at: number, slots: number): void;
+  beginWords(length: number): void;
+  nextSentence(): number;
 }
 
 const compiled = new WebAssembly.Module(readFileSync(new URL('kernel.wasm', import.meta.url)));

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { makeSamples } from '../../bench/meaning/samples.ts';
-import { addressAt } from '../../src/detectors/meaning/addresses.ts';
 import { coverOf } from '../../src/detectors/meaning/cover.ts';
 import { createFeatures } from '../../src/detectors/meaning/features.ts';
 import { loadLexicon } from '../../src/detectors/meaning/lexicon.ts';
@@ -12,7 +11,7 @@ import { type Category, categories, createModel, loadWeights } from '../../src/d
 import { PhraseFilter } from '../../src/detectors/meaning/phrase-filter.ts';
 import { createMeaningReader, loadMeanings, scoreMin } from '../../src/detectors/meaning/reader.ts';
 import { readSentences, SentenceReader, wordsOf } from '../../src/detectors/meaning/sentences.ts';
-import { marks } from '../../src/detectors/meaning/word-numbers.ts';
+import { type Mark, numberOfMark } from '../../src/detectors/meaning/word-numbers.ts';
 
 const root = join(import.meta.dirname, '../..');
 const dataDir = join(root, 'config/meaning');
@@ -255,7 +254,7 @@ t.test('hands on only the sentences in which a phrase may stand', async (t) => {
   const countsOf = (text: string): number[] => {
     const counts: number[] = [];
     const sentences = new SentenceReader(({ count }) => counts.push(count), filter);
-    sentences.read(Buffer.from(text), 0, Buffer.byteLength(text), never);
+    sentences.read(Buffer.from(text), never);
     return counts;
   };
   const cases: readonly [text: string, isHanded: boolean][] = [
@@ -317,34 +316,63 @@ t.test('parts sentences where they end', async (t) => {
   ];
   for (const [text, want] of cases) {
     const counts: number[] = [];
-    readSentences(Buffer.from(text), 0, Buffer.byteLength(text), ({ count }) => counts.push(count), never);
+    readSentences(Buffer.from(text), ({ count }) => counts.push(count), never);
     t.strictSame(counts, want, JSON.stringify(text));
   }
 });
 
 t.test('tells addresses by where they lead', async (t) => {
-  const cases: readonly [text: string, mark: string | undefined, length?: number][] = [
-    ['169.254.169.254', 'metadataAddress', 15],
-    ['10.0.0.0/8', 'privateRange', 10],
-    ['172.31.0.0/16', 'privateRange', 13],
-    ['192.168.1.7/32', 'privateAddress', 11],
-    ['100.64.0.1', 'privateAddress', 10],
-    ['172.32.0.1', 'publicAddress', 10],
-    ['8.8.8.8', 'publicAddress', 7],
+  const cases: readonly [text: string, mark: Mark | undefined][] = [
+    ['169.254.169.254', 'metadataAddress'],
+    ['10.0.0.0/8', 'privateRange'],
+    ['172.31.0.0/16', 'privateRange'],
+    ['192.168.1.7/32', 'privateAddress'],
+    ['100.64.0.1', 'privateAddress'],
+    ['100.127.255.255', 'privateAddress'],
+    ['100.128.0.1', 'publicAddress'],
+    ['172.15.0.1', 'publicAddress'],
+    ['172.32.0.1', 'publicAddress'],
+    ['192.169.0.1', 'publicAddress'],
+    ['8.8.8.8', 'publicAddress'],
+    ['169.254.1.1', undefined],
     ['8.0.0.0/8', undefined],
     ['127.0.0.1', undefined],
     ['0.0.0.0', undefined],
     ['224.0.0.1', undefined],
     ['10.0.0.256', undefined],
     ['10.0.0', undefined],
+    ['10.0.0.', undefined],
     ['10.0.0.1a', undefined],
     ['1000.0.0.1', undefined],
   ];
-  for (const [text, mark, length] of cases) {
-    const address = addressAt(Buffer.from(text), 0);
-    t.equal(address?.mark, mark, text);
-    if (mark !== undefined) t.ok(mark in marks && address?.end === length, `${text} ends`);
+  const marks = new Set(Object.values(numberOfMark));
+  for (const [text, mark] of cases) {
+    const words = wordsOf(`(${text}, x)`).filter((it) => it !== numberOfMark.call);
+    if (mark === undefined)
+      t.notOk(
+        words.some((it) => marks.has(it)),
+        text,
+      );
+    else
+      t.strictSame(
+        words,
+        [
+          ...(text.endsWith('/32') ? [numberOfMark[mark], ...wordsOf('32')] : [numberOfMark[mark]]),
+          ...wordsOf('x'),
+        ],
+        text,
+      );
   }
+  for (const [text, isMode] of [
+    ['4755', true],
+    ['2755', true],
+    ['6000', true],
+    ['1777', false],
+    ['0644', false],
+    ['4758', false],
+    ['47550', false],
+  ] as const)
+    t.equal(wordsOf(text)[0] === numberOfMark.setuidMode, isMode, text);
 });
 
 t.test('refuses data that is not valid, and says where', async (t) => {

@@ -1,8 +1,8 @@
 import { digits, lowerCase, upperCase } from '../../scan/bytes.ts';
 
-/* What a byte of UTF-8 is to a reader of words. From `Kind.lower` on it belongs to a word. */
+/* What a byte of UTF-8 is to a reader of words. From `Kind.lower` on it belongs to a word. `src/scan/kernel/words.ts` has the same kinds. */
 
-export const Kind = {
+const Kind = {
   gap: 0,
   /** `.`, `!`, `?` and `;`: the end of a sentence where a space follows. */
   end: 1,
@@ -61,9 +61,9 @@ function kindsOfBytes(): Uint8Array {
 }
 
 /** Nothing stands there. */
-export const gap = 0;
+const gap = 0;
 /** What stands there has to be looked at: a mark, or a letter that is not plain. */
-export const noLetter = 1;
+const noLetter = 1;
 /** What each byte is where a word may begin: the letter or digit, in lower case, or one of those two. */
 export const firstLetters = Uint8Array.from(kinds, (kind, byte) => {
   if (kind === Kind.gap) return gap;
@@ -77,8 +77,5 @@ export const furtherLetters = firstLetters.map((letter, byte) => {
   return kind === Kind.upper ? noLetter : letter;
 });
 
-/** U+00C0 to U+00DF without accents; the 32 letters behind them are the same in lower case. */
-const withoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');
-
-/** The letter that an accented one is, told from its second byte. */
-export const withoutAccent = (second: number): number => withoutAccents[second & 31] as number;
+/** U+00C0 to U+00DF without accents, told from the lower five bits of their second byte; the 32 letters behind them are the same in lower case. */
+export const lettersWithoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');

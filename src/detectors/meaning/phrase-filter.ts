@@ -1,36 +1,32 @@
 import { pairNumber } from './word-numbers.ts';
-import { WordSet } from './word-set.ts';
+import { bitsOf } from './word-set.ts';
 
-/** No word is it. */
-const none = -1;
-
-/** Tells of the words of a text, one after the other, whether one of some phrases may stand there. */
+/**
+ * Tells of a sentence whether one of some phrases may stand in it: a word passes that is a phrase, or the second word of one. Where no word
+ * passes, none of the phrases stands; where one does, there may be less than all of it. The tables are those of `src/scan/kernel/words.ts`.
+ */
 export class PhraseFilter {
-  readonly #firstWords: WordSet;
-  /** Phrases of one word, and the first two words of all others. */
-  readonly #beginnings: WordSet;
-  /** The word before, if a phrase begins with it. */
-  #before = none;
+  /** A bit for each first word, see `bitsOf`. */
+  readonly firstWords: Int32Array;
+  /**
+   * Phrases of one word, and the first two words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
+   * bits tell, or in the next free one behind it. At least half of the slots are empty.
+   */
+  readonly beginnings: Int32Array;
 
   /** Takes the words of each phrase. */
   constructor(phrases: readonly (readonly number[])[]) {
-    this.#firstWords = new WordSet(phrases.map(([first = none]) => first));
-    this.#beginnings = new WordSet(
-      phrases.map(([first = none, second]) => (second === undefined ? first : pairNumber(first, second))),
-    );
-  }
-
-  /**
-   * Called for each word in its turn: whether it is a phrase, or the second word of one. Where no word passes, none of the phrases stands; where
-   * one does, there may be less than all of it.
-   */
-  passes(word: number): boolean {
-    const before = this.#before;
-    const isFirst = this.#firstWords.has(word);
-    this.#before = isFirst ? word : none;
-    return (
-      (isFirst && this.#beginnings.has(word)) ||
-      (before !== none && this.#beginnings.has(pairNumber(before, word)))
-    );
+    this.firstWords = bitsOf(phrases.flatMap((words) => words.slice(0, 1)));
+    const numbers = new Set(phrases.flatMap(beginningOf));
+    const slots = 2 ** Math.ceil(Math.log2(2 * numbers.size + 2));
+    this.beginnings = new Int32Array(slots);
+    for (const number of numbers) {
+      let slot = number & (slots - 1);
+      while (this.beginnings[slot] !== 0) slot = (slot + 1) & (slots - 1);
+      this.beginnings[slot] = number + 1;
+    }
   }
 }
+
+const beginningOf = ([first, second]: readonly number[]): number | readonly [] =>
+  first === undefined ? [] : second === undefined ? first : pairNumber(first, second);

@@ -15,8 +15,8 @@ import { SentenceReader, wordsOf } from './sentences.ts';
 export interface MeaningReader {
   /**
    * At most one meaning a category, in a fixed order. Of a text beyond 64 KB the first and the last 32 KB are read: a request begins
-   * with its task, and the newest turn of a conversation ends it. Linear. `isOver` is asked after each sentence; what was found until
-   * it said yes is answered.
+   * with its task, and the newest turn of a conversation ends it. Linear. `isOver` is asked again and again; what was found until it said
+   * yes is answered.
    */
   read(text: Buffer, isOver: () => boolean): readonly Meaning[];
 }
@@ -49,10 +49,10 @@ export function createMeaningReader(features: Features, model: Model, filter?: P
     read(text, isOver) {
       if (surest.size > 0) surest = new Map();
       const { length } = text;
-      if (length <= 2 * endBytes) sentences.read(text, 0, length, isOver);
+      if (length <= 2 * endBytes) sentences.read(text, isOver);
       else {
-        sentences.read(text, 0, endBytes, isOver);
-        sentences.read(text, length - endBytes, length, isOver);
+        sentences.read(text.subarray(0, endBytes), isOver);
+        sentences.read(text.subarray(length - endBytes), isOver);
       }
       return surest.size === 0 ? none : categories.flatMap(toMeaning);
     },

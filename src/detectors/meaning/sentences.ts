@@ -1,20 +1,21 @@
-import { byteSet, isDigit } from '../../scan/bytes.ts';
-import { addressAt, isSetuidMode } from './addresses.ts';
-import { firstLetters, furtherLetters, gap, Kind, kinds, noLetter, withoutAccent } from './letters.ts';
+import assert from 'node:assert/strict';
+import { byteSet } from '../../scan/bytes.ts';
+import { Kernel, pieceBytesMax, tablesAt } from '../../scan/kernel.ts';
+import { firstLetters, furtherLetters, kinds, lettersWithoutAccents } from './letters.ts';
 import type { PhraseFilter } from './phrase-filter.ts';
-import { emptyHash, markNamed, mix, numberOfMark, toNumber } from './word-numbers.ts';
+import { markNamed, numberOfMark } from './word-numbers.ts';
 
 /*
- * One pass over a text: its words as numbers, sentence by sentence.
+ * One pass over a text: its words as numbers, sentence by sentence. `src/scan/kernel/words.ts` goes through the bytes.
  *
  * Marks and spaces between words say nothing, so that `--no-preserve-root`, `force-push` and "force push" are read alike, and names in
  * code are taken apart: `deleteAllUsers`. Accents and case are folded. Of the marks stay a `*` for anything, the `@` before a file, a `/`
- * alone, the parenthesis of a call, and the backtick before code.
+ * alone, the parenthesis of a call, and the backtick before code. Addresses of IPv4 are told by where they lead, and modes of files that
+ * lend rights by that.
  */
 
-/** Words that are looked at together. What has more is read in pieces, each with the last words of the one before. */
+/** Words that are looked at together. What has more is read in pieces, each with the last sixteen words of the one before. */
 const sentenceWordsMax = 64;
-const sharedWords = 16;
 
 /** Valid until the next one is read. */
 export interface Sentence {
@@ -25,48 +26,80 @@ export interface Sentence {
   readonly count: number;
 }
 
-const space = 0x20;
-const slash = 0x2f;
-const dot = 0x2e;
-const lineFeed = 0x0a;
-const spaces = byteSet(' \t\r');
-/** Behind the mark that ends a sentence; the backslash is that of an escaped line end or quote. */
-const afterEnd = byteSet(' \t\r\n\\"');
-const afterRoot = byteSet(' \n\\"\'*;');
-const beforeAnything = byteSet('"\'.:[');
-const afterAnything = byteSet(' \n\\"\',.;:]');
-const [escapedLine, escapedTab, escapedReturn] = Buffer.from('ntr') as unknown as [number, number, number];
+/** What else a byte is, a bit each; `words.ts` has the same. */
+const signs = [
+  byteSet(' \t\r'),
+  // Behind the mark that ends a sentence; the backslash is that of an escaped line end or quote.
+  byteSet(' \t\r\n\\"'),
+  // Behind a `/` that is a whole path, or `/*`.
+  byteSet(' \n\\"\'*;'),
+  // Before and behind a `*` as policies have it: not of bold text, a list or a product.
+  byteSet('"\'.:['),
+  byteSet(' \n\\"\',.;:]'),
+].reduce((all, set, bit) => all.map((flags, byte) => flags | ((set[byte] as number) << bit)));
+
+// Where the tables stand; `words.ts` has the same numbers.
+const wordsAt = tablesAt + 1_104;
+const opensAt = tablesAt + 1_360;
+const filterAt = tablesAt + 1_424;
+/** Slots of the largest filter. */
+const slotsMax = 16_384;
+
+const kernel = kernelWithTables();
+/** Whose filter is in the memory, and whether a text is being read. */
+let filledWith: PhraseFilter | undefined;
+let isBusy = false;
+
+function kernelWithTables(): Kernel {
+  const kernel = new Kernel(filterAt - tablesAt + 8_192 + 4 * slotsMax);
+  const marks = Buffer.concat(Object.values(numberOfMark).map(bytesOf));
+  const tables = Buffer.concat([kinds, firstLetters, furtherLetters, signs, lettersWithoutAccents, marks]);
+  Buffer.from(kernel.view.buffer).set(tables, tablesAt);
+  kernel.exports.useWordTables(tablesAt, 0);
+  return kernel;
+}
+
+function bytesOf(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(number);
+  return bytes;
+}
+
+function fill(filter: PhraseFilter | undefined): void {
+  if (filter === filledWith) return;
+  const { view, exports } = kernel;
+  const { firstWords, beginnings } = filter ?? { firstWords: [], beginnings: [] };
+  assert(beginnings.length <= slotsMax, 'the lexicon has too many phrases');
+  let at = filterAt;
+  for (const numbers of [firstWords, beginnings])
+    for (const number of numbers) {
+      view.setInt32(at, number, true);
+      at += 4;
+    }
+  exports.useWordTables(tablesAt, beginnings.length);
+  filledWith = filter;
+}
 
 /** The words of a phrase as they are read in a text. Throws an Error for a mark that there is not. */
 export function wordsOf(phrase: string): number[] {
   const words: number[] = [];
+  const take = (sentence: Sentence): number => words.push(...sentence.words.subarray(0, sentence.count));
   for (const part of phrase.split(' ')) {
     const mark = markNamed(part);
-    if (mark !== undefined) words.push(mark);
-    else
-      readSentences(
-        Buffer.from(part),
-        0,
-        Buffer.byteLength(part),
-        (sentence) => words.push(...sentence.words.subarray(0, sentence.count)),
-        () => false,
-      );
+    if (mark === undefined) readSentences(Buffer.from(part), take, () => false);
+    else words.push(mark);
   }
   return words;
 }
 
-/** Calls `onSentence` for each sentence between two places of a text. Linear. `isStopped` is asked once a sentence. */
+/** Calls `onSentence` for each sentence of a text. See `SentenceReader`. */
 export function readSentences(
   bytes: Buffer,
-  from: number,
-  to: number,
   onSentence: (sentence: Sentence) => void,
   isStopped: () => boolean,
 ): void {
-  new SentenceReader(onSentence).read(bytes, from, to, isStopped);
+  new SentenceReader(onSentence).read(bytes, isStopped);
 }
-
-const nothing = Buffer.alloc(0);
 
 /** Reads one text at a time. */
 export class SentenceReader implements Sentence {
@@ -75,16 +108,6 @@ export class SentenceReader implements Sentence {
   count = 0;
   readonly #onSentence: (sentence: Sentence) => void;
   readonly #filter: PhraseFilter | undefined;
-  #bytes: Buffer = nothing;
-  #to = 0;
-  #isStopped: () => boolean = () => false;
-  #hasStopped = false;
-  /** Whether the next word begins something. */
-  #isOpening = true;
-  /** Words of this sentence that the piece before had, too. */
-  #shared = 0;
-  /** Behind the last of its words that passed the filter. */
-  #passedTo = 0;
 
   /** With a filter, sentences without a word that passes it are not handed on. */
   constructor(onSentence: (sentence: Sentence) => void, filter?: PhraseFilter) {
@@ -92,177 +115,29 @@ export class SentenceReader implements Sentence {
     this.#filter = filter;
   }
 
-  /**
-   * Hands on the sentences between two places of a text. Linear. `isStopped` is asked once a sentence, also of those that are not handed on.
-   */
-  read(bytes: Buffer, from: number, to: number, isStopped: () => boolean): void {
-    this.#bytes = bytes;
-    this.#to = to;
-    this.#isStopped = isStopped;
-    this.#hasStopped = false;
-    this.#forget();
-    // Tables of another module are looked up anew for each byte; this saves 7 % of the time.
-    const [firsts, furthers] = [firstLetters, furtherLetters];
-    for (let at = from; at < to && !this.#hasStopped; ) {
-      const first = firsts[bytes[at] as number] as number;
-      if (first <= noLetter) {
-        at = first === gap ? at + 1 : this.#readOther(at);
-        continue;
+  /** Hands on the sentences of a text of up to 64 KB. Linear. `isStopped` is asked after each of them, and every few kilobytes. */
+  read(bytes: Uint8Array, isStopped: () => boolean): void {
+    assert(bytes.length <= pieceBytesMax && !isBusy, 'one text at a time, of 64 KB at most');
+    isBusy = true;
+    try {
+      fill(this.#filter);
+      kernel.take(bytes);
+      kernel.exports.beginWords(bytes.length);
+      for (let count = kernel.exports.nextSentence(); count >= 0; count = kernel.exports.nextSentence()) {
+        if (count > 0) this.#hand(count);
+        if (isStopped()) return;
       }
-      // Nearly all words are of small letters, but for the first one; this loop is where the time goes.
-      const start = at;
-      let hash = emptyHash;
-      let letter = first;
-      do {
-        hash = mix(hash, letter);
-        at += 1;
-        letter = at < to ? (furthers[bytes[at] as number] as number) : gap;
-      } while (letter > noLetter);
-      if (letter === noLetter) at = this.#readRest(start, at, hash);
-      else if (isDigit(first)) at = this.#addNumber(start, at, hash);
-      else this.#add(toNumber(hash));
-    }
-    if (!this.#hasStopped) this.#end();
-    this.#bytes = nothing;
-  }
-
-  /** Reads a mark, or a word that does not begin with a plain letter, and answers where what follows begins. */
-  #readOther(at: number): number {
-    switch (kindAt(this.#bytes, at)) {
-      case Kind.opening:
-        this.#isOpening = true;
-        return at + 1;
-      case Kind.end:
-        if (afterEnd[this.#bytes[at + 1] ?? space]) this.#end();
-        return at + 1;
-      case Kind.line:
-        return this.#readLineEnd(at + 1);
-      case Kind.backslash:
-        return this.#readEscape(at);
-      case Kind.star:
-        if (isAnything(this.#bytes, at)) this.#add(numberOfMark.anything);
-        return at + 1;
-      case Kind.at:
-        if (kindAt(this.#bytes, at - 1) < Kind.lower) this.#add(numberOfMark.fileAt);
-        return at + 1;
-      case Kind.slash:
-        if (isRoot(this.#bytes, at)) this.#add(numberOfMark.rootPath);
-        if (this.#bytes[at + 1] === slash) this.#isOpening = false;
-        return at + 1;
-      case Kind.apostrophe:
-        if (kindAt(this.#bytes, at - 1) < Kind.lower) this.#isOpening = true;
-        return at + 1;
-      case Kind.hash:
-        this.#isOpening = false;
-        return at + 1;
-      case Kind.parenthesis:
-        if (kindAt(this.#bytes, at - 1) >= Kind.lower) this.#add(numberOfMark.call);
-        return at + 1;
-      case Kind.backtick:
-        if (kindAt(this.#bytes, at - 1) < Kind.lower && kindAt(this.#bytes, at + 1) >= Kind.lower)
-          this.#add(numberOfMark.code);
-        return at + 1;
-      case Kind.mark:
-        return at + 2;
-      case Kind.longMark:
-        this.#isOpening = true;
-        return at + 3;
-      default:
-        return this.#readRest(at, at, emptyHash);
+    } finally {
+      isBusy = false;
     }
   }
 
-  #end(): void {
-    if (this.count > this.#shared) this.#hand();
-    this.#forget();
-  }
-
-  #forget(): void {
-    this.count = 0;
-    this.#shared = 0;
-    this.#passedTo = 0;
-    this.#isOpening = true;
-  }
-
-  #hand(): void {
-    if (!this.#filter || this.#passedTo > 0) this.#onSentence(this);
-    this.#hasStopped = this.#isStopped();
-  }
-
-  #add(word: number): void {
-    if (this.count === sentenceWordsMax) this.#continue();
-    this.words[this.count] = word;
-    this.opens[this.count] = this.#isOpening ? 1 : 0;
-    this.count += 1;
-    this.#isOpening = false;
-    if (this.#filter?.passes(word)) this.#passedTo = this.count;
-  }
-
-  #continue(): void {
-    this.#hand();
-    this.words.copyWithin(0, sentenceWordsMax - sharedWords);
-    this.opens.copyWithin(0, sentenceWordsMax - sharedWords);
-    this.count = sharedWords;
-    this.#shared = sharedWords;
-    this.#passedTo -= sentenceWordsMax - sharedWords;
-  }
-
-  /** Reads what a word has from `at` on; `hash` is that of what stands before. */
-  #readRest(start: number, from: number, hashBefore: number): number {
-    const bytes = this.#bytes;
-    let hash = hashBefore;
-    let before = from === start ? Kind.gap : (kinds[bytes[from - 1] as number] as number);
-    let at = from;
-    while (at < this.#to) {
-      const byte = bytes[at] as number;
-      const kind = kinds[byte] as number;
-      if (kind < Kind.lower || (kind === Kind.upper && before === Kind.lower)) break;
-      if (kind <= Kind.digit) hash = mix(hash, kind === Kind.upper ? byte | 0x20 : byte);
-      else if (kind === Kind.accented) hash = mix(hash, withoutAccent(bytes[++at] ?? 0));
-      else if (kind === Kind.accent) at += 1;
-      else hash = mix(hash, byte);
-      before = kind;
-      at += 1;
+  #hand(count: number): void {
+    for (let index = 0; index < count; index += 1) {
+      this.words[index] = kernel.view.getInt32(wordsAt + 4 * index, true);
+      this.opens[index] = kernel.view.getUint8(opensAt + index);
     }
-    if (isDigit(bytes[start])) return this.#addNumber(start, at, hash);
-    this.#add(toNumber(hash));
-    return at;
-  }
-
-  /** Adds what begins with a digit, and answers where it ends: an address ends behind the word that it begins with. */
-  #addNumber(start: number, end: number, hash: number): number {
-    const bytes = this.#bytes;
-    const address = bytes[end] === dot ? addressAt(bytes, start) : undefined;
-    if (address) this.#add(numberOfMark[address.mark]);
-    else this.#add(isSetuidMode(bytes, start, end) ? numberOfMark.setuidMode : toNumber(hash));
-    return address?.end ?? end;
-  }
-
-  /** A line that goes on with a letter or a quote belongs to the sentence: prose is wrapped, and SQL and JSON are written so. */
-  #readLineEnd(start: number): number {
-    let at = start;
-    while (spaces[this.#bytes[at] ?? lineFeed]) at += 1;
-    const next = kindAt(this.#bytes, at);
-    if (next < Kind.lower ? next !== Kind.opening && next !== Kind.apostrophe : next === Kind.digit)
-      this.#end();
-    this.#isOpening = true;
-    return at;
-  }
-
-  /** Escapes of JSON for spaces and line ends. */
-  #readEscape(at: number): number {
-    const escaped = this.#bytes[at + 1];
-    if (escaped === escapedLine) return this.#readLineEnd(at + 2);
-    return escaped === escapedTab || escaped === escapedReturn ? at + 2 : at + 1;
+    this.count = count;
+    this.#onSentence(this);
   }
 }
-
-const kindAt = (bytes: Buffer, at: number): number => kinds[bytes[at] ?? space] as number;
-
-/** A `*` as policies have it: not of bold text, a list or a product. */
-const isAnything = (bytes: Buffer, at: number): boolean =>
-  beforeAnything[bytes[at - 1] ?? space] === 1 && afterAnything[bytes[at + 1] ?? space] === 1;
-
-/** A `/` that is a whole path, or `/*`. */
-const isRoot = (bytes: Buffer, at: number): boolean =>
-  bytes[at - 1] === space && afterRoot[bytes[at + 1] ?? space] === 1;

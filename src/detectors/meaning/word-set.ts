@@ -2,23 +2,30 @@ const filterBits = 16;
 const bitsPerPlace = 5;
 
 /**
- * Some words as numbers. Of a text nearly no word is among them, so a bit tells of most that they are not: 8 KB of bits stay in the cache,
- * as a table of the numbers would not.
+ * A bit for each of some words as numbers, in 8 KB. Of a text nearly no word is among them, and so the bit tells; the table stays in the
+ * cache, as one of the numbers would not.
  */
+export function bitsOf(words: Iterable<number>): Int32Array {
+  const bits = new Int32Array(2 ** (filterBits - bitsPerPlace));
+  for (const word of words) {
+    const place = placeOf(word);
+    bits[place] = (bits[place] as number) | (1 << word);
+  }
+  return bits;
+}
+
+/** Some words as numbers. */
 export class WordSet {
   readonly #words: ReadonlySet<number>;
-  readonly #filter = new Int32Array(2 ** (filterBits - bitsPerPlace));
+  readonly #bits: Int32Array;
 
   constructor(words: Iterable<number>) {
     this.#words = new Set(words);
-    for (const word of this.#words) {
-      const place = placeOf(word);
-      this.#filter[place] = (this.#filter[place] as number) | (1 << word);
-    }
+    this.#bits = bitsOf(this.#words);
   }
 
   has(word: number): boolean {
-    return ((this.#filter[placeOf(word)] as number) & (1 << word)) !== 0 && this.#words.has(word);
+    return ((this.#bits[placeOf(word)] as number) & (1 << word)) !== 0 && this.#words.has(word);
   }
 }
 

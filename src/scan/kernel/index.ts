@@ -1,2 +1,3 @@
 export { match, position, useTables } from './match';
 export { outline } from './outline';
+export { beginWords, nextSentence, useWordTables } from './words';

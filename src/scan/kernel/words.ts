@@ -1,0 +1,406 @@
+import { textAt } from './memory';
+
+/*
+ * The words of a text as numbers, sentence by sentence: src/detectors/meaning/sentences.ts says what they are, and makes the tables.
+ */
+
+// Where the tables stand behind the place that they are told; sentences.ts has the same numbers.
+const firstsAt: i32 = 256;
+const furthersAt: i32 = 512;
+const signsAt: i32 = 768;
+const accentsAt: i32 = 1024;
+const marksAt: i32 = 1056;
+const wordsAt: i32 = 1104;
+const opensAt: i32 = 1360;
+const filterAt: i32 = 1424;
+const beginningsAt: i32 = 9616;
+
+// Kinds of bytes; letters.ts has the same numbers.
+const kindEnd: i32 = 1;
+const kindLine: i32 = 2;
+const kindOpening: i32 = 3;
+const kindStar: i32 = 4;
+const kindAt: i32 = 5;
+const kindSlash: i32 = 6;
+const kindBackslash: i32 = 7;
+const kindMark: i32 = 8;
+const kindLongMark: i32 = 9;
+const kindHash: i32 = 10;
+const kindParenthesis: i32 = 11;
+const kindBacktick: i32 = 12;
+const kindApostrophe: i32 = 13;
+const kindLower: i32 = 16;
+const kindUpper: i32 = 17;
+const kindDigit: i32 = 18;
+const kindAccented: i32 = 19;
+const kindAccent: i32 = 20;
+
+// What else a byte is; sentences.ts has the same bits.
+const isBlank: i32 = 1;
+const isBehindEnd: i32 = 2;
+const isBehindRoot: i32 = 4;
+const isBeforeAnything: i32 = 8;
+const isBehindAnything: i32 = 16;
+
+// The numbers of marks, in the order in which word-numbers.ts has them.
+const anything: i32 = 0;
+const fileAt: i32 = 1;
+const rootPath: i32 = 2;
+const setuidMode: i32 = 3;
+const call: i32 = 4;
+const code: i32 = 5;
+const metadataAddress: i32 = 6;
+const privateAddress: i32 = 7;
+const privateRange: i32 = 8;
+const publicAddress: i32 = 9;
+
+const space: i32 = 0x20;
+const dot: i32 = 0x2e;
+const slash: i32 = 0x2f;
+
+const gap: i32 = 0;
+const noLetter: i32 = 1;
+const countMax: i32 = 64;
+const shared: i32 = 16;
+/** Looked at in one call: who calls may want to stop. */
+const bytesPerCall: i32 = 4096;
+const emptyHash: i32 = 0x811c9dc5;
+
+let tables: i32 = 0;
+/** Slots of the table of beginnings, less one; 0 where every sentence passes. */
+let slotMask: i32 = 0;
+let length: i32 = 0;
+let position: i32 = 0;
+let count: i32 = 0;
+/** Words of this sentence that the piece before had, too. */
+let sharedCount: i32 = 0;
+/** Behind the last of its words that passed the filter. */
+let passedTo: i32 = 0;
+/** The word before, if it may begin a phrase; else -1. */
+let before: i32 = -1;
+/** Whether the next word begins something. */
+let isOpening: bool = true;
+/** Whether the words have been handed on, and the sentence goes on behind them. */
+let isHanded: bool = false;
+
+/** From now on texts are read with the tables at that place, and with a filter of so many slots, or with none. */
+export function useWordTables(at: i32, slots: i32): void {
+  tables = at;
+  slotMask = slots === 0 ? 0 : slots - 1;
+}
+
+/** Begins to read the text that is in the memory. */
+export function beginWords(lengthOfText: i32): void {
+  length = lengthOfText;
+  position = 0;
+  isHanded = false;
+  forget();
+}
+
+/**
+ * Reads on to the end of the next sentence, or piece of one, that passes the filter, and answers how many words it has: they stand in the
+ * tables until the next call. 0 after many bytes without one, and -1 at the end of the text.
+ */
+export function nextSentence(): i32 {
+  if (isHanded) keepShared();
+  const pause = min(length, position + bytesPerCall);
+  while (position < pause) {
+    if (count === countMax) {
+      if (passes()) {
+        isHanded = true;
+        return count;
+      }
+      keepShared();
+    }
+    const first = byteIn(firstsAt, load<u8>(textAt + position));
+    if (first === gap) {
+      position += 1;
+    } else if (first === noLetter) {
+      const complete = readOther(byteIn(0, load<u8>(textAt + position)));
+      if (complete > 0) return complete;
+    } else {
+      readWord(first);
+    }
+  }
+  if (position < length) return 0;
+  const complete = end();
+  return complete > 0 ? complete : -1;
+}
+
+/** Nearly all words are of small letters, but for the first one; this loop is where the time goes. */
+function readWord(first: i32): void {
+  const furthers = tables + furthersAt;
+  const start = position;
+  let at = start;
+  let hash = emptyHash;
+  let letter = first;
+  do {
+    hash = mix(hash, letter);
+    at += 1;
+    // What stands behind the text ends a word.
+    letter = <i32>load<u8>(furthers + <i32>load<u8>(textAt + at));
+  } while (letter > noLetter);
+  if (letter === noLetter) readRest(start, at, hash);
+  else if (isDigit(first)) addNumber(start, at, hash);
+  else {
+    add(toNumber(hash));
+    position = at;
+  }
+}
+
+/** Reads a mark, or a word that does not begin with a plain letter. Answers like `end`. */
+function readOther(kind: i32): i32 {
+  const at = position;
+  position = at + 1;
+  switch (kind) {
+    case kindOpening:
+      isOpening = true;
+      return 0;
+    case kindEnd:
+      return is(isBehindEnd, at + 1) ? end() : 0;
+    case kindLine:
+      return readLineEnd(at + 1);
+    case kindBackslash:
+      return readEscape(at);
+    case kindStar:
+      if (is(isBeforeAnything, at - 1) && is(isBehindAnything, at + 1)) add(mark(anything));
+      return 0;
+    case kindAt:
+      if (kindOf(at - 1) < kindLower) add(mark(fileAt));
+      return 0;
+    case kindSlash:
+      if (at > 0 && byteAt(at - 1) === space && is(isBehindRoot, at + 1)) add(mark(rootPath));
+      if (byteAt(at + 1) === slash) isOpening = false;
+      return 0;
+    case kindApostrophe:
+      if (kindOf(at - 1) < kindLower) isOpening = true;
+      return 0;
+    case kindHash:
+      isOpening = false;
+      return 0;
+    case kindParenthesis:
+      if (kindOf(at - 1) >= kindLower) add(mark(call));
+      return 0;
+    case kindBacktick:
+      if (kindOf(at - 1) < kindLower && kindOf(at + 1) >= kindLower) add(mark(code));
+      return 0;
+    case kindMark:
+      position = at + 2;
+      return 0;
+    case kindLongMark:
+      isOpening = true;
+      position = at + 3;
+      return 0;
+    default:
+      readRest(at, at, emptyHash);
+      return 0;
+  }
+}
+
+/** Ends the sentence, and answers how many words there are to be handed on. */
+function end(): i32 {
+  const complete = count > sharedCount && passes() ? count : 0;
+  forget();
+  return complete;
+}
+
+/** The words themselves stay where they are. */
+function forget(): void {
+  count = 0;
+  sharedCount = 0;
+  passedTo = 0;
+  before = -1;
+  isOpening = true;
+}
+
+/** The sentence goes on: the last words of this piece are the first ones of the next. */
+function keepShared(): void {
+  const moved = countMax - shared;
+  memory.copy(tables + wordsAt, tables + wordsAt + moved * 4, shared * 4);
+  memory.copy(tables + opensAt, tables + opensAt + moved, shared);
+  count = shared;
+  sharedCount = shared;
+  passedTo -= moved;
+  isHanded = false;
+}
+
+function passes(): bool {
+  return slotMask === 0 || passedTo > 0;
+}
+
+function add(word: i32): void {
+  store<i32>(tables + wordsAt + count * 4, word);
+  store<u8>(tables + opensAt + count, isOpening ? 1 : 0);
+  count += 1;
+  isOpening = false;
+  if (slotMask !== 0) filter(word);
+}
+
+/** A word passes that is a phrase, or the second word of one. */
+function filter(word: i32): void {
+  const first = before;
+  const bits = load<u32>(tables + filterAt + (((word & 0xffff) >>> 5) << 2));
+  const isFirst = ((bits >>> (word & 31)) & 1) === 1;
+  before = isFirst ? word : -1;
+  if (isFirst && isBeginning(word)) passedTo = count;
+  else if (first !== -1 && isBeginning(toNumber(mix(mix(emptyHash, first), word)))) passedTo = count;
+}
+
+/** An empty slot is 0; at least half of them are. */
+function isBeginning(number: i32): bool {
+  let slot = number;
+  let found = beginningIn(slot);
+  while (found !== 0 && found !== number + 1) {
+    slot += 1;
+    found = beginningIn(slot);
+  }
+  return found !== 0;
+}
+
+function beginningIn(slot: i32): i32 {
+  return load<i32>(tables + beginningsAt + ((slot & slotMask) << 2));
+}
+
+/** Reads what a word has from `from` on; `hashBefore` is that of what stands before. */
+function readRest(start: i32, from: i32, hashBefore: i32): void {
+  let hash = hashBefore;
+  let kindBefore: i32 = from === start ? 0 : kindOf(from - 1);
+  let at = from;
+  while (at < length) {
+    const byte = <i32>load<u8>(textAt + at);
+    const kind = byteIn(0, byte);
+    if (kind < kindLower || (kind === kindUpper && kindBefore === kindLower)) break;
+    if (kind <= kindDigit) hash = mix(hash, kind === kindUpper ? byte | 0x20 : byte);
+    else if (kind === kindAccented) {
+      at += 1;
+      const second = at < length ? <i32>load<u8>(textAt + at) : 0;
+      hash = mix(hash, byteIn(accentsAt, second & 31));
+    } else if (kind === kindAccent) at += 1;
+    else hash = mix(hash, byte);
+    kindBefore = kind;
+    at += 1;
+  }
+  if (isDigit(byteAt(start))) addNumber(start, at, hash);
+  else {
+    add(toNumber(hash));
+    position = at;
+  }
+}
+
+/** A line that goes on with a letter or a quote belongs to the sentence: prose is wrapped, and SQL and JSON are written so. */
+function readLineEnd(start: i32): i32 {
+  let at = start;
+  while (at < length && is(isBlank, at)) at += 1;
+  const next = kindOf(at);
+  const goesOn = next < kindLower ? next === kindOpening || next === kindApostrophe : next !== kindDigit;
+  const complete = goesOn ? 0 : end();
+  isOpening = true;
+  position = at;
+  return complete;
+}
+
+/** Escapes of JSON for spaces and line ends. */
+function readEscape(at: i32): i32 {
+  const escaped = byteAt(at + 1);
+  if (escaped === 0x6e) return readLineEnd(at + 2);
+  position = escaped === 0x74 || escaped === 0x72 ? at + 2 : at + 1;
+  return 0;
+}
+
+/** Adds what begins with a digit: an address ends behind the word that it begins with. */
+function addNumber(start: i32, endOfWord: i32, hash: i32): void {
+  position = endOfWord;
+  if (byteAt(endOfWord) === dot && addAddress(start)) return;
+  add(isSetuidMode(start, endOfWord) ? mark(setuidMode) : toNumber(hash));
+}
+
+/** Adds the address, or range of addresses, that is written there in four decimals; loopback and the like are none. */
+function addAddress(start: i32): bool {
+  let address: u32 = 0;
+  let at = start;
+  for (let part = 0; part < 4; part += 1) {
+    if (part > 0) {
+      if (byteAt(at) !== dot) return false;
+      at += 1;
+    }
+    const endOfPart = digitsEnd(at, 3);
+    const number = numberIn(at, endOfPart);
+    if (endOfPart === at || number > 255) return false;
+    address = (address << 8) | number;
+    at = endOfPart;
+  }
+  const kind = kindOf(at);
+  if (kind >= kindLower && kind <= kindDigit) return false;
+  const endOfRange = byteAt(at) === slash ? digitsEnd(at + 1, 2) : at;
+  const isRange = endOfRange > at + 1 && numberIn(at + 1, endOfRange) < 32;
+  const found = markOf(address, isRange);
+  if (found < 0) return false;
+  add(mark(found));
+  position = isRange ? endOfRange : at;
+  return true;
+}
+
+/** RFC 1918, RFC 6598; and what clouds serve credentials at. -1 for an address that means nothing. */
+function markOf(address: u32, isRange: bool): i32 {
+  if (address >> 16 === 0xa9fe) return address === 0xa9fea9fe ? metadataAddress : -1;
+  const first = address >> 24;
+  if (first === 0 || first === 127 || first >= 224) return -1;
+  const isPrivate =
+    first === 10 || address >> 16 === 0xc0a8 || address >> 20 === 0xac1 || address >> 22 === 0x191;
+  if (isPrivate) return isRange ? privateRange : privateAddress;
+  return isRange ? -1 : publicAddress;
+}
+
+/** Four octal digits of which the first sets the user or group of who runs the file. */
+function isSetuidMode(start: i32, endOfWord: i32): bool {
+  if (endOfWord - start !== 4) return false;
+  for (let at = start; at < endOfWord; at += 1) if ((byteAt(at) & 0xf8) !== 0x30) return false;
+  return (byteAt(start) & 6) !== 0;
+}
+
+function digitsEnd(start: i32, digitsMax: i32): i32 {
+  let at = start;
+  while (at < start + digitsMax && isDigit(byteAt(at))) at += 1;
+  return at;
+}
+
+function numberIn(start: i32, endOfNumber: i32): u32 {
+  let number: u32 = 0;
+  for (let at = start; at < endOfNumber; at += 1) number = number * 10 + <u32>(byteAt(at) - 0x30);
+  return number;
+}
+
+function isDigit(byte: i32): bool {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Around a text stand spaces. */
+function byteAt(at: i32): i32 {
+  return at >= 0 && at < length ? <i32>load<u8>(textAt + at) : space;
+}
+
+function kindOf(at: i32): i32 {
+  return byteIn(0, byteAt(at));
+}
+
+function is(sign: i32, at: i32): bool {
+  return (byteIn(signsAt, byteAt(at)) & sign) !== 0;
+}
+
+function byteIn(table: i32, index: i32): i32 {
+  return <i32>load<u8>(tables + table + index);
+}
+
+function mark(index: i32): i32 {
+  return load<i32>(tables + marksAt + (index << 2));
+}
+
+/** FNV-1a, 32 bits. */
+function mix(hash: i32, byte: i32): i32 {
+  return (hash ^ byte) * 0x01000193;
+}
+
+/** The upper bits are the better ones. 30 of them are a small integer to V8 wherever it runs. */
+function toNumber(hash: i32): i32 {
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+}
