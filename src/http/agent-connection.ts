@@ -4,32 +4,13 @@ import { chunked } from '../http1/body.ts';
 import { Gathered } from '../http1/gathered.ts';
 import { isPersistent, type RequestHead } from '../http1/head.ts';
 import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
+import type { AllowedTicks, Served, ServingContext } from './agent-connections.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
 import type { Collected, Exchange } from './exchange.ts';
-import { type HeadLimits, HeadReader } from './head-reader.ts';
+import { HeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
 import { RequestBody } from './request-body.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
-
-/** What all connections share. */
-export interface ConnectionContext {
-  /** The present, in ticks of their clock. */
-  readonly tick: number;
-  readonly isDraining: boolean;
-  readonly keepAliveLines: string;
-  limits(): HeadLimits;
-  /** It is closed. */
-  delete(connection: AgentConnection): void;
-}
-
-/** For how many ticks a connection may do what. */
-export interface AllowedTicks {
-  readonly head: number;
-  /** A whole request, from its first byte. */
-  readonly request: number;
-  readonly idle: number;
-  readonly linger: number;
-}
 
 /** What is kept of later requests while one is being answered; then nothing more is read. */
 const waitingBytesMax = 65_536;
@@ -51,10 +32,10 @@ type Phase = 'head' | 'exchange' | 'closing' | 'closed';
  * Requests may be pipelined; they are handed on one after the other. What is malformed is answered and ends the connection, since
  * nothing behind it can be trusted.
  */
-export class AgentConnection implements AnswerLine, RequestLine {
+export class AgentConnection implements AnswerLine, RequestLine, Served {
   slot = 0;
   readonly socket: Socket;
-  readonly #context: ConnectionContext;
+  readonly #context: ServingContext;
   readonly #onExchange: (exchange: Exchange) => void;
   #phase: Phase = 'head';
   /** When the request began, or what followed it. */
@@ -70,7 +51,7 @@ export class AgentConnection implements AnswerLine, RequestLine {
   #body: RequestBody | undefined;
   #answer: AgentAnswer | undefined;
 
-  constructor(socket: Socket, context: ConnectionContext, onExchange: (exchange: Exchange) => void) {
+  constructor(socket: Socket, context: ServingContext, onExchange: (exchange: Exchange) => void) {
     this.socket = socket;
     this.#context = context;
     this.#onExchange = onExchange;

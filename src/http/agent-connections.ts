@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { AgentConnection, type AllowedTicks, type ConnectionContext } from './agent-connection.ts';
+import { AgentConnection } from './agent-connection.ts';
+import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface ConnectionLimits {
@@ -14,8 +15,41 @@ export interface ConnectionLimits {
   readonly idleTimeoutMs: number;
 }
 
+/** For how many ticks a connection may do what. */
+export interface AllowedTicks {
+  readonly head: number;
+  /** A whole request, from its first byte. */
+  readonly request: number;
+  readonly idle: number;
+  readonly linger: number;
+}
+
+/** A connection that is served. */
+export interface Served {
+  /** Its place among the others. */
+  slot: number;
+  /** Asked at every tick. */
+  checkDeadline(allowed: AllowedTicks): void;
+  /** Closes it where no request is under way; else the next answer does. */
+  drain(): void;
+}
+
+/** What all connections share. */
+export interface ServingContext {
+  /** The present, in ticks of their clock. */
+  readonly tick: number;
+  readonly isDraining: boolean;
+  readonly keepAliveLines: string;
+  limits(): ConnectionLimits;
+  /** It is closed. */
+  delete(connection: Served): void;
+}
+
 export interface AgentConnections {
-  /** Speaks HTTP/1.1 on a connection from now on; bytes that were peeked at are `unshift`ed before. */
+  /**
+   * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else HTTP/1.1. Bytes that were peeked at
+   * are `unshift`ed before.
+   */
   serve(socket: Socket, onExchange: (exchange: Exchange) => void): void;
   /** Closes connections without a request at once, the others with their answer. */
   drain(): void;
@@ -33,19 +67,19 @@ const lingerMsMax = 5000;
  * late is noticed up to two ticks later, a quarter of the shortest limit each.
  */
 export function createAgentConnections(limits: () => ConnectionLimits): AgentConnections {
-  const open: AgentConnection[] = [];
+  const open: Served[] = [];
   const { headerTimeoutMs, idleTimeoutMs } = limits();
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(headerTimeoutMs, idleTimeoutMs) / 4));
   // The running tick is already partly over.
   const toTicks = (durationMs: number): number => Math.ceil(durationMs / tickMs) + 1;
 
-  const context: { -readonly [key in keyof ConnectionContext]: ConnectionContext[key] } = {
+  const context: { -readonly [key in keyof ServingContext]: ServingContext[key] } = {
     tick: 0,
     isDraining: false,
     keepAliveLines: toKeepAliveLines(idleTimeoutMs),
     limits,
     // The last one takes the place. Not a Set: those keep what was deleted from being collected early.
-    delete(connection: AgentConnection): void {
+    delete(connection: Served): void {
       const last = open.pop();
       if (last === undefined || last === connection) return;
       open[connection.slot] = last;
@@ -71,7 +105,8 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
     serve(socket, onExchange) {
       // Its `close` has come, or will come before anybody listens.
       if (socket.destroyed) return;
-      const connection = new AgentConnection(socket, context, onExchange);
+      const Connection = isHttp2(socket) ? AgentSession : AgentConnection;
+      const connection = new Connection(socket, context, onExchange);
       connection.slot = open.push(connection) - 1;
       if (context.isDraining) connection.drain();
     },
@@ -88,3 +123,5 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
 /** So that a client does not send its next request into a connection that is just being closed for idling. */
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
+
+const isHttp2 = (socket: Socket): boolean => 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';

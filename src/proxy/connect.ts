@@ -27,7 +27,8 @@ export interface ConnectOptions {
 
 const established = 'HTTP/1.1 200 Connection Established\r\n\r\n';
 const tlsHandshake = 0x16;
-const alpnProtocols = ['http/1.1'];
+/** Clients that know both mean the first one that they name, which is HTTP/2. */
+const alpnProtocols = ['h2', 'http/1.1'];
 
 /**
  * Opens tunnels (RFC 9110, 9.3.6): authenticates, checks host and port as far as that goes without resolving anything, answers 200, looks

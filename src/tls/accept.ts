@@ -32,6 +32,8 @@ export function acceptTls(socket: Socket, options: AcceptOptions): Promise<TLSSo
   return new Promise((resolve, reject) => {
     const onSecure = (): void => {
       settle();
+      // `tls.Server` says so of its own sockets; until somebody does, Node's HTTP/2 waits for the handshake.
+      Object.assign(secure, { secureConnecting: false });
       resolve(secure);
     };
     const onFailure = (cause?: Error): void => {

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import http from 'node:http';
+import http2 from 'node:http2';
 import type { Socket } from 'node:net';
 import tls from 'node:tls';
 
@@ -110,3 +112,46 @@ export function send(
 
 export const basic = (key: string, user = 'agent'): string =>
   `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
+
+/** HTTP/2 inside a tunnel. The session is the test's to close. */
+export async function openHttp2Tunnel(
+  target: TunnelTarget & { ca: string },
+): Promise<http2.ClientHttp2Session> {
+  const { socket, status } = await openTunnel(target);
+  if (status !== 200) throw new Error(`CONNECT answered ${status}`);
+  const servername = target.authority.replace(/:\d+$/, '');
+  const secured = tls.connect({ socket, servername, ca: target.ca, ALPNProtocols: ['h2'] });
+  await once(secured, 'secureConnect');
+  const session = http2.connect(`https://${target.authority}`, { createConnection: () => secured });
+  // What a server does to it is for the test to see in its streams.
+  session.on('error', () => session.destroy());
+  return session;
+}
+
+export interface StreamReply {
+  readonly status: number;
+  readonly headers: http2.IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly trailers: http2.IncomingHttpHeaders;
+}
+
+/** One request on a session. Rejects where the stream is reset before its answer is whole. */
+export async function sendOnStream(
+  session: http2.ClientHttp2Session,
+  headers: http2.OutgoingHttpHeaders,
+  body?: Buffer | string,
+): Promise<StreamReply> {
+  const stream = session.request(headers, { endStream: body === undefined });
+  let trailers: http2.IncomingHttpHeaders = {};
+  stream.on('trailers', (it) => {
+    trailers = it;
+  });
+  const chunks: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const answered = once(stream, 'response');
+  if (body !== undefined) stream.end(body);
+  const [answer] = (await answered) as [http2.IncomingHttpHeaders & { ':status'?: number }];
+  if (!stream.readableEnded) await once(stream, 'end');
+  if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) throw new Error(`reset: ${stream.rstCode}`);
+  return { status: Number(answer[':status']), headers: answer, body: Buffer.concat(chunks), trailers };
+}

@@ -1,0 +1,126 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Answer } from '../http1/answer.ts';
+import { forbiddenInValue, token } from '../http1/field.ts';
+
+type Listener = () => void;
+
+/** An answer on a stream of HTTP/2 (RFC 9113, 8.1). Names are written in lower case; what frames it is the stream's own. */
+export class StreamAnswer implements Answer {
+  headersSent = false;
+  writableEnded = false;
+  chunkedEncoding = false;
+  readonly #stream: ServerHttp2Stream;
+  readonly #isHead: boolean;
+  #isBodiless = false;
+  /** Written, and waiting for the first chunk; flat. */
+  #head: string[] = [];
+  #trailers: [string, string][] = [];
+
+  /** `isHead`: of the request. */
+  constructor(stream: ServerHttp2Stream, isHead: boolean) {
+    this.#stream = stream;
+    this.#isHead = isHead;
+  }
+
+  get destroyed(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** Throws for an interim status, for names and values that no head may have, and for fields of a connection (RFC 9113, 8.2.2). */
+  writeHead(status: number, fields: string[]): void {
+    if (this.headersSent) throw new Error('The head of an answer is written once.');
+    if (!Number.isInteger(status) || status < 200 || status > 999) {
+      throw new RangeError('The status of an answer is a number from 200 to 999.');
+    }
+    const head = [':status', String(status)];
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const name = (fields[i] as string).toLowerCase();
+      const value = fields[i + 1] as string;
+      if (!token.test(name) || forbiddenInValue.test(value)) {
+        throw new TypeError('A field of the answer has characters that no head may have.');
+      }
+      if (ofConnection.has(name)) throw new TypeError('How an answer is sent is not for its fields.');
+      if (status !== 204 || name !== 'content-length') head.push(name, value);
+    }
+    this.#isBodiless = this.#isHead || status === 204 || status === 304;
+    this.chunkedEncoding = !this.#isBodiless;
+    this.#head = head;
+    this.headersSent = true;
+  }
+
+  flushHeaders(): void {
+    if (!this.destroyed) this.#sendHead(false);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.#mayWrite()) return false;
+    this.#sendHead(false);
+    return this.#isBodiless || chunk.length === 0 || this.#stream.write(chunk);
+  }
+
+  end(chunk?: Buffer): void {
+    if (!this.#mayWrite()) return;
+    this.writableEnded = true;
+    const hasBody = !this.#isBodiless && chunk !== undefined && chunk.length > 0;
+    const isWhole = !hasBody && this.#trailers.length === 0;
+    this.#sendHead(isWhole);
+    if (hasBody) this.#stream.end(chunk);
+    else this.#stream.end();
+  }
+
+  /** Without effect where there is no body. Throws as `writeHead` does. */
+  addTrailers(trailers: [string, string][]): void {
+    for (const [name, value] of trailers) {
+      if (!token.test(name) || forbiddenInValue.test(value)) {
+        throw new TypeError('A trailer of the answer has characters that none may have.');
+      }
+    }
+    this.#trailers.push(...trailers);
+  }
+
+  /** The stream alone: its connection serves others. */
+  destroy(): void {
+    if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  on(event: 'drain', listener: Listener): void {
+    this.#stream.on(event, listener);
+  }
+
+  off(event: 'drain', listener: Listener): void {
+    this.#stream.off(event, listener);
+  }
+
+  once(event: 'close', listener: Listener): void {
+    this.#stream.once(event, listener);
+  }
+
+  #mayWrite(): boolean {
+    if (!this.headersSent) throw new Error('The head of an answer comes before its body.');
+    return !this.writableEnded && !this.destroyed;
+  }
+
+  /** `isWhole`: nothing follows. */
+  #sendHead(isWhole: boolean): void {
+    if (this.#stream.headersSent) return;
+    const stream = this.#stream;
+    const mayHaveTrailers = !isWhole && this.chunkedEncoding;
+    if (mayHaveTrailers) stream.once('wantTrailers', () => this.#sendTrailers());
+    stream.respond(this.#head, { endStream: isWhole, waitForTrailers: mayHaveTrailers });
+    this.#head = [];
+  }
+
+  #sendTrailers(): void {
+    const byName = Map.groupBy(this.#trailers, ([name]) => name.toLowerCase());
+    const values = [...byName].map(([name, pairs]) => [name, pairs.map(([, value]) => value)] as const);
+    this.#stream.sendTrailers(Object.fromEntries(values));
+  }
+}
+
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);

@@ -1,0 +1,92 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { GatewayError } from '../errors.ts';
+import type { AllowedTicks } from './agent-connections.ts';
+import { BodyCollector, tooLarge } from './collect.ts';
+import type { Collected, Exchange } from './exchange.ts';
+import { cutShort, tooSlow } from './request-problems.ts';
+import { StreamAnswer } from './stream-answer.ts';
+import type { StreamRequest } from './stream-request.ts';
+
+/** A request on a stream of HTTP/2, and the answer to it. */
+export class StreamExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly string[];
+  readonly hasBody: boolean;
+  readonly socket: Socket;
+  readonly answer: StreamAnswer;
+  readonly #stream: ServerHttp2Stream;
+  readonly #request: StreamRequest;
+  readonly #clock: { readonly tick: number };
+  /** When the stream began, or its answer was whole. */
+  #sinceTick: number;
+  #failBody: ((error: GatewayError) => void) | undefined;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    request: StreamRequest,
+    socket: Socket,
+    clock: { readonly tick: number },
+  ) {
+    this.method = request.method;
+    this.target = request.target;
+    this.fields = request.fields;
+    this.hasBody = !stream.endAfterHeaders;
+    this.socket = socket;
+    this.answer = new StreamAnswer(stream, request.method === 'HEAD');
+    this.#stream = stream;
+    this.#request = request;
+    this.#clock = clock;
+    this.#sinceTick = clock.tick;
+    stream.once('finish', () => {
+      this.#sinceTick = clock.tick;
+    });
+  }
+
+  /** Asked at every tick: a body takes its time, and so does a client that does not take the rest of its answer. */
+  checkDeadline({ request, idle }: AllowedTicks): void {
+    const ticks = this.#clock.tick - this.#sinceTick;
+    if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
+    else if (this.answer.writableEnded && ticks >= idle) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  collect(bytesMax: number, { done, failed }: Collected): void {
+    const stream = this.#stream;
+    const { contentLength, expectsContinue } = this.#request;
+    if (contentLength > bytesMax) {
+      failed(tooLarge(contentLength, bytesMax));
+      return;
+    }
+    if (expectsContinue) stream.additionalHeaders({ ':status': 100 });
+    const body = new BodyCollector(bytesMax, contentLength);
+    const stop = (): void => {
+      this.#failBody = undefined;
+      stream.off('data', onData).off('end', onEnd).off('aborted', onAborted);
+    };
+    const fail = (error: GatewayError): void => {
+      stop();
+      stream.pause();
+      failed(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      body.add(chunk);
+      if (body.isOver) fail(body.tooLarge());
+    };
+    const onEnd = (): void => {
+      stop();
+      done(body.take());
+    };
+    const onAborted = (): void => fail(cutShort());
+    this.#failBody = fail;
+    stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+  }
+
+  refuse(status: number, fields: string[], body: Buffer): void {
+    const stream = this.#stream;
+    // RFC 9113, 8.1: the client need not send the rest.
+    if (!stream.readableEnded) stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+    this.answer.writeHead(status, fields);
+    this.answer.end(body);
+  }
+}

@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http2 from 'node:http2';
+import t, { type Test } from 'tap';
+import { basic, openHttp2Tunnel, run, sendOnStream } from '../support/clients.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { needProgram } from '../support/programs.ts';
+import { awsKeyId } from '../support/secrets.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+/* HTTP/2 inside tunnels: what agents that speak it see, and what the upstream is sent. */
+
+const denyDeletes = {
+  rule_id: 'no-delete',
+  priority: 1,
+  match: { methods: ['DELETE'] },
+  condition: {},
+  action: 'DENY',
+};
+
+async function startLab(t: Test, handler?: Parameters<typeof startUpstream>[1], limits: object = {}) {
+  const upstream = await startUpstream(t, handler);
+  const config = { limits: { scan_timeout: '30s', ...limits } };
+  const gateway = await startTestGateway(t, { upstream, config });
+  t.equal((await gateway.apply([denyDeletes])).status, 200, 'the policy is applied');
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const authority = `api.test.example:${upstream.port}`;
+  const open = async () => {
+    const { proxyUrl, key } = gateway;
+    const session = await openHttp2Tunnel({ proxyUrl, authorization: basic(key), authority, ca });
+    t.teardown(() => session.destroy());
+    return session;
+  };
+  return { gateway, upstream, authority, open };
+}
+
+const post = { ':method': 'POST', ':path': '/v1/things', 'content-type': 'application/json' };
+
+t.test('curl speaks HTTP/2 and has the three answers', async (t) => {
+  if (!needProgram(t, 'curl')) return;
+  const { gateway, upstream, authority } = await startLab(t);
+  const call = async (...args: string[]) => {
+    const format = '%{http_version} %{http_code} %header{x-service-decision}';
+    const { stdout } = await run('curl', [
+      ...['-s', '-o', '/dev/null', '-w', format, '--http2', '--cacert', gateway.caFile],
+      ...['-x', gateway.proxyWithKey, ...args, `https://${authority}/v1/things`],
+    ]);
+    return stdout;
+  };
+  const json = ['-H', 'content-type: application/json', '-d'];
+  t.equal(await call(), '2 200 ALLOW');
+  t.equal(await call(...json, JSON.stringify({ note: `our key is ${awsKeyId()}` })), '2 200 SANITIZE');
+  t.match(upstream.requests.at(-1)?.body.toString(), /our key is \[REDACTED:/);
+  const before = upstream.requests.length;
+  t.equal(await call('-X', 'DELETE'), '2 403 DENY');
+  t.equal(upstream.requests.length, before, 'nothing reaches the upstream');
+});
+
+t.test('streams of one connection are calls of their own', async (t) => {
+  const { open, upstream } = await startLab(t, (_request, response, body) => {
+    response.end(body);
+  });
+  const session = await open();
+  const bodies = Array.from({ length: 40 }, (_, i) =>
+    Buffer.alloc(5_000 * i, String.fromCharCode(97 + (i % 26))),
+  );
+  const replies = await Promise.all(
+    bodies.map((body, i) => sendOnStream(session, { ...post, ':path': `/echo/${i}` }, body)),
+  );
+  for (const [i, { status, body, headers }] of replies.entries()) {
+    t.equal(status, 200);
+    t.ok(body.equals(bodies[i] as Buffer), `the answer on stream ${i} is its own`);
+    t.equal(headers['x-service-decision'], 'ALLOW');
+  }
+  t.equal(new Set(replies.map(({ headers }) => headers['x-service-trace-id'])).size, 40);
+  t.same(upstream.requests.map(({ url }) => url).sort(), bodies.map((_, i) => `/echo/${i}`).sort());
+});
+
+t.test('heads are carried over to HTTP/1.1 and back', async (t) => {
+  const { open, upstream, authority } = await startLab(t, (_request, response) => {
+    response.writeHead(200, [
+      ...['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'X-Odd', 'caf\u00e9'],
+      ...['Trailer', 'x-sum', 'Connection', 'x-gone', 'X-Gone', 'no', 'Alt-Svc', 'h3=":443"'],
+    ]);
+    response.write('part');
+    response.addTrailers([['X-Sum', '42']]);
+    response.end();
+  });
+  const session = await open();
+  const { headers, trailers, body } = await sendOnStream(session, {
+    ':path': '/a%2Fb?q=%20x&y=a+b',
+    cookie: ['one=1', 'two=2'],
+    'x-latin': 'caf\u00e9',
+    te: 'trailers',
+  });
+  const [arrived] = upstream.requests;
+  t.equal(arrived?.url, '/a%2Fb?q=%20x&y=a+b');
+  t.match(arrived?.headers, {
+    host: authority,
+    cookie: 'one=1; two=2',
+    te: 'trailers',
+    'x-latin': 'caf\u00e9',
+  });
+  t.same(
+    Object.keys(arrived?.headers ?? {}).filter((name) => name.startsWith(':')),
+    [],
+  );
+  t.equal(body.toString(), 'part');
+  t.same(headers['set-cookie'], ['a=1', 'b=2']);
+  t.match(headers, { 'x-odd': 'caf\u00e9', 'x-service-decision': 'ALLOW' });
+  for (const name of ['connection', 'x-gone', 'transfer-encoding', 'keep-alive', 'alt-svc'])
+    t.notOk(name in headers, name);
+  t.match(trailers, { 'x-sum': '42' });
+});
+
+t.test('answers without a body have none', async (t) => {
+  const { open } = await startLab(t, ({ url }, response) => {
+    response.writeHead(Number(url?.slice(1)), { 'x-kept': '1' });
+    response.end();
+  });
+  const session = await open();
+  for (const [method, status] of [
+    ['HEAD', 200],
+    ['GET', 204],
+    ['GET', 304],
+    ['GET', 200],
+  ] as const) {
+    const reply = await sendOnStream(session, { ':method': method, ':path': `/${status}` });
+    t.match(reply, { status, headers: { 'x-kept': '1' } }, `${method} ${status}`);
+    t.equal(reply.body.length, 0);
+  }
+});
+
+t.test('events come as they are sent, and a client that leaves ends the request upstream', async (t) => {
+  const gone = Promise.withResolvers<void>();
+  const { open } = await startLab(t, (_request, response) => {
+    response.once('close', () => gone.resolve());
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: one\n\n');
+  });
+  const session = await open();
+  const stream = session.request({ ':path': '/events' });
+  const [first] = (await once(stream, 'data')) as [Buffer];
+  t.equal(first.toString(), 'data: one\n\n', 'though the answer has not ended');
+  stream.close(http2.constants.NGHTTP2_CANCEL);
+  await gone.promise;
+  t.equal((await sendOnStream(session, { ':method': 'DELETE', ':path': '/' })).status, 403, 'others go on');
+});
+
+t.test('a body over the limit is refused with its size, and not read on', async (t) => {
+  const { open, upstream } = await startLab(t, undefined, { max_body_bytes: '10KB' });
+  const session = await open();
+  const declared = session.request({ ...post, 'content-length': 5_000_000 });
+  const chunks: Buffer[] = [];
+  declared.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
+  const [head] = (await once(declared, 'response')) as [http2.IncomingHttpHeaders & { ':status': number }];
+  await once(declared, 'end');
+  t.equal(head[':status'], 413);
+  t.match(JSON.parse(Buffer.concat(chunks).toString()), { actual_bytes: 5_000_000, limit_bytes: 10_240 });
+  const counted = await sendOnStream(session, post, Buffer.alloc(20_000, 'x')).catch((error: Error) => error);
+  t.match(counted, { status: 413 });
+  t.equal(upstream.requests.length, 0);
+  t.equal((await sendOnStream(session, post, '{}')).status, 200, 'the connection serves on');
+});
+
+t.test('what is not one clear request is refused, and nothing reaches the upstream', async (t) => {
+  const { open, upstream, authority } = await startLab(t);
+  const cases: readonly [name: string, headers: http2.OutgoingHttpHeaders, status: number][] = [
+    ['another authority', { ':authority': 'evil.test.example' }, 421],
+    ['another port', { ':authority': 'api.test.example:1' }, 421],
+    ['a host that disagrees', { ':authority': authority, host: 'evil.test.example' }, 400],
+    ['another scheme', { ':scheme': 'http', ':authority': authority }, 421],
+    ['a second tunnel', { ':method': 'CONNECT', ':authority': authority }, 400],
+    ['an unknown expectation', { expect: 'teapot' }, 417],
+    ['too many fields', Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`x-${i}`, '1'])), 431],
+  ];
+  for (const [name, headers, status] of cases) {
+    const session = await open();
+    const reply = await sendOnStream(session, headers).catch((error: Error) => error);
+    t.match(reply, { status }, name);
+  }
+  const session = await open();
+  const cut = session.request(post);
+  cut.on('error', () => undefined);
+  cut.write('{"half":');
+  await once(session, 'remoteSettings').catch(() => undefined);
+  cut.close(http2.constants.NGHTTP2_CANCEL);
+  t.equal((await sendOnStream(session, { ':path': '/after' })).status, 200);
+  t.same(
+    upstream.requests.map(({ url }) => url),
+    ['/after'],
+  );
+});
+
+t.test('a client that waits to be asked for its body is asked', async (t) => {
+  const { open, upstream } = await startLab(t);
+  const session = await open();
+  const stream = session.request({ ...post, expect: '100-continue' });
+  await once(stream, 'continue');
+  stream.end('{"asked":true}');
+  const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders & { ':status': number }];
+  t.equal(head[':status'], 200);
+  t.match(upstream.requests, [{ body: Buffer.from('{"asked":true}') }]);
+  t.notOk(upstream.requests[0]?.headers.expect);
+});
