@@ -122,6 +122,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     connectTimeoutMs: config.upstream.connectTimeoutMs,
     responseTimeoutMs: config.upstream.responseTimeoutMs,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
+    h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
   });
   const record = createRecorder({ ...on, trustLosses: config.risk.trust });

@@ -47,11 +47,6 @@ const refused: readonly Gap[] = [
       credentials.some(({ type }) => type === 'oauth2_client_credentials' || type === 'aws_sigv4'),
     instead: 'use bearer, basic, headers or query',
   },
-  {
-    path: 'upstream.h2',
-    isAsked: ({ upstream }) => upstream.h2 === 'always',
-    instead: 'upstreams are spoken to in HTTP/1.1',
-  },
 ];
 
 const ignored: readonly Gap[] = [

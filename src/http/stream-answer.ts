@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Answer } from '../http1/answer.ts';
 import { forbiddenInValue, token } from '../http1/field.ts';
 
@@ -78,9 +78,9 @@ export class StreamAnswer implements Answer {
     this.#trailers.push(...trailers);
   }
 
-  /** The stream alone: its connection serves others. */
+  /** The stream alone: its connection serves others. Were it closed, it would end in order before it is reset. */
   destroy(): void {
-    if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.#stream.destroyed) this.#stream.destroy(new Error('The answer is cut off.'));
   }
 
   on(event: 'drain', listener: Listener): void {

@@ -25,8 +25,17 @@ export interface Dialer {
    * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
    * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
    */
-  dial(scheme: 'http' | 'https', host: string, port: number, session?: SessionStore): Promise<net.Socket>;
+  dial(endpoint: Endpoint, protocol: Protocol, session?: SessionStore): Promise<net.Socket>;
 }
+
+export interface Endpoint {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+}
+
+/** As ALPN names them (RFC 7301). */
+export type Protocol = 'http/1.1' | 'h2';
 
 /** Keeps the last TLS session of one origin. Never share one between hosts: a resumed session skips the name check. */
 export interface SessionStore {
@@ -40,7 +49,7 @@ export function createDialer(options: DialerOptions): Dialer {
   const { guard, resolver, connectTimeoutMs } = options;
   const secureContext = tls.createSecureContext({ ca: [...options.roots], minVersion: 'TLSv1.2' });
 
-  async function dial(scheme: 'http' | 'https', host: string, port: number, store?: SessionStore) {
+  async function dial({ scheme, host, port }: Endpoint, protocol: Protocol, store?: SessionStore) {
     const deadlineMs = performance.now() + connectTimeoutMs;
     guard.checkHost(host, port);
     const resolution = await within(connectTimeoutMs, resolver.resolve(host, port));
@@ -54,7 +63,11 @@ export function createDialer(options: DialerOptions): Dialer {
       if (leftMs <= 0) break;
       // An address that swallows packets may not use up the time of those after it.
       const attemptMs = leftMs / (addresses.length - index);
-      const attempt = new Attempt(open(scheme, host, address, resolution.port, store), scheme, attemptMs);
+      const attempt = new Attempt(
+        open({ scheme, host, port: resolution.port }, address, protocol, store),
+        scheme,
+        attemptMs,
+      );
       try {
         return await attempt.opened;
       } catch (error) {
@@ -67,10 +80,9 @@ export function createDialer(options: DialerOptions): Dialer {
   }
 
   function open(
-    scheme: string,
-    host: string,
+    { scheme, host, port }: Endpoint,
     address: string,
-    port: number,
+    protocol: Protocol,
     store?: SessionStore,
   ): net.Socket {
     if (scheme === 'http') return net.connect({ host: address, port });
@@ -83,7 +95,7 @@ export function createDialer(options: DialerOptions): Dialer {
       // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was asked for.
       servername: net.isIP(host) === 0 ? host : '',
       checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(host, certificate),
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [protocol],
       ...(store?.session ? { session: store.session } : {}),
     });
     if (store) {

@@ -1,20 +1,11 @@
 import type { Socket } from 'node:net';
 import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, MalformedMessage, type ResponseHead } from '../http1/head.ts';
+import type { Carrier, Exchange, Outgoing } from './carrier.ts';
 import { ConnectionEnded, isClosedByPeer } from './failures.ts';
 import { HeadReader } from './head-reader.ts';
 import { keptMs } from './keep-alive.ts';
 import type { TurnEnd, TurnEndListener } from './turn-end.ts';
-
-/** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the connection. */
-export interface Exchange {
-  onHead(head: ResponseHead): void;
-  onData(chunk: Buffer): void;
-  /** The answer is whole; `trailers` is flat. */
-  onEnd(trailers: readonly string[]): void;
-  /** `isLost`: a kept connection was closed before a byte of the answer came, so that the request may never have been read. */
-  onFailure(error: unknown, isLost: boolean): void;
-}
 
 /** Whose connection it is. */
 export interface Home {
@@ -44,7 +35,7 @@ const bodyMethods: ReadonlySet<string> = new Set([
  * after the one in which it stood or its last answer ended. Whatever arrives until then, or while it waits, nobody asked for; it ends
  * the connection, and never becomes the answer to a later request.
  */
-export class Connection implements TurnEndListener {
+export class Connection implements Carrier, TurnEndListener {
   /** `new` until it is ready for the first time, `kept` once it was asked or put by: then the upstream may be about to close it. */
   age: 'new' | 'fresh' | 'kept' = 'new';
   /** When its home closes it, in ticks; written by `keep`. */
@@ -84,8 +75,8 @@ export class Connection implements TurnEndListener {
     return this.#isOpen && this.#socket.writable && !this.#socket.readableEnded;
   }
 
-  /** Only when it is ready. `head` is one that `toRequestHead` made of the same body. */
-  ask(method: string, head: string, body: Buffer | undefined, exchange: Exchange): void {
+  /** Only when it is ready. */
+  ask({ method, head, body }: Outgoing, exchange: Exchange): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
     this.age = 'kept';

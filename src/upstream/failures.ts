@@ -81,6 +81,9 @@ export function toExchangeFailure(error: unknown, isAnswering: boolean): Gateway
         );
   }
   const code = codeOf(error);
+  if (code.startsWith('ERR_HTTP2_')) {
+    return toProtocolFailure('The upstream broke HTTP/2, or did not take the request.', error);
+  }
   if (code.startsWith('ERR_SSL_')) return toTlsFailure(handshakeFailure(code), error);
   if (code in connectFailures) return toConnectFailure(error, false);
   return toGatewayError(error);
@@ -103,3 +106,7 @@ export const shuttingDown = (): GatewayError =>
 
 export const timedOut = (what: string): GatewayError =>
   new GatewayError('UPSTREAM_TIMEOUT', `The upstream ${what}.`);
+
+/** The upstream speaks TLS and not the protocol that was offered (RFC 7301, 3.2). */
+export const isProtocolRefused = (error: GatewayError): boolean =>
+  codeOf(error.cause) === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';

@@ -8,7 +8,8 @@ import {
 } from '../http1/head.ts';
 
 const headBytesMax = 65_536;
-const fieldsMax = 200;
+/** Of an answer, whatever protocol it comes in. */
+export const fieldsMax = 200;
 const interimMax = 16;
 const statusLineStart = 'HTTP/1.';
 

@@ -1,38 +1,24 @@
 import type { Socket } from 'node:net';
 import { type GatewayError, toGatewayError } from '../errors.ts';
+import type { Origin, OriginContext, Waiting } from './carrier.ts';
 import type { SessionStore } from './connect.ts';
 import { Connection, type Home } from './connection.ts';
-import type { Deadlines } from './deadlines.ts';
-import { toExchangeFailure } from './failures.ts';
-import type { TurnEnd } from './turn-end.ts';
-
-/** A request that wants a connection. */
-export interface Waiting {
-  /** A kept connection was lost under it: another one could be lost as well. */
-  readonly needsFresh: boolean;
-  sendOn(connection: Connection): void;
-  fail(error: GatewayError): void;
-}
-
-/** What all origins share. */
-export interface OriginContext {
-  readonly deadlines: Deadlines;
-  readonly turnEnd: TurnEnd;
-  readonly connectionsMax: number;
-  readonly keptMs: number;
-}
+import { isProtocolRefused, toExchangeFailure } from './failures.ts';
 
 /**
- * The connections to one scheme, host and port. A request takes the one that was used last, so that those too many grow old and are
+ * The HTTP/1.1 connections to one scheme, host and port. A request takes the one that was used last, so that those too many grow old and are
  * closed; where there is none it waits, and for each that waits a connection is opened, up to the limit. Whichever is ready first serves
  * whoever waited longest.
  */
-export class Origin implements Home {
+export class ConnectionOrigin implements Origin, Home {
   /** Requests that have a connection or wait for one. */
   running = 0;
   usedTick = 0;
   readonly #context: OriginContext;
   readonly #dial: (session: SessionStore) => Promise<Socket>;
+  readonly #makeSuccessor: (() => Origin) | undefined;
+  /** Takes all requests since the upstream has said that it does not speak HTTP/1.1. */
+  #successor: Origin | undefined;
   readonly #session: SessionStore = { session: undefined };
   /** The one that was used last stands last. */
   readonly #idle: Connection[] = [];
@@ -44,14 +30,23 @@ export class Origin implements Home {
   #opening = 0;
   #isRetired = false;
 
-  constructor(context: OriginContext, dial: (session: SessionStore) => Promise<Socket>) {
+  constructor(
+    context: OriginContext,
+    dial: (session: SessionStore) => Promise<Socket>,
+    makeSuccessor?: () => Origin,
+  ) {
     this.#context = context;
     this.#dial = dial;
+    this.#makeSuccessor = makeSuccessor;
   }
 
   /** Each is answered by one `release`. */
   dispatch(request: Waiting): void {
     this.running++;
+    if (this.#successor) {
+      this.#successor.dispatch(request);
+      return;
+    }
     const connection = this.#takeIdle();
     if (connection) request.sendOn(connection);
     else {
@@ -62,6 +57,10 @@ export class Origin implements Home {
 
   /** Once more for a request whose kept connection was lost, on a fresh one, which takes the place of that. */
   repeat(request: Waiting): void {
+    if (this.#successor) {
+      this.#successor.repeat(request);
+      return;
+    }
     this.#waiting.unshift(request);
     this.#openOne();
   }
@@ -70,17 +69,20 @@ export class Origin implements Home {
   release(request: Waiting, tick: number): void {
     this.running--;
     this.usedTick = tick;
-    if (this.#waiting.length > 0) remove(this.#waiting, request);
+    if (this.#successor) this.#successor.release(request, tick);
+    else if (this.#waiting.length > 0) remove(this.#waiting, request);
   }
 
   /** Keeps no connection any more; those that run are closed when their requests are over. */
   retire(): void {
     this.#isRetired = true;
+    this.#successor?.retire();
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
   /** Closes the connections that have waited for too long. */
   sweep(tick: number): void {
+    this.#successor?.sweep(tick);
     for (const connection of this.#idle.filter(({ expiresTick }) => expiresTick <= tick))
       connection.destroy();
   }
@@ -141,8 +143,19 @@ export class Origin implements Home {
   #notOpened(error: GatewayError): void {
     this.#open--;
     this.#opening--;
+    if (isProtocolRefused(error) && this.#makeSuccessor) {
+      this.#succeed(this.#makeSuccessor);
+      return;
+    }
     this.#waiting.shift()?.fail(error);
     this.#openAsNeeded();
+  }
+
+  /** Others that are being opened fail in the same way, and find nobody waiting. */
+  #succeed(makeSuccessor: () => Origin): void {
+    this.#successor ??= makeSuccessor();
+    for (const request of this.#waiting.splice(0)) this.#successor.dispatch(request);
+    if (this.#isRetired) this.#successor.retire();
   }
 }
 

@@ -1,9 +1,11 @@
 import { GatewayError } from '../errors.ts';
 import { type Target, toAuthority } from '../target.ts';
-import type { Dialer, SessionStore } from './connect.ts';
+import type { Origin, OriginContext } from './carrier.ts';
+import type { Dialer, Protocol, SessionStore } from './connect.ts';
 import { shuttingDown } from './failures.ts';
 import type { Guard } from './guard.ts';
-import { Origin, type OriginContext } from './origin.ts';
+import { ConnectionOrigin } from './origin.ts';
+import { SessionOrigin } from './session-origin.ts';
 
 /*
  * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its answers stay with whoever sent it.
@@ -14,6 +16,8 @@ import { Origin, type OriginContext } from './origin.ts';
 export interface PoolsOptions extends OriginContext {
   readonly guard: Guard;
   readonly dialer: Dialer;
+  /** Origins that speak HTTP/2 alone are spoken to in it. */
+  readonly mayFallBack: boolean;
   readonly originsMax: number;
   /** Of requests to one origin, beyond those that its connections can carry at once. */
   readonly waitingMax: number;
@@ -25,7 +29,7 @@ export interface Pools {
    * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
    * refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
-  take(tenantId: string, target: Target, tick: number): Origin;
+  take(tenantId: string, target: Target, protocol: Protocol, tick: number): Origin;
   /** Closes the connections, and lets go of the origins, that were idle for too long. */
   sweep(tick: number): void;
   /** Keeps no connection any more; those that run or wait go on. */
@@ -40,9 +44,13 @@ export function createPools(options: PoolsOptions): Pools {
   const origins = new Map<string, Origin>();
   let isDestroyed = false;
 
-  async function dial(scheme: 'http' | 'https', host: string, port: number, session: SessionStore) {
+  async function dial({ scheme, host, port }: Target, protocol: Protocol, session: SessionStore) {
     if (isDestroyed) throw shuttingDown();
-    const socket = await options.dialer.dial(scheme, host, port, session);
+    const socket = await options.dialer.dial(
+      { scheme: scheme as 'http' | 'https', host, port },
+      protocol,
+      session,
+    );
     if (!isDestroyed) return socket;
     socket.destroy();
     throw shuttingDown();
@@ -59,14 +67,20 @@ export function createPools(options: PoolsOptions): Pools {
     drop(key, origin);
   }
 
-  function create(key: string, { scheme, host, port }: Target): Origin {
+  function create(key: string, target: Target, protocol: Protocol): Origin {
+    const { scheme, host, port } = target;
     if (scheme !== 'http' && scheme !== 'https') {
       throw new GatewayError('VALIDATION_FAILED', 'Only http and https URLs can be forwarded.');
     }
     // The dialer asks too; here it keeps a refused host from taking the place of another.
     options.guard.checkHost(host, port);
     if (origins.size >= options.originsMax) evict();
-    const origin = new Origin(options, (session) => dial(scheme, host, port, session));
+    const withSessions = (): Origin => new SessionOrigin(options, (session) => dial(target, 'h2', session));
+    const withConnections = (): Origin => {
+      const successor = options.mayFallBack ? withSessions : undefined;
+      return new ConnectionOrigin(options, (session) => dial(target, 'http/1.1', session), successor);
+    };
+    const origin = protocol === 'h2' ? withSessions() : withConnections();
     origins.set(key, origin);
     return origin;
   }
@@ -76,9 +90,9 @@ export function createPools(options: PoolsOptions): Pools {
   }
 
   return {
-    take(tenantId, target, tick) {
-      const key = keyOf(tenantId, target);
-      const origin = origins.get(key) ?? create(key, target);
+    take(tenantId, target, protocol, tick) {
+      const key = keyOf(tenantId, target, protocol);
+      const origin = origins.get(key) ?? create(key, target, protocol);
       if (origin.running >= requestsMax) {
         throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
           retryAfterSeconds: 1,
@@ -105,5 +119,5 @@ export function createPools(options: PoolsOptions): Pools {
   };
 }
 
-const keyOf = (tenantId: string, { scheme, host, port }: Target): string =>
-  `${tenantId} ${scheme}://${toAuthority(scheme, host, port)}`;
+const keyOf = (tenantId: string, { scheme, host, port }: Target, protocol: Protocol): string =>
+  `${tenantId} ${protocol} ${scheme}://${toAuthority(scheme, host, port)}`;

@@ -1,11 +1,10 @@
 import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
-import type { Connection, Exchange } from './connection.ts';
+import type { Carrier, Exchange, Origin, Outgoing, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
 import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
-import type { Origin, Waiting } from './origin.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';
 import { isLinewise, toUnscrubbable } from './scrubbable.ts';
 import type { TurnEnd, TurnEndListener } from './turn-end.ts';
@@ -45,14 +44,6 @@ export interface RelayContext {
   readonly ownPrefix: string;
 }
 
-/** A request as it is sent. */
-export interface Outgoing {
-  readonly method: string;
-  /** Made by `toRequestHead`. */
-  readonly head: string;
-  readonly body: Buffer | undefined;
-}
-
 /** RFC 9110, 9.2.2. Sent twice they mean what they mean sent once. */
 const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
@@ -62,7 +53,7 @@ const noFields: string[] = [];
 const collectedBytesMax = 65_536;
 
 /**
- * One exchange: takes an answer from a connection and gives it to the client. The head waits for the first chunk, so that a small
+ * One exchange: takes an answer from its carrier and gives it to the client. The head waits for the first chunk, so that a small
  * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
  * server-sent events are never held back.
  */
@@ -75,7 +66,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   readonly #response: Answer;
   /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
   #outgoing: Outgoing | undefined;
-  #connection: Connection | undefined;
+  #carrier: Carrier | undefined;
   #onDrain: (() => void) | undefined;
   #needsDrain = false;
   #head = noFields;
@@ -111,10 +102,9 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     this.#origin.dispatch(this);
   }
 
-  sendOn(connection: Connection): void {
-    const { method, head, body } = this.#outgoing as Outgoing;
-    this.#connection = connection;
-    connection.ask(method, head, body, this);
+  sendOn(carrier: Carrier): void {
+    this.#carrier = carrier;
+    carrier.ask(this.#outgoing as Outgoing, this);
   }
 
   onHead(head: ResponseHead): void {
@@ -164,7 +154,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #collect(received: Buffer): void {
     this.#collected.push(received);
     this.#collectedBytes += received.length;
-    if (this.#collectedBytes >= collectedBytesMax) this.#connection?.pause();
+    if (this.#collectedBytes >= collectedBytesMax) this.#carrier?.pause();
     this.#wait();
   }
 
@@ -178,7 +168,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #sendCollected(scrubbed: ScrubbedBody): void {
     const isFull = this.#collectedBytes >= collectedBytesMax;
     this.#send(this.#takeCollected(scrubbed));
-    if (isFull && !this.#needsDrain) this.#connection?.resume();
+    if (isFull && !this.#needsDrain) this.#carrier?.resume();
   }
 
   #send(chunk: Buffer): void {
@@ -194,7 +184,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   }
 
   onEnd(trailers: readonly string[]): void {
-    this.#connection = undefined;
+    this.#carrier = undefined;
     const last = this.#scrubbed && Buffer.concat([this.#takeCollected(this.#scrubbed), this.#scrubbed.end()]);
     if (!this.#isHeadSent) this.#sendHead();
     if (!this.#isEnded) {
@@ -211,7 +201,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   }
 
   onFailure(error: unknown, isLost: boolean): void {
-    this.#connection = undefined;
+    this.#carrier = undefined;
     if (isLost && !this.needsFresh && idempotentMethods.has(this.#outgoing?.method ?? '')) {
       this.needsFresh = true;
       this.#origin.repeat(this);
@@ -269,14 +259,14 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   #waitForDrain(): void {
     this.#needsDrain = true;
-    this.#connection?.pause();
+    this.#carrier?.pause();
     if (this.#onDrain) return;
     // Apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
     // whole exchange would stay with it until the next full collection.
     const onDrain = (): void => {
       this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;
-      this.#connection?.resume();
+      this.#carrier?.resume();
     };
     this.#onDrain = onDrain;
     this.#response.on('drain', onDrain);
@@ -288,14 +278,14 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     this.#options.onEnd?.(outcome);
   }
 
-  /** A connection that is still ours has not brought the whole answer, and can carry no other. */
+  /** A carrier that is still ours has not brought the whole answer, and can carry no other. */
   #settle(): void {
     this.#isSettled = true;
     this.#outgoing = undefined;
     this.#context.deadlines.delete(this);
     if (this.#onDrain) this.#response.off('drain', this.#onDrain);
     this.#origin.release(this, this.#context.deadlines.tick);
-    this.#connection?.destroy();
-    this.#connection = undefined;
+    this.#carrier?.destroy();
+    this.#carrier = undefined;
   }
 }

@@ -1,13 +1,14 @@
 import { toGatewayError } from '../errors.ts';
 import type { Target } from '../target.ts';
-import { createDialer } from './connect.ts';
+import type { Origin, Outgoing } from './carrier.ts';
+import { createDialer, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
 import type { Guard } from './guard.ts';
+import { fieldOf } from './headers.ts';
 import { keptMsDefault } from './keep-alive.ts';
-import type { Origin } from './origin.ts';
 import { createPools } from './pools.ts';
-import { type Forwarding, type Outgoing, Relay, type RelayContext, type RelayOptions } from './relay.ts';
+import { type Forwarding, Relay, type RelayContext, type RelayOptions } from './relay.ts';
 import { toRequestHead } from './request-head.ts';
 import type { Resolver } from './resolve.ts';
 import { createTurnEnd } from './turn-end.ts';
@@ -30,6 +31,8 @@ export interface UpstreamOptions {
   readonly idleTimeoutMs: number;
   /** Beginning, in lower case, of the header names in which the gateway speaks (`x-service-`). */
   readonly ownPrefix: string;
+  /** `auto`: HTTP/2 for gRPC, which needs it, and for origins that speak nothing else. */
+  readonly h2?: 'auto' | 'always' | 'never';
   readonly poolsMax?: number;
   readonly connectionsMax?: number;
   readonly waitingMax?: number;
@@ -62,7 +65,7 @@ export interface Upstream {
 
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024 } = options;
-  const { poolIdleMs = 300_000, keptMs = keptMsDefault } = options;
+  const { poolIdleMs = 300_000, keptMs = keptMsDefault, h2 = 'auto' } = options;
   const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
   const deadlines = createDeadlines(shortestMs, (tick) => pools.sweep(tick));
   const turnEnd = createTurnEnd();
@@ -71,6 +74,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     dialer: createDialer(options),
     deadlines,
     turnEnd,
+    mayFallBack: h2 === 'auto',
     originsMax: poolsMax,
     connectionsMax,
     waitingMax,
@@ -86,10 +90,16 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
   let isClosing = false;
 
+  function protocolFor(headers: readonly string[]): Protocol {
+    if (h2 !== 'auto') return h2 === 'always' ? 'h2' : 'http/1.1';
+    return isGrpc(headers) ? 'h2' : 'http/1.1';
+  }
+
   function prepare({ tenantId, target, method, headers, body }: UpstreamRequest): [Origin, Outgoing] {
     if (isClosing) throw shuttingDown();
     const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
-    return [pools.take(tenantId, target, deadlines.tick), { method, head, body }];
+    const origin = pools.take(tenantId, target, protocolFor(headers), deadlines.tick);
+    return [origin, { method, target, headers, head, body }];
   }
 
   return {
@@ -125,5 +135,9 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
   };
 }
+
+/** gRPC over HTTP/2, and not gRPC-Web, which any version carries. */
+const isGrpc = (headers: readonly string[]): boolean =>
+  /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type'));
 
 const nothingSent: Forwarding = { abort: () => {} };

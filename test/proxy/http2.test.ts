@@ -147,6 +147,28 @@ t.test('events come as they are sent, and a client that leaves ends the request 
   t.equal((await sendOnStream(session, { ':method': 'DELETE', ':path': '/' })).status, 403, 'others go on');
 });
 
+t.test('half an answer does not look whole', async (t) => {
+  const halved = Promise.withResolvers<void>();
+  const { open } = await startLab(t, async (request, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.write('half');
+    await halved.promise;
+    request.socket.destroy();
+  });
+  const session = await open();
+  const stream = session.request({ ':path': '/' });
+  const failed = once(stream, 'error');
+  let hasEnded = false;
+  stream.once('end', () => {
+    hasEnded = true;
+  });
+  t.equal(String((await once(stream, 'data'))[0]), 'half');
+  halved.resolve();
+  t.match((await failed)[0], { code: 'ERR_HTTP2_STREAM_ERROR' });
+  t.notOk(hasEnded && stream.rstCode === http2.constants.NGHTTP2_NO_ERROR);
+  t.equal((await sendOnStream(session, { ':method': 'DELETE', ':path': '/' })).status, 403, 'others go on');
+});
+
 t.test('a body over the limit is refused with its size, and not read on', async (t) => {
   const { open, upstream } = await startLab(t, undefined, { max_body_bytes: '10KB' });
   const session = await open();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -114,6 +115,32 @@ export async function startRawUpstream(
     ? tls.createServer(credentials(options.certificate), listener)
     : net.createServer(listener);
   return await start(t, server, isTls, options.address);
+}
+
+export interface Http2Upstream extends TestServer {
+  /** In the order in which they began, as `METHOD path`. */
+  readonly requests: readonly string[];
+}
+
+/** Starts an upstream that speaks HTTP/2, over TLS and without HTTP/1.1 unless told otherwise. */
+export async function startHttp2Upstream(
+  t: Test,
+  onStream: (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => void,
+  options: UpstreamServerOptions & { readonly settings?: http2.Settings } = {},
+): Promise<Http2Upstream> {
+  const requests: string[] = [];
+  const isTls = options.tls ?? true;
+  const settings = options.settings ? { settings: options.settings } : {};
+  const server = isTls
+    ? http2.createSecureServer({ ...credentials(options.certificate), ...settings })
+    : http2.createServer(settings);
+  server.on('stream', (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders) => {
+    // What a client does to a stream is for the test to see.
+    stream.on('error', () => stream.destroy());
+    requests.push(`${headers[':method']} ${headers[':path']}`);
+    onStream(stream, headers);
+  });
+  return { requests, ...(await start(t, server, isTls, options.address)) };
 }
 
 function credentials(certificate: IssuedCertificate = testAuthority().issue()) {

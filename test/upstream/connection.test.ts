@@ -5,7 +5,7 @@ import t from 'tap';
 import { Connection } from '../../src/upstream/connection.ts';
 import { createTurnEnd } from '../../src/upstream/turn-end.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
-import { openFront } from './front.ts';
+import { openFront, outgoing } from './front.ts';
 
 const ok = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -183,7 +183,7 @@ t.test('reads on after an answer that ended while it was paused', async (t) => {
   for (let i = 0; i < 2; i++) {
     const readyAgain = once(ready, 'ready');
     const chunks: string[] = [];
-    connection.ask('GET', 'GET / HTTP/1.1\r\n\r\n', undefined, {
+    connection.ask(outgoing, {
       onHead: ({ status }) => t.equal(status, 200),
       onData(chunk) {
         chunks.push(chunk.toString());

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type GatewayError, problems, toProblem } from '../../src/errors.ts';
 import { parseTarget } from '../../src/target.ts';
+import type { Outgoing } from '../../src/upstream/carrier.ts';
 import { createGuard } from '../../src/upstream/guard.ts';
 import { toUpstreamHeaders } from '../../src/upstream/headers.ts';
 import type { Forwarding, Outcome } from '../../src/upstream/relay.ts';
@@ -139,3 +140,12 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
 
   return { port, upstream, errors, outcomes, forwardings, responses, events, ask, open };
 }
+
+/** A request without a body, as it is sent. */
+export const outgoing: Outgoing = {
+  method: 'GET',
+  target: parseTarget('http://localhost/'),
+  headers: ['Host', 'localhost'],
+  head: 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  body: undefined,
+};

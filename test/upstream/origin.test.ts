@@ -9,11 +9,11 @@ import t from 'tap';
 import { parseTarget } from '../../src/target.ts';
 import type { Connection } from '../../src/upstream/connection.ts';
 import { createDeadlines } from '../../src/upstream/deadlines.ts';
-import { Origin } from '../../src/upstream/origin.ts';
+import { ConnectionOrigin } from '../../src/upstream/origin.ts';
 import { createTurnEnd } from '../../src/upstream/turn-end.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
-import { type Front, openFront } from './front.ts';
+import { type Front, openFront, outgoing } from './front.ts';
 
 const ok = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
@@ -286,7 +286,7 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
       });
     });
   const shared = { deadlines, turnEnd: createTurnEnd(), connectionsMax: 2, keptMs: 30_000 };
-  const origin = new Origin(shared, dial);
+  const origin = new ConnectionOrigin(shared, dial);
   const request = (name: string, needsFresh: boolean) => ({
     needsFresh,
     sendOn: (connection: Connection) => void events.emit(name, connection),
@@ -306,7 +306,7 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
   origin.repeat(request('repeated', true));
   origin.dispatch(request('other', false));
   await dialledAgain;
-  kept.ask('GET', 'GET / HTTP/1.1\r\n\r\n', undefined, {
+  kept.ask(outgoing, {
     onHead() {},
     onData() {},
     onEnd() {},

@@ -1,0 +1,68 @@
+import type { GatewayError } from '../errors.ts';
+import type { ResponseHead } from '../http1/head.ts';
+import type { Target } from '../target.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { TurnEnd } from './turn-end.ts';
+
+/** A request as it is sent. */
+export interface Outgoing {
+  readonly method: string;
+  readonly target: Target;
+  /** Flat, with its Host: made by `toUpstreamHeaders`. */
+  readonly headers: readonly string[];
+  /** The same as text, for HTTP/1.1: made by `toRequestHead`. */
+  readonly head: string;
+  readonly body: Buffer | undefined;
+}
+
+/** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the carrier. */
+export interface Exchange {
+  onHead(head: ResponseHead): void;
+  onData(chunk: Buffer): void;
+  /** The answer is whole; `trailers` is flat. */
+  onEnd(trailers: readonly string[]): void;
+  /** `isLost`: before a byte of the answer came, so that the request may never have been read. */
+  onFailure(error: unknown, isLost: boolean): void;
+}
+
+/** What brings a request to an upstream and its answer back: an HTTP/1.1 connection, or a stream of HTTP/2. */
+export interface Carrier {
+  ask(outgoing: Outgoing, exchange: Exchange): void;
+  pause(): void;
+  resume(): void;
+  /** At once, without a word to the exchange. */
+  destroy(): void;
+}
+
+/** A request that wants a carrier. */
+export interface Waiting {
+  /** A kept connection was lost under it: another one could be lost as well. */
+  readonly needsFresh: boolean;
+  sendOn(carrier: Carrier): void;
+  fail(error: GatewayError): void;
+}
+
+/** What carries requests to one scheme, host and port. */
+export interface Origin {
+  /** Requests that have a carrier or wait for one. */
+  readonly running: number;
+  usedTick: number;
+  /** Each is answered by one `release`. */
+  dispatch(request: Waiting): void;
+  /** Once more for a request whose carrier was lost, on another one. */
+  repeat(request: Waiting): void;
+  /** The request is over, or waits no longer. */
+  release(request: Waiting, tick: number): void;
+  /** Keeps no connection any more; those that run are closed when their requests are over. */
+  retire(): void;
+  /** Closes the connections that have waited for too long. */
+  sweep(tick: number): void;
+}
+
+/** What all origins share. */
+export interface OriginContext {
+  readonly deadlines: Deadlines;
+  readonly turnEnd: TurnEnd;
+  readonly connectionsMax: number;
+  readonly keptMs: number;
+}

@@ -1,0 +1,131 @@
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import { MalformedMessage } from '../http1/head.ts';
+import { toAuthority } from '../target.ts';
+import type { Carrier, Exchange, Outgoing } from './carrier.ts';
+import { ConnectionEnded } from './failures.ts';
+
+/** Carries one request on a stream of HTTP/2 (RFC 9113, 8.1). */
+export class StreamCarrier implements Carrier {
+  readonly #session: ClientHttp2Session;
+  readonly #onClosed: () => void;
+  #stream: ClientHttp2Stream | undefined;
+  #exchange: Exchange | undefined;
+  #hasBegun = false;
+  #trailers: readonly string[] = [];
+
+  /** `onClosed` is called once, when the session has room for another stream. */
+  constructor(session: ClientHttp2Session, onClosed: () => void) {
+    this.#session = session;
+    this.#onClosed = onClosed;
+  }
+
+  ask(outgoing: Outgoing, exchange: Exchange): void {
+    const { body } = outgoing;
+    this.#exchange = exchange;
+    const stream = this.#session.request(toStreamFields(outgoing), { endStream: body === undefined });
+    this.#stream = stream;
+    stream.on('response', (_headers, _flags, raw) => this.#guarded(() => this.#begin(raw)));
+    stream.on('data', (chunk: Buffer) => this.#guarded(() => this.#exchange?.onData(chunk)));
+    stream.on('trailers', (headers) => {
+      this.#trailers = Object.entries(headers).flatMap(([name, value]) => [name, String(value)]);
+    });
+    stream.on('end', () => this.#guarded(() => this.#end()));
+    stream.on('error', (error) => this.#fail(error));
+    stream.on('close', () => {
+      this.#fail(new ConnectionEnded());
+      this.#onClosed();
+    });
+    if (body !== undefined) stream.end(body);
+  }
+
+  pause(): void {
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#stream?.resume();
+  }
+
+  destroy(): void {
+    this.#exchange = undefined;
+    this.#cancel();
+  }
+
+  #begin(raw: readonly string[]): void {
+    this.#hasBegun = true;
+    const fields: string[] = [];
+    let status = 0;
+    let contentLength = -1;
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      const name = raw[i] as string;
+      const value = raw[i + 1] as string;
+      if (name === ':status') status = Number(value);
+      else fields.push(name, value);
+      if (name === 'content-length') contentLength = Number(value);
+    }
+    // Nobody asks for another protocol here; HTTP/2 has no such answer (RFC 9113, 8.6).
+    if (status < 200 || status > 999) throw new MalformedMessage('Its answer has no status.');
+    this.#exchange?.onHead({
+      status,
+      fields,
+      contentLength,
+      isHttp10: false,
+      isChunked: false,
+      connection: '',
+    });
+  }
+
+  #end(): void {
+    const exchange = this.#exchange;
+    // A stream that was reset ends too; its `close` tells.
+    if (!exchange || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
+    if (!this.#hasBegun) throw new MalformedMessage('It ended without an answer.');
+    this.#exchange = undefined;
+    exchange.onEnd(this.#trailers);
+  }
+
+  #guarded(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    const exchange = this.#exchange;
+    if (!exchange) return;
+    this.#exchange = undefined;
+    const isRefused = this.#stream?.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+    this.#cancel();
+    exchange.onFailure(error, !this.#hasBegun && isRefused);
+  }
+
+  #cancel(): void {
+    if (this.#stream && !this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+const ofHttp1: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here. */
+function toStreamFields({ method, target, headers, body }: Outgoing): string[] {
+  const { scheme, host, port, path } = target;
+  const fields = [
+    ...[':method', method, ':scheme', scheme],
+    ...[':authority', toAuthority(scheme, host, port), ':path', path],
+  ];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase();
+    if (!ofHttp1.has(name)) fields.push(name, headers[i + 1] as string);
+  }
+  if (body !== undefined) fields.push('content-length', String(body.length));
+  return fields;
+}

@@ -1,0 +1,156 @@
+import { once } from 'node:events';
+import http2 from 'node:http2';
+import t from 'tap';
+import { startHttp2Upstream, startUpstream } from '../support/upstream.ts';
+import { openFront } from './front.ts';
+
+/* Upstreams that are spoken to in HTTP/2. */
+
+const echo = (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders): void => {
+  stream.respond({ ':status': 200, 'x-authority': String(headers[':authority']) });
+  stream.pipe(stream);
+};
+
+t.test('requests and answers of all kinds pass on streams of one session', async (t) => {
+  const big = Buffer.alloc(3_000_000, 'postern ');
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    const path = headers[':path'];
+    if (path === '/big') {
+      stream.respond({ ':status': 200 });
+      stream.end(big);
+    } else if (path === '/trailers') {
+      stream.respond({ ':status': 200 }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '42' }));
+      stream.end('summed');
+    } else if (path === '/hinted') {
+      stream.additionalHeaders({ ':status': 103, link: '</a>; rel=preload' });
+      stream.respond({ ':status': 200, 'set-cookie': ['a=1', 'b=2'] });
+      stream.end('hinted');
+    } else if (path?.startsWith('/status/')) {
+      stream.respond({ ':status': Number(path.slice(8)), 'x-kept': '1' }, { endStream: true });
+    } else echo(stream, headers);
+  });
+  const front = await openFront(t, { h2: 'always' });
+  const { origin } = upstream;
+  const posted = await front.ask(`${origin}/echo`, {
+    method: 'POST',
+    body: 'hello',
+    headers: { 'X-One': '1' },
+  });
+  t.match(posted, { status: 200, body: 'hello', headers: { 'x-authority': `localhost:${upstream.port}` } });
+  const upload = 'x'.repeat(2_000_000);
+  t.equal((await front.ask(`${origin}/echo`, { method: 'PUT', body: upload })).body, upload);
+  t.equal((await front.ask(`${origin}/big`)).body, big.toString());
+  t.match(await front.ask(`${origin}/trailers`), { body: 'summed', trailers: { 'x-sum': '42' } });
+  t.match(await front.ask(`${origin}/hinted`), { body: 'hinted', headers: { 'set-cookie': ['a=1', 'b=2'] } });
+  for (const status of [204, 304, 404])
+    t.match(await front.ask(`${origin}/status/${status}`), { status, headers: { 'x-kept': '1' }, body: '' });
+  t.match(await front.ask(`${origin}/status/200`, { method: 'HEAD' }), { status: 200, body: '' });
+  const many = await Promise.all(
+    Array.from({ length: 60 }, (_, i) => front.ask(`${origin}/echo`, { method: 'POST', body: `body ${i}` })),
+  );
+  t.same(
+    many.map(({ body }) => body),
+    many.map((_, i) => `body ${i}`),
+  );
+  t.equal(upstream.connections(), 1, 'all of them on one connection');
+  t.same(front.errors, []);
+});
+
+t.test('no more streams are opened than the upstream takes', async (t) => {
+  let open = 0;
+  let most = 0;
+  const upstream = await startHttp2Upstream(
+    t,
+    (stream, headers) => {
+      most = Math.max(most, ++open);
+      stream.once('close', () => open--);
+      setImmediate(() => echo(stream, headers));
+    },
+    { settings: { maxConcurrentStreams: 3 } },
+  );
+  const front = await openFront(t, { h2: 'always', connectionsMax: 1 });
+  await front.ask(`${upstream.origin}/first`);
+  const replies = await Promise.all(
+    Array.from({ length: 30 }, () => front.ask(`${upstream.origin}/x`, { method: 'POST', body: '1' })),
+  );
+  t.ok(replies.every(({ status }) => status === 200));
+  t.ok(most <= 3, `${most} at once`);
+});
+
+t.test(
+  'of `auto`, gRPC goes over HTTP/2, and so does all to an origin that speaks nothing else',
+  async (t) => {
+    const only = await startHttp2Upstream(t, echo);
+    const front = await openFront(t);
+    for (let round = 0; round < 2; round++)
+      t.match(await front.ask(`${only.origin}/x`, { method: 'POST', body: 'a' }), { status: 200, body: 'a' });
+    const both = await startUpstream(t);
+    t.match(await front.ask(`${both.origin}/x`), { status: 200 });
+    t.equal(both.requests.length, 1, 'what speaks HTTP/1.1 is spoken to in that');
+    const headers = { 'Content-Type': 'application/grpc+proto', TE: 'trailers' };
+    t.match(await front.ask(`${both.origin}/pkg.Service/Call`, { method: 'POST', headers, body: 'x' }), {
+      code: 'UPSTREAM_TLS',
+    });
+    const plain = await startHttp2Upstream(t, echo, { tls: false });
+    t.match(await front.ask(`${plain.origin}/pkg.Service/Call`, { method: 'POST', headers, body: 'x' }), {
+      status: 200,
+      body: 'x',
+    });
+    t.same(plain.requests, ['POST /pkg.Service/Call']);
+    const never = await openFront(t, { h2: 'never' });
+    t.match(await never.ask(`${only.origin}/x`), { code: 'UPSTREAM_TLS' });
+  },
+);
+
+t.test('a reset ends one request and no other; one that was refused is sent again', async (t) => {
+  let refused = 0;
+  const halved = Promise.withResolvers<void>();
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    const path = headers[':path'];
+    if (path === '/refused' && ++refused === 1) stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);
+    else if (path === '/cut') {
+      stream.respond({ ':status': 200 });
+      stream.write('half');
+      halved.promise.then(() => stream.destroy(new Error('broken')));
+    } else if (path === '/reset') stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+    else if (path === '/goodbye') {
+      stream.respond({ ':status': 200 });
+      stream.end('bye', () => stream.session?.goaway());
+    } else echo(stream, headers);
+  });
+  const front = await openFront(t, { h2: 'always' });
+  const { origin } = upstream;
+  t.match(await front.ask(`${origin}/refused`), { status: 200 });
+  t.equal(refused, 2);
+  t.match(await front.ask(`${origin}/reset`), { status: 502 });
+  const cut = await front.open(`${origin}/cut`);
+  t.equal(String((await once(cut, 'data'))[0]), 'half');
+  halved.resolve();
+  await t.rejects(once(cut, 'end'), 'half an answer does not look whole');
+  t.match(await front.ask(`${origin}/goodbye`), { status: 200, body: 'bye' });
+  t.match(await front.ask(`${origin}/after`), { status: 200 });
+});
+
+t.test('a client that leaves ends its stream', async (t) => {
+  const ended = Promise.withResolvers<number>();
+  const upstream = await startHttp2Upstream(t, (stream) => {
+    stream.respond({ ':status': 200, 'content-type': 'text/event-stream' });
+    stream.write('data: 1\n\n');
+    stream.once('close', () => ended.resolve(stream.rstCode));
+  });
+  const front = await openFront(t, { h2: 'always' });
+  const response = await front.open(`${upstream.origin}/events`);
+  const [chunk] = (await once(response, 'data')) as [Buffer];
+  t.equal(chunk.toString(), 'data: 1\n\n');
+  response.destroy();
+  t.equal(await ended.promise, http2.constants.NGHTTP2_CANCEL);
+});
+
+t.test('an upstream without the protocol, or that goes away, is an error that says so', async (t) => {
+  const plain = await startUpstream(t, undefined, { tls: false });
+  const front = await openFront(t, { h2: 'always' });
+  t.match(await front.ask(`${plain.origin}/x`), { status: 502 });
+  const gone = await startHttp2Upstream(t, (stream) => stream.session?.destroy());
+  t.match(await front.ask(`${gone.origin}/x`), { status: 502 });
+});
