@@ -94,7 +94,7 @@ async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
 async function configuredUrl(named: string | undefined): Promise<string | undefined> {
   const { file, config } = await readConfig(named);
   const address = file === undefined ? undefined : addressOf(config, 'control');
-  return address && `http://${address}`;
+  return address && `${config.control.tls ? 'https' : 'http'}://${address}`;
 }
 
 function secretOf(as: 'operator' | 'agent'): string {

@@ -4,6 +4,8 @@ import type { Config } from './schema.ts';
 const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   'proxy.listen': (config) => config.proxy.listen,
   'control.listen': (config) => config.control.listen,
+  'proxy.tls': ({ proxy }) => proxy.tls !== null,
+  'control.tls': ({ control }) => control.tls !== null,
   'state.url': (config) => config.state.url,
   workers: (config) => config.workers,
   authority: (config) => config.authority,

@@ -29,6 +29,7 @@ import { loadRoots } from '../upstream/roots.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { withFreshTraces } from './fresh-traces.ts';
 import { createGate, type Foundations } from './generation.ts';
+import { readListenersTls } from './listener-tls.ts';
 import { listen } from './listeners.ts';
 import { ignoredKeys, refusedKeys } from './not-yet.ts';
 import { loadPepper } from './pepper.ts';
@@ -66,6 +67,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     return config;
   };
   let config = read();
+  const tls = readListenersTls(config);
   const log = openLog(config.log);
   const closers = new Closers();
   try {
@@ -82,7 +84,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     warn(config, log);
     let gate = createGate(config, foundations);
     closers.add(() => gate.upstream.close());
-    const servers = openServers(() => gate, authority, log);
+    const servers = openServers(() => gate, authority, tls, log);
     closers.add(() => servers.close());
     for (const address of config.proxy.listen) bound.proxy.push(await listen(servers.newProxy(), address));
     for (const address of config.control.listen)
@@ -100,11 +102,13 @@ export async function startGateway(configFile: string | undefined, env: Environm
           changed.map((path) => ({ path, line: undefined, message })),
         );
       }
+      const nextTls = readListenersTls(next);
       const nextGate = createGate(next, foundations);
       await seed(next, seeding);
       await foundations.feeds.use(next.feeds);
       const before = gate;
       gate = nextGate;
+      servers.showTls(nextTls);
       config = next;
       before.retire();
       status.generation += 1;
@@ -130,7 +134,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     let stopping: Promise<void> | undefined;
     let reloading: Promise<unknown> = Promise.resolve();
     return {
-      proxyUrl: `http://${bound.proxy[0]}`,
+      proxyUrl: `${tls.proxy ? 'https' : 'http'}://${bound.proxy[0]}`,
       controlUrl: foundations.controlUrl(),
       caFile: authority.certFile,
       firstStart,
@@ -233,7 +237,7 @@ async function openFoundations(
     log,
     registeredTenants: new Set(await store.registeredTenants()),
     ownListeners: () => [...bound.proxy, ...bound.control].flatMap(toListenerAddress),
-    controlUrl: () => `http://${bound.control[0]}`,
+    controlUrl: () => `${config.control.tls ? 'https' : 'http'}://${bound.control[0]}`,
     status: () => status,
   };
   return { foundations, authority };

@@ -1,4 +1,11 @@
-import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenAddress } from '../config/addresses.ts';
@@ -7,6 +14,7 @@ import { GatewayError } from '../errors.ts';
 import { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem, rawProblem } from '../http/problem.ts';
 import { headTooLarge, malformed, tooSlow, unmetExpectation } from '../http/request-problems.ts';
+import type { ListenerTls } from './listener-tls.ts';
 
 type Limits = Config['limits'];
 
@@ -23,13 +31,19 @@ const serverOptions = (limits: Limits): ServerOptions => ({
   noDelay: true,
 });
 
-/** A server with the limits of the configuration: strict parser, bounded heads and times, a problem for whatever is malformed. */
-export function createHttpServer(limits: Limits, listener: (exchange: NodeExchange) => void): Server {
+/** A server with the limits of the configuration, in TLS where it has a certificate: strict parser, bounded heads and times, a problem for whatever is malformed. */
+export function createHttpServer(
+  limits: Limits,
+  listener: (exchange: NodeExchange) => void,
+  tls?: ListenerTls,
+): Server {
   const take = (exchange: NodeExchange): void =>
     exchange.isFramedAlike ? listener(exchange) : answerProblem(exchange, malformed(), []);
-  const server = createServer(serverOptions(limits), (request, response) =>
-    take(new NodeExchange(request, response, false)),
-  );
+  const onRequest: RequestListener = (request, response) => take(new NodeExchange(request, response, false));
+  const options = serverOptions(limits);
+  const server = tls
+    ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.handshakeTimeoutMs }, onRequest)
+    : createServer(options, onRequest);
   // One over the limit still arrives, so that too many are refused instead of silently cut.
   server.maxHeadersCount = limits.maxHeaders + 1;
   server.on('checkContinue', (request, response) => take(new NodeExchange(request, response, true)));
@@ -73,7 +87,9 @@ export function limitConnections(server: Server, connectionsMax: () => number): 
         retryAfterSeconds: 1,
       },
     );
-    socket.end(rawProblem(busy), () => socket.destroy());
+    // Who is about to speak TLS could not read it.
+    if (server instanceof TlsServer) socket.destroy();
+    else socket.end(rawProblem(busy), () => socket.destroy());
   });
 }
 

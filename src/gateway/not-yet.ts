@@ -17,11 +17,6 @@ interface Gap {
 const refused: readonly Gap[] = [
   { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
-    path: 'proxy.tls',
-    isAsked: ({ proxy }) => proxy.tls !== null,
-    instead: 'the proxy would be served in plain text',
-  },
-  {
     path: 'proxy.proxy_protocol',
     isAsked: ({ proxy }) => proxy.proxyProtocol,
     instead: 'connections would not be understood',
@@ -30,11 +25,6 @@ const refused: readonly Gap[] = [
     path: 'proxy.require_auth',
     isAsked: ({ proxy }) => !proxy.requireAuth,
     instead: 'every call needs a key',
-  },
-  {
-    path: 'control.tls',
-    isAsked: ({ control }) => control.tls !== null,
-    instead: 'keys would be sent in plain text',
   },
   {
     path: 'upstream.proxy',

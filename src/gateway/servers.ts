@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { apiRoutes } from '../api/index.ts';
 import { createRouter } from '../api/router.ts';
@@ -12,10 +13,11 @@ import { createInbound, isInbound } from '../proxy/inbound.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
 import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
+import type { ListenersTls, ListenerTls } from './listener-tls.ts';
 import { createHttpServer, limitConnections } from './listeners.ts';
 
 /** The listening servers, and the connections inside their tunnels. */
-export function openServers(gate: () => Gate, authority: Authority, log: Log) {
+export function openServers(gate: () => Gate, authority: Authority, tls: ListenersTls, log: Log) {
   const { limits } = gate().config;
   const connections = createKeyConnections();
   const forward = createForward(gate, connections, log);
@@ -35,14 +37,14 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
     (serve: (exchange: NodeExchange) => void) =>
     (exchange: NodeExchange): void =>
       isInbound(exchange.target) ? inbound(exchange) : serve(exchange);
-  const servers: Server[] = [];
-  const track = (server: Server): Server => {
+  const serving = new Map<Server, 'proxy' | 'control'>();
+  const track = (server: Server, listener: 'proxy' | 'control'): Server => {
     limitConnections(server, () => gate().config.limits.maxConnections);
     server.on('connection', (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     });
-    servers.push(server);
+    serving.set(server, listener);
     return server;
   };
   return {
@@ -51,14 +53,23 @@ export function openServers(gate: () => Gate, authority: Authority, log: Log) {
         createHttpServer(
           limits,
           besideInbound((exchange) => forward(exchange, undefined)),
+          tls.proxy,
         ).on('connect', connect),
+        'proxy',
       ),
-    newControl: () => track(createHttpServer(limits, besideInbound(api))),
+    newControl: () => track(createHttpServer(limits, besideInbound(api), tls.control), 'control'),
+    /** New connections see these certificates. */
+    showTls(next: ListenersTls): void {
+      for (const [server, listener] of serving) {
+        const shown: ListenerTls | undefined = next[listener];
+        if (shown && server instanceof TlsServer) server.setSecureContext(shown);
+      }
+    },
     async drain(graceMs: number): Promise<void> {
-      await drain(servers, inside, sockets, graceMs);
+      await drain([...serving.keys()], inside, sockets, graceMs);
     },
     close(): void {
-      for (const server of servers) server.close();
+      for (const server of serving.keys()) server.close();
       inside.close();
       for (const socket of sockets) socket.destroy();
     },

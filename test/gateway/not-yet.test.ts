@@ -30,13 +30,10 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
 
 t.test('what would be less safe than the file demands is refused', (t) => {
   const cases: readonly [path: string, text: string][] = [
-    ['proxy.tls', 'proxy: { tls: { cert: c.pem, key: k.pem } }'],
     ['proxy.require_auth', 'proxy: { require_auth: false }'],
     ['proxy.proxy_protocol', 'proxy: { proxy_protocol: true }'],
-    ['control.tls', 'control: { tls: { cert: c.pem, key: k.pem } }'],
     ['workers', 'workers: 2\nstate: { url: redis://localhost/0 }'],
     ['upstream.proxy', 'upstream: { proxy: "http://parent:3128" }'],
-    ['upstream.h2', 'upstream: { h2: always }'],
     [
       'credentials[].type',
       `tenants: [{ id: acme }]\ncredentials: [{ name: a, type: aws_sigv4, access_key_id: i, secret_access_key: s }]`,

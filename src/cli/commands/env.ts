@@ -33,5 +33,6 @@ async function exportsFor(named: string | undefined): Promise<string> {
   if (proxy === undefined) throw new Error('proxy.listen names no address.');
   const { clientVariables, toExports } = await import('../../gateway/first-start.ts');
   const { cert } = config.authority;
-  return toExports({ POSTERN_CA: cert, ...clientVariables(`http://agent:${key}@${proxy}`, cert) });
+  const scheme = config.proxy.tls ? 'https' : 'http';
+  return toExports({ POSTERN_CA: cert, ...clientVariables(`${scheme}://agent:${key}@${proxy}`, cert) });
 }

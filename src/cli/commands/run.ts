@@ -58,7 +58,7 @@ async function variablesOf(gateway: Gateway | undefined): Promise<Record<string,
   const key = gateway?.firstStart?.keyText ?? process.env['POSTERN_KEY'];
   if (!gateway || !key) throw new Error('set POSTERN_KEY to the key that the command shall use.');
   const { clientVariables } = await import('../../gateway/first-start.ts');
-  return clientVariables(`http://agent:${key}@${new URL(gateway.proxyUrl).host}`, gateway.caFile);
+  return clientVariables(gateway.proxyUrl.replace('://', `://agent:${key}@`), gateway.caFile);
 }
 
 /** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
