@@ -15,6 +15,8 @@ export interface Exchange {
   /** Whether a body is declared, in whatever way. */
   readonly hasBody: boolean;
   readonly socket: Socket;
+  /** Where several exchanges share the connection: its part of that, which closes with it. */
+  readonly stream?: { once(event: 'close', listener: () => void): unknown };
   readonly answer: Answer;
   /** Reads the body, once; at most `bytesMax` bytes of it. A client that waits to be asked for it is asked now. */
   collect(bytesMax: number, into: Collected): void;

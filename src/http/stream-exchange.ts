@@ -16,7 +16,7 @@ export class StreamExchange implements Exchange {
   readonly hasBody: boolean;
   readonly socket: Socket;
   readonly answer: StreamAnswer;
-  readonly #stream: ServerHttp2Stream;
+  readonly stream: ServerHttp2Stream;
   readonly #request: StreamRequest;
   readonly #clock: { readonly tick: number };
   /** When the stream began, or its answer was whole. */
@@ -35,7 +35,7 @@ export class StreamExchange implements Exchange {
     this.hasBody = !stream.endAfterHeaders;
     this.socket = socket;
     this.answer = new StreamAnswer(stream, request.method === 'HEAD');
-    this.#stream = stream;
+    this.stream = stream;
     this.#request = request;
     this.#clock = clock;
     this.#sinceTick = clock.tick;
@@ -48,11 +48,11 @@ export class StreamExchange implements Exchange {
   checkDeadline({ request, idle }: AllowedTicks): void {
     const ticks = this.#clock.tick - this.#sinceTick;
     if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
-    else if (this.answer.writableEnded && ticks >= idle) this.#stream.close(constants.NGHTTP2_CANCEL);
+    else if (this.answer.writableEnded && ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
 
   collect(bytesMax: number, { done, failed }: Collected): void {
-    const stream = this.#stream;
+    const stream = this.stream;
     const { contentLength, expectsContinue } = this.#request;
     if (contentLength > bytesMax) {
       failed(tooLarge(contentLength, bytesMax));
@@ -83,7 +83,7 @@ export class StreamExchange implements Exchange {
   }
 
   refuse(status: number, fields: string[], body: Buffer): void {
-    const stream = this.#stream;
+    const stream = this.stream;
     // RFC 9113, 8.1: the client need not send the rest.
     if (!stream.readableEnded) stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
     this.answer.writeHead(status, fields);

@@ -92,8 +92,10 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 
     try {
       const head = readRequestHead(exchange.fields, names.requestPrefix, current.config.limits.maxHeaders);
-      if (tunnel) proceed(head, addressedInside(tunnel, exchange, head));
-      else
+      if (tunnel) {
+        claimStream(current, connections, exchange, tunnel);
+        proceed(head, addressedInside(tunnel, exchange, head));
+      } else
         addressedOutside(current, connections, exchange, head)
           .then((from) => proceed(head, from))
           .catch(refuse);
@@ -110,6 +112,13 @@ async function judge(gate: Gate, call: Call, exchange: Exchange): Promise<void> 
 }
 
 const noBody = Buffer.alloc(0);
+
+/** A tunnel counts as one connection; each stream inside counts as well, for each may hold a body. */
+function claimStream(gate: Gate, connections: KeyConnections, { stream }: Exchange, tunnel: Tunnel): void {
+  if (!stream) return;
+  const max = gate.tenants.find(tunnel.tenantId)?.maxConnectionsPerAgent ?? 0;
+  connections.claim(stream, tunnel.key.hash, max);
+}
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
 function addressedInside(tunnel: Tunnel, { target: url }: Exchange, head: RequestHead): Addressed {

@@ -1,23 +1,27 @@
-import type { Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
 
-/** How many connections each key holds, so that one agent cannot take those of all. */
+/** A connection, or one of the streams that share one. */
+export interface Closable {
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** How many connections and streams each key holds, so that one agent cannot take those of all. */
 export interface KeyConnections {
   /** Counts the connection for the key until it closes; once, however often it is claimed. Throws GATEWAY_BUSY over the bound. */
-  claim(socket: Socket, keyHash: string, max: number): void;
+  claim(connection: Closable, keyHash: string, max: number): void;
 }
 
 export function createKeyConnections(): KeyConnections {
   const counts = new Map<string, number>();
   /** The keys that came on a connection: several, where a proxy of the agents' own shares one. */
-  const claimed = new WeakMap<Socket, Set<string>>();
+  const claimed = new WeakMap<Closable, Set<string>>();
 
-  function keysOf(socket: Socket): Set<string> {
-    const known = claimed.get(socket);
+  function keysOf(connection: Closable): Set<string> {
+    const known = claimed.get(connection);
     if (known) return known;
     const keys = new Set<string>();
-    claimed.set(socket, keys);
-    socket.once('close', () => keys.forEach(release));
+    claimed.set(connection, keys);
+    connection.once('close', () => keys.forEach(release));
     return keys;
   }
 
@@ -28,8 +32,8 @@ export function createKeyConnections(): KeyConnections {
   }
 
   return {
-    claim(socket, keyHash, max) {
-      const keys = keysOf(socket);
+    claim(connection, keyHash, max) {
+      const keys = keysOf(connection);
       if (keys.has(keyHash)) return;
       const held = counts.get(keyHash) ?? 0;
       if (held >= max) {

@@ -214,6 +214,22 @@ t.test('what is not one clear request is refused, and nothing reaches the upstre
   );
 });
 
+t.test('streams count as connections of their key', async (t) => {
+  const { open, upstream } = await startLab(t, undefined, { max_connections_per_agent: 5 });
+  const session = await open();
+  const held = Array.from({ length: 4 }, () => session.request(post));
+  for (const stream of held) stream.on('error', () => undefined).write('{');
+  const refused = await sendOnStream(session, { ':path': '/' });
+  t.match(refused, { status: 503, headers: { 'retry-after': '1' } });
+  held[0]?.close(http2.constants.NGHTTP2_CANCEL);
+  await once(held[0] as http2.ClientHttp2Stream, 'close');
+  t.match(await sendOnStream(session, { ':path': '/room' }), { status: 200 });
+  t.same(
+    upstream.requests.map(({ url }) => url),
+    ['/room'],
+  );
+});
+
 t.test('a client that waits to be asked for its body is asked', async (t) => {
   const { open, upstream } = await startLab(t);
   const session = await open();
