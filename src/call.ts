@@ -244,6 +244,8 @@ export class Call {
   plain: Buffer | undefined;
   /** The body parsed, once it was asked for. */
   parsed: BodyValue | undefined;
+  /** Texts that were looked for in the body, and whether they stand there. */
+  mentioned: Map<string, boolean> | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */

@@ -15,7 +15,7 @@ export interface Request {
   readonly contentType: string;
   /** The body as text, or its head where it is larger than the caller wants to spend on. */
   bodyText(): string | undefined;
-  /** Whether the bytes of a text stand in the body. */
+  /** Whether a text of ASCII stands in the body. */
   mentions(text: string): boolean;
   /** Whether the body is in a character set in which `mentions` finds no letters. */
   isInOtherCharset(): boolean;
