@@ -188,11 +188,11 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
 }
 
 /** One unknown overriding method is not none: the empty name is told apart from the empty list. */
-const keyOf = ({ envName, toolName, verb, method, overridingMethods, unclear }: Route): string =>
-  [
-    ...[envName, toolName, verb, method, ...overridingMethods],
-    ...(unclear ? [`?${unclear.anyMethod}`, ...unclear.toolNames] : []),
-  ].join('\n');
+function keyOf({ envName, toolName, verb, method, overridingMethods, unclear }: Route): string {
+  let key = `${envName}\n${toolName}\n${verb}\n${method}`;
+  for (const it of overridingMethods) key += `\n${it}`;
+  return unclear ? [key, `?${unclear.anyMethod}`, ...unclear.toolNames].join('\n') : key;
+}
 
 const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&

@@ -85,8 +85,9 @@ export class Evaluation {
   }
 }
 
+const backslash = 0x5c;
+
 /** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
 const hidesNames = (text: Buffer): boolean =>
-  text.includes('\\u') ||
-  text.includes('\\x') ||
+  (text.includes(backslash) && (text.includes('\\u') || text.includes('\\x'))) ||
   (!isAscii(text) && foldsToAscii.some((letter) => text.includes(letter)));

@@ -8,7 +8,7 @@ import { createMatcher, type Matcher } from '../detectors/matcher.ts';
 
 /** The words of a set, ready to be looked for. */
 export interface Words {
-  /** 1 at the index of each word that stands in the texts. */
+  /** 1 at the index of each word that stands in the texts; empty where none does. */
   find(texts: readonly Buffer[]): Uint8Array;
 }
 
@@ -32,23 +32,28 @@ export class WordList {
     let matcher: Matcher | undefined;
     return {
       find(texts) {
-        const found = new Uint8Array(entries.length);
-        const mark = (place: number): void => {
-          found[plain[place]?.index ?? 0] = 1;
+        // Made for the first one: most bodies have none.
+        let found: Uint8Array | undefined;
+        const add = (index: number): void => {
+          found ??= new Uint8Array(entries.length);
+          found[index] = 1;
         };
+        const mark = (place: number): void => add(plain[place]?.index ?? 0);
         if (plain.length > 0) {
           matcher ??= createMatcher(plainWords);
           for (const text of texts) matcher.scan(text, mark);
         }
         for (const text of others.length > 0 ? texts : []) {
           const lower = fold(text.toString('utf8'));
-          for (const { word, index } of others) if (lower.includes(word)) found[index] = 1;
+          for (const { word, index } of others) if (lower.includes(word)) add(index);
         }
-        return found;
+        return found ?? noneFound;
       },
     };
   }
 }
+
+const noneFound = new Uint8Array(0);
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 
