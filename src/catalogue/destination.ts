@@ -6,9 +6,9 @@ import { isWebScheme, type Target } from '../target.ts';
  * `github:acme/app`, `slack:#general`, `aws:acme-logs`, `host:api.example.com`, `mcp:search`. Of several things at once all, joined by ` + `:
  * a call to two places is new where the agent has not been to both with one call, so that nothing new hides beside what is known.
  */
-export function destinationOf({ parts, ...whole }: Operation, target: Target): string {
-  if (!parts) return placeOf(whole, target);
-  const places = new Set(parts.map((it) => placeOf(it.operation, it.target ?? target)));
+export function destinationOf(operation: Operation, target: Target): string {
+  if (!operation.parts) return placeOf(operation, target);
+  const places = new Set(operation.parts.map((it) => placeOf(it.operation, it.target ?? target)));
   return [...places].sort().join(' + ');
 }
 

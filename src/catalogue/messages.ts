@@ -44,6 +44,7 @@ const anyEscape = '\\u00';
 /** What the messages in a request do; undefined where it bears none that a protocol has. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
   const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
+  if (known.length === 0) return undefined;
   const [first, ...others] = known.map((it) => ({ operation: { principals: [], ...it, resource: {} } }));
   return first && (others.length === 0 ? first.operation : together([first, ...others]));
 }

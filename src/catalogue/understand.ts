@@ -106,8 +106,10 @@ function withOtherReadings(
   decodesSlashes: boolean,
   understand: (path: string) => Understood | undefined,
 ): Operation {
+  const paths = otherReadingsOf(path);
+  if (paths.length === 0) return operation;
   if (decodesSlashes && otherReadingsOf(path.replace(/%2f/gi, '')).length === 0) return operation;
-  const others = otherReadingsOf(path).flatMap((it) => understand(it)?.operation ?? []);
+  const others = paths.flatMap((it) => understand(it)?.operation ?? []);
   const further = others.filter((it) => !isDeepStrictEqual(it, operation));
   return further.length === 0
     ? operation
