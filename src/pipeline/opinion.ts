@@ -232,8 +232,8 @@ const nothing: readonly Finding[] = [];
 
 /** The opinion as the answer to the call, with what else was noticed of it. */
 export function toVerdict(call: Call, opinion: Enforceable): Verdict {
-  const found = call.findings.length === 0 ? nothing : call.findings.filter(counts);
-  const classifications = classesOf(call);
+  const found = thatCount(call);
+  const classifications = classesIn(found);
   const noticed: string[] = [...classifications];
   if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
     noticed.push('SECRET_MISDIRECTED');
@@ -276,7 +276,10 @@ function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor
 const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
 
 /** The data classes that the call carries, in their fixed order. */
-export function classesOf(call: Call): DataClass[] {
-  if (call.findings.length === 0) return [];
-  return dataClasses.filter((name) => call.findings.some((it) => it.class === name && counts(it)));
-}
+export const classesOf = (call: Call): DataClass[] => classesIn(thatCount(call));
+
+const thatCount = ({ findings }: Call): readonly Finding[] =>
+  findings.length === 0 ? nothing : findings.filter(counts);
+
+const classesIn = (found: readonly Finding[]): DataClass[] =>
+  found.length === 0 ? [] : dataClasses.filter((name) => found.some((it) => it.class === name));

@@ -138,7 +138,8 @@ export function readPart(
 }
 
 /** One for each detector and place: what is found in a text is often found in its decoded form again. */
-function distinct(found: readonly Seen[]): Seen[] {
+function distinct(found: readonly Seen[]): readonly Seen[] {
+  if (found.length < 2) return found;
   return [...new Map(found.map((it) => [keyOf(it), it])).values()];
 }
 

@@ -23,6 +23,7 @@ export function findRepeats(
   views: readonly View[],
   { max, isOver }: { readonly max: number; readonly isOver: () => boolean },
 ): Seen[] {
+  if (found.length === 0) return [];
   const values = valuesOf(found);
   if (values.size === 0) return [];
   const repeats: Seen[] = [];

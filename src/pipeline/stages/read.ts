@@ -1,4 +1,4 @@
-import { type Call, type Meaning, operationAndParts } from '../../call.ts';
+import type { Call, Meaning } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -118,9 +118,10 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     const told = isBetweenAgents(call) ? [...call.bodyTexts, ...context] : context;
     for (const text of told)
       call.injection = Math.max(call.injection, injections.read(text, bounds.isOver).score);
-    call.meanings = gravestOf(
-      [...context, ...bodyEnds(call)].flatMap((text) => meanings.read(text, bounds.isOver)),
-    );
+    const asked: Meaning[] = [];
+    for (const text of context) asked.push(...meanings.read(text, bounds.isOver));
+    for (const text of bodyEnds(call)) asked.push(...meanings.read(text, bounds.isOver));
+    call.meanings = gravestOf(asked);
     if (call.findings.length > 0) call.readAgain = readerOf(call, page.engine, tenant);
   }
 
@@ -153,7 +154,8 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
 }
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
-  operation !== undefined && operationAndParts(operation).some((it) => it.toolName === 'a2a');
+  operation !== undefined &&
+  (operation.toolName === 'a2a' || (operation.parts?.some((it) => it.operation.toolName === 'a2a') ?? false));
 
 /** Forms of one body. */
 const askingTextsMax = 4;
@@ -161,13 +163,15 @@ const askingTextsMax = 4;
 const askingEndBytes = 4_096;
 
 /** Both ends of the body in its forms. */
-const bodyEnds = ({ bodyTexts }: Call): readonly Buffer[] =>
-  bodyTexts.slice(0, askingTextsMax).flatMap(endsOf);
-
-const endsOf = (text: Buffer): readonly Buffer[] =>
-  text.length <= 2 * askingEndBytes
-    ? [text]
-    : [text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes)];
+function bodyEnds({ bodyTexts }: Call): readonly Buffer[] {
+  const ends: Buffer[] = [];
+  for (let i = 0; i < bodyTexts.length && i < askingTextsMax; i++) {
+    const text = bodyTexts[i] as Buffer;
+    if (text.length <= 2 * askingEndBytes) ends.push(text);
+    else ends.push(text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes));
+  }
+  return ends;
+}
 
 /** One of each category. */
 function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
