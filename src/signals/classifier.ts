@@ -1,4 +1,4 @@
-import { type Confidence, type DataClass, dataClasses } from '../call.ts';
+import { type Confidence, type DataClass, dataClasses, type Finding } from '../call.ts';
 import type { SignalEngine } from './engine.ts';
 
 const scoreOf: Readonly<Record<DataClass, Readonly<Record<Confidence, number>>>> = {
@@ -8,22 +8,25 @@ const scoreOf: Readonly<Record<DataClass, Readonly<Record<Confidence, number>>>>
   INTERNAL: { high: 0.5, medium: 0.4, low: 0 },
 };
 
+const ownScore = (finding: Finding): number =>
+  finding.atHome ? 0 : scoreOf[finding.class][finding.confidence];
+
+const none: readonly Finding[] = [];
+
 /** How sensitive is what the call carries? The gravest finding counts; credentials at home do not. */
 export const classifier: SignalEngine = {
   name: 'classifier',
   weigh(call) {
-    if (call.findings.length === 0) return undefined;
+    const sensitive = call.findings.length === 0 ? none : call.findings.filter((it) => ownScore(it) > 0);
+    if (sensitive.length === 0) return undefined;
     let score = 0;
     const kinds = new Map<DataClass, Set<string>>();
-    for (const finding of call.findings) {
-      const own = finding.atHome ? 0 : scoreOf[finding.class][finding.confidence];
-      if (own === 0) continue;
-      score = Math.max(score, own);
+    for (const finding of sensitive) {
+      score = Math.max(score, ownScore(finding));
       const seen = kinds.get(finding.class);
       if (seen) seen.add(finding.kind);
       else kinds.set(finding.class, new Set([finding.kind]));
     }
-    if (score === 0) return undefined;
     const details = dataClasses
       .filter((name) => kinds.has(name))
       .map((name) => `${name}: ${[...(kinds.get(name) ?? [])].slice(0, 8).join(', ')}`)

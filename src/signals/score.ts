@@ -1,4 +1,4 @@
-import { type Band, bands, type Call, type RiskPart, type Signal } from '../call.ts';
+import type { Band, Call, RiskPart, Signal } from '../call.ts';
 import { trustMin } from './low-trust.ts';
 
 /** By engine name; they need not add up to 1. */
@@ -89,6 +89,8 @@ export function floorOf(call: Call): number {
     : 0;
 }
 
-export function bandOf(score: number, bounds: BandBounds): Band {
-  return bands.findLast((band) => band !== 'LOW' && score >= bounds[band]) ?? 'LOW';
+export function bandOf(score: number, { CRITICAL, HIGH, MEDIUM }: BandBounds): Band {
+  if (score >= CRITICAL) return 'CRITICAL';
+  if (score >= HIGH) return 'HIGH';
+  return score >= MEDIUM ? 'MEDIUM' : 'LOW';
 }
