@@ -5,6 +5,7 @@ export interface AnswerRoom {
 }
 
 export function createAnswerRoom(bytesMax: number, tenantBytesMax: number): AnswerRoom {
+  /** Tenants are made by administrators: there are not many. */
   const keptBy = new Map<string, number>();
   let kept = 0;
   return {
@@ -12,8 +13,7 @@ export function createAnswerRoom(bytesMax: number, tenantBytesMax: number): Answ
       const own = (keptBy.get(tenantId) ?? 0) + bytes;
       if (bytes > 0 && (own > tenantBytesMax || kept + bytes > bytesMax)) return false;
       kept += bytes;
-      if (own > 0) keptBy.set(tenantId, own);
-      else keptBy.delete(tenantId);
+      keptBy.set(tenantId, own);
       return true;
     },
   };

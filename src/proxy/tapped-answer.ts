@@ -237,9 +237,9 @@ export class TappedAnswer implements Answer {
 
   /** In one piece, as short answers come. */
   #isKnownClean(): boolean {
-    const [only, ...others] = this.#chunks;
-    const isWhole = this.#isEnded && others.length === 0 && only?.length === this.#bytes;
-    return isWhole && this.#bytes < this.#tap.bytesMax && this.#tap.isKnownClean(only);
+    const [only] = this.#chunks;
+    if (!this.#isEnded || this.#chunks.length !== 1 || only?.length !== this.#bytes) return false;
+    return this.#bytes < this.#tap.bytesMax && this.#tap.isKnownClean(only);
   }
 
   #drop(): void {
