@@ -23,7 +23,13 @@ export interface Target {
   readonly isAddress: boolean;
 }
 
-const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
+/** Of the schemes of the web. Not an object: an agent's scheme may be `constructor`. */
+const defaultPorts: ReadonlyMap<string, number> = new Map([
+  ['http', 80],
+  ['https', 443],
+  ['ws', 80],
+  ['wss', 443],
+]);
 const refusedSchemes = new Set(['file', 'data', 'javascript', 'blob', 'about', 'vbscript', 'filesystem']);
 const urlLengthMax = 65_536;
 
@@ -68,7 +74,7 @@ export function parseAuthority(
 /** `host` or `host:port` as it stands in a URL or a Host field. */
 export function toAuthority(scheme: string, host: string, port: number): string {
   const name = host.includes(':') ? `[${host}]` : host;
-  return port === 0 || port === defaultPorts[scheme] ? name : `${name}:${port}`;
+  return port === 0 || port === defaultPorts.get(scheme) ? name : `${name}:${port}`;
 }
 
 /** A path that URL parsing would leave as it is, so that the hot path can skip the parsing. */
@@ -118,12 +124,12 @@ export function parseDescribed(text: string): Target {
   if (refusedSchemes.has(scheme))
     refuse('url', `The scheme ${scheme} is not one of a call; use http, https, ws, wss or a tool's own.`);
   const written = url.hostname.startsWith('[') ? url.hostname : url.hostname.replace(/\.$/, '');
-  const isHttp = scheme in defaultPorts;
+  const isHttp = isWebScheme(scheme);
   if (isHttp && !/^[a-z]+:\/\/[^/\\?#]/i.test(text)) refuse('url', 'The URL has no host.');
   const host = normaliseHost(isHttp ? written : written.toLowerCase());
   if (host === undefined && (isHttp || written !== ''))
     return refuse('url', 'The host of the URL is not a valid name or address.');
-  const port = url.port === '' ? (defaultPorts[scheme] ?? 0) : Number(url.port);
+  const port = url.port === '' ? (defaultPorts.get(scheme) ?? 0) : Number(url.port);
   const path = (isHttp ? url.pathname : url.pathname || '/') + url.search;
   const href = `${scheme}://${toAuthority(scheme, host ?? '', port)}${path}`;
   const fragment = url.hash.slice(1);
@@ -141,7 +147,7 @@ export function ifValid(parse: () => Target): Target | undefined {
   }
 }
 
-export const isWebScheme = (scheme: string): boolean => scheme in defaultPorts;
+export const isWebScheme = (scheme: string): boolean => defaultPorts.has(scheme);
 
 /** Addresses end in a digit or have colons: a look at that spares names the long pattern. */
 function isAddress(host: string): boolean {

@@ -66,6 +66,7 @@ t.test('a target is normalised once', async (t) => {
     { url: 'http://127.1/', href: 'http://127.0.0.1/' },
     { url: 'http://[::1]:81/', href: 'http://[::1]:81/' },
     { url: 'mcp://Server/tool', href: 'mcp://server/tool' },
+    { url: 'constructor://Server/tool', href: 'constructor://server/tool' },
   ];
   for (const { url, href } of cases) t.equal(parseTarget(url).href, href, url);
   t.equal(parseTarget('https://example.com/x#part').fragment, 'part');
@@ -73,6 +74,7 @@ t.test('a target is normalised once', async (t) => {
   const described = parseDescribed('https://user:pass%20word@example.com/x');
   t.match(described, { userInfo: 'user:pass%20word', host: 'example.com', href: 'https://example.com/x' });
   t.equal(parseDescribed('https://token@example.com/').userInfo, 'token');
+  t.equal(parseDescribed('constructor://server/x').port, 0, 'a scheme is no name of the language');
 });
 
 t.test('a path inside an origin gives the target that the whole URL gives', async (t) => {
