@@ -19,7 +19,7 @@ import { Needles } from './needles.ts';
 
 export interface Matcher {
   /**
-   * Calls `onHit` once for every occurrence of every word, ASCII letters compared without case, bytes above 0x7f exactly.
+   * Calls `onHit` once for every occurrence of every word, ASCII letters compared without case unless it counts, bytes above 0x7f exactly.
    * Hits come roughly in the order of the text: one may stand before an earlier one by less than the longest word. `isStopped` is asked now
    * and then, as long as there is something to compare; once it says yes, the scan ends.
    */
@@ -37,9 +37,12 @@ const multipliersTried = 32;
 const slotsTried = 2 ** 20;
 const never = (): boolean => false;
 
-/** Builds a matcher; words are read as UTF-8. Throws RangeError for a word of less than two bytes. */
-export function createMatcher(words: readonly string[]): Matcher {
-  const needles = new Needles(words);
+/**
+ * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Throws RangeError for a word of less than two
+ * bytes.
+ */
+export function createMatcher(words: readonly string[], inCase?: ReadonlySet<string>): Matcher {
+  const needles = new Needles(words, inCase);
   const all = words.map((_, word) => needles.valuesOf(word));
   const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
   const grams = all.flatMap((word, index) => chooseGrams(word, index, stride));

@@ -6,6 +6,7 @@ import { isLetter } from '../scan/bytes.ts';
  */
 
 const wordLengthMin = 2;
+const noWords: ReadonlySet<string> = new Set();
 
 export class Needles {
   /** A byte of the text, folded where the word has a letter, equals the value. */
@@ -14,29 +15,27 @@ export class Needles {
   /** Where each word begins, and behind all of them where the last one ends. */
   readonly starts: Int32Array;
 
-  /** Words are read as UTF-8. Throws RangeError for one of less than two bytes. */
-  constructor(words: readonly string[]) {
+  /** Words are read as UTF-8; those `inCase` are compared as they are written. Throws RangeError for one of less than two bytes. */
+  constructor(words: readonly string[], inCase: ReadonlySet<string> = noWords) {
     this.starts = startsOf(words);
     const size = this.starts[words.length] as number;
     const bytes = Buffer.alloc(size);
-    for (let word = 0; word < words.length; word++)
-      bytes.write(words[word] as string, this.starts[word] as number);
-    this.values = new Uint8Array(size);
     this.folds = new Uint8Array(size);
-    for (let at = 0; at < size; at++) {
-      const byte = bytes[at] as number;
-      const fold = isLetter(byte) ? 0x20 : 0;
-      this.folds[at] = fold;
-      this.values[at] = byte | fold;
-    }
+    words.forEach((word, index) => {
+      const start = this.starts[index] as number;
+      const end = start + bytes.write(word, start);
+      if (inCase.has(word)) return;
+      for (let at = start; at < end; at++) this.folds[at] = isLetter(bytes[at]) ? 0x20 : 0;
+    });
+    this.values = bytes.map((byte, at) => byte | (this.folds[at] as number));
   }
 
-  /** The bytes of the n-th word, letters in lower case. */
+  /** The bytes of the n-th word, letters in lower case unless their case counts. */
   valuesOf(word: number): Uint8Array {
     return this.values.subarray(this.starts[word], this.starts[word + 1]);
   }
 
-  /** Whether the n-th word stands in the text there, ASCII letters compared without case. */
+  /** Whether the n-th word stands in the text there, ASCII letters compared without case unless it counts. */
   standsAt(word: number, text: Uint8Array, start: number): boolean {
     const from = this.starts[word] as number;
     const length = (this.starts[word + 1] as number) - from;

@@ -30,7 +30,7 @@ export interface Use {
   readonly rule: Rule;
   readonly kind: 'anchor' | 'keyword' | 'match';
   readonly wordLength: number;
-  /** How the word must be written; undefined where any case will do. */
+  /** How the word must be written; undefined where any case will do, and where the matcher compares it. */
   readonly exact: Buffer | undefined;
   /** An anchor that counts only where a token may begin. */
   readonly startsToken: boolean;
@@ -96,20 +96,18 @@ export function planSearch(
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
 ): SearchPlan {
   const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
-  const own = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) > 1);
-  const words = [...new Set([...own, folded(markerStart)])];
+  const search = wordSearchOf(usesOf, [folded(markerStart)]);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
-    matcher: createMatcher(words),
-    usesOfWord: words.map((word) => usesOf.get(word) ?? []),
+    ...search,
     gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
     allowSha256,
     singles: singles.map((word) => singleOf(word, usesOf.get(word) ?? [])),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     nearRules: rules.filter((rule) => rule.detector.near.length > 0),
     ids,
-    markerWord: words.indexOf(folded(markerStart)),
+    markerWord: search.words.indexOf(folded(markerStart)),
     room: {
       matchedTo: new Int32Array(size),
       retriesLeft: new Int32Array(size),
@@ -144,10 +142,43 @@ function gatedSearch(rules: readonly Rule[]): GatedSearch[] {
         before: Math.max(...gates.map(({ before }) => before)),
         after: Math.max(...gates.map(({ after }) => after)),
       },
-      matcher: createMatcher([...usesOf.keys()]),
-      usesOfWord: [...usesOf.values()],
+      ...wordSearchOf(usesOf),
     },
   ];
+}
+
+/** Looks for the words of more than one byte, and for further ones. */
+function wordSearchOf(
+  usesOf: ReadonlyMap<string, readonly Use[]>,
+  further: readonly string[] = [],
+): WordSearch & { readonly words: readonly string[] } {
+  const found = [...usesOf].flatMap(([word, uses]) =>
+    Buffer.byteLength(word) > 1 ? spellingsOf(word, uses) : [],
+  );
+  for (const word of further) if (!usesOf.has(word)) found.push({ word, uses: [], isInCase: false });
+  const words = found.map(({ word }) => word);
+  const inCase = new Set(found.filter(({ isInCase }) => isInCase).map(({ word }) => word));
+  return { words, matcher: createMatcher(words, inCase), usesOfWord: found.map(({ uses }) => uses) };
+}
+
+interface Spelling {
+  readonly word: string;
+  readonly uses: readonly Use[];
+  readonly isInCase: boolean;
+}
+
+/**
+ * The word as it is to be looked for. Where all who look for it want it in their own case, each spelling is a word of its own: prefixes
+ * of two letters stand everywhere in another case, and the matcher says so at once.
+ */
+function spellingsOf(word: string, uses: readonly Use[]): readonly Spelling[] {
+  if (uses.some(({ exact }) => exact === undefined)) return [{ word, uses, isInCase: false }];
+  const bySpelling = Map.groupBy(uses, ({ exact }) => String(exact));
+  return [...bySpelling].map(([spelling, own]) => ({
+    word: spelling,
+    uses: own.map((use) => ({ ...use, exact: undefined })),
+    isInCase: true,
+  }));
 }
 
 function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {

@@ -50,7 +50,9 @@ export class Search {
   readonly #markers: Region[] = [];
   /** For each rule the start of its last hint, once there are many. */
   #lastHints: number[] | undefined;
+  /** The whole text, and how much of it was asked for in pieces. */
   #latin1: string | undefined;
+  #slicedBytes = 0;
   #complete = true;
   #hits = 0;
   #attempts = 0;
@@ -152,15 +154,21 @@ export class Search {
   #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
     if (exact && !standsAt(this.#bytes, exact, start)) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
-    const match = this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, start);
-    if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, 0));
+    const offset = Math.max(0, start - rule.detector.bounds.behindMax);
+    const match = this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
+    if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, offset));
     else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(rule, start, wordLength);
   }
 
-  #matchAt({ regex, detector }: Rule, start: number): RegExpExecArray | null {
-    if (nextOf(detector.makeup, this.#bytes, start, start + 1) > start) return null;
-    regex.lastIndex = start;
-    return regex.exec(this.#text());
+  /** The match that begins at `start`, in the text from `offset` on. */
+  #matchAt(
+    { regex, detector: { makeup, bounds } }: Rule,
+    offset: number,
+    start: number,
+  ): RegExpExecArray | null {
+    if (nextOf(makeup, this.#bytes, start, start + 1) > start) return null;
+    regex.lastIndex = start - offset;
+    return regex.exec(this.#textOf(offset, start + bounds.reachMax + bounds.aheadMax + 1));
   }
 
   /** Whether the rule finds nothing in the region, because it has found nothing in a text in which the same stands. */
@@ -296,7 +304,7 @@ export class Search {
     if (from === to) return to;
     const offset = Math.max(0, from - bounds.behindMax);
     const end = endOf(makeup, this.#bytes, to, to + bounds.reachMax);
-    const text = this.#text().slice(offset, end + bounds.aheadMax + 1);
+    const text = this.#textOf(offset, end + bounds.aheadMax + 1);
     this.#searchedBytes += text.length;
     regex.lastIndex = from - offset;
     let matchedTo = from;
@@ -360,9 +368,14 @@ export class Search {
     return room;
   }
 
-  #text(): string {
-    this.#latin1 ??= this.#bytes.toString('latin1');
-    return this.#latin1;
+  /** What stands there. Of most texts little is ever asked for; once it is more, the whole is made a string, so no byte is made one often. */
+  #textOf(from: number, to: number): string {
+    const bytes = this.#bytes;
+    this.#slicedBytes += to - from;
+    if (this.#latin1 === undefined && this.#slicedBytes <= bytes.length)
+      return bytes.toString('latin1', from, to);
+    this.#latin1 ??= bytes.toString('latin1');
+    return this.#latin1.slice(from, to);
   }
 
   #isStopped(): boolean {
