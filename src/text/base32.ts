@@ -3,7 +3,7 @@ import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { findRun, runEnd } from './runs.ts';
+import { findRun, hasRuns, runEnd } from './runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
 const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
@@ -22,6 +22,7 @@ const textMin = 12;
 export const base32: BlockDecoder = {
   name: 'base32',
   needs: blockFlags.encoded,
+  mayHold: hasRuns,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { code, has } of alphabets) {
       let end = 0;

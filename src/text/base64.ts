@@ -4,7 +4,7 @@ import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed } from './compression.ts';
-import { runEnd } from './runs.ts';
+import { hasRuns, runEnd } from './runs.ts';
 
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
@@ -27,6 +27,7 @@ const phases = [1, 2, 3];
 export const base64: BlockDecoder = {
   name: 'base64',
   needs: blockFlags.encoded,
+  mayHold: hasRuns,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
       if (runEnd(bytes, start, hexAlphabet) >= end) continue;

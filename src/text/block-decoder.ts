@@ -27,6 +27,8 @@ export interface BlockDecoder {
   readonly name: string;
   /** Flags of `Outline`: where a text has none of them, it is not asked. */
   readonly needs?: number;
+  /** A quick look: where it says no, nothing is found. Most texts are sent away by it, and nothing is made for them. */
+  mayHold?(text: EncodedText): boolean;
   /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
   find(text: EncodedText, budget: Budget): Iterable<Block>;
 }

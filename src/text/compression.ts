@@ -18,6 +18,10 @@ const headerCharacters = 8;
 
 export type Compression = 'gzip' | 'deflate';
 
+/** Whether the first byte is one of those that `compressionOf` asks for. */
+export const beginsLikeCompressed = (bytes: Buffer): boolean =>
+  bytes[0] === gzipMagic || bytes[0] === zlibWindow;
+
 /** What the first bytes say: gzip (RFC 1952, 2.3.1), or zlib with its usual window (RFC 1950, 2.2). */
 export function compressionOf(bytes: Buffer): Compression | undefined {
   const first = bytes[0];

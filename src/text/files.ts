@@ -3,10 +3,10 @@ import { textFlags } from '../scan/outline.ts';
 import { isBinary } from './binary.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { compressionOf, inflateUnmarked } from './compression.ts';
-import { grpcMessages } from './grpc-messages.ts';
-import { multipartParts } from './multipart-parts.ts';
-import { opaqueKindOf } from './opaque.ts';
+import { beginsLikeCompressed, compressionOf, inflateUnmarked } from './compression.ts';
+import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
+import { beginsLikeDelimiter, multipartParts } from './multipart-parts.ts';
+import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
 import type { Span } from './span-map.ts';
 
@@ -22,6 +22,7 @@ const binaryBytesMin = 32;
 /** Files that are not text though nobody said so: the whole, the parts of a multipart body, and the messages of a gRPC body. */
 export const files: BlockDecoder = {
   name: 'file',
+  mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0;
     const parts = partsOf(bytes);
@@ -32,6 +33,13 @@ export const files: BlockDecoder = {
     }
   },
 };
+
+/** Told by a byte or two: a text mostly begins like none. */
+const beginsLikeFile = (bytes: Buffer): boolean =>
+  beginsLikeOpaque(bytes) ||
+  beginsLikeCompressed(bytes) ||
+  beginsLikeDelimiter(bytes) ||
+  beginsLikeMessage(bytes);
 
 function partsOf(bytes: Buffer): readonly Span[] {
   const messages = grpcMessages(bytes);

@@ -19,7 +19,12 @@ const widePeriodMax = 48;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;
 /** None that divides fields: pieces in fields are put together elsewhere, each in its place. */
-const isWideSign = byteSet(' -./:\n');
+const wideSigns = ' -./:\n';
+/** For each byte the place of it among those signs, counted from 1; 0 for all others. */
+const wideSignOf = Uint8Array.from(
+  { length: 256 },
+  (_, byte) => 1 + wideSigns.indexOf(String.fromCharCode(byte)),
+);
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
@@ -76,16 +81,16 @@ const isOfToken = (token: Buffer): boolean =>
   (token[0] !== 0x30 || token[1] !== 0x78) && token.every((byte) => isWideGroup[byte] === 1);
 
 /** The place of each sign before, and how far it stood from the one before it. */
-const lastAt = new Int32Array(256);
-const lastPeriod = new Int32Array(256);
+const lastAt = new Int32Array(1 + wideSigns.length);
+const lastPeriod = new Int32Array(1 + wideSigns.length);
 
 /** The first sign that stands three times at one distance. */
 function findWideRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
   lastAt.fill(-1 - widePeriodMax);
   lastPeriod.fill(0);
   for (let at = from; at < to; at += 1) {
-    const sign = bytes[at] as number;
-    if (isWideSign[sign] === 0) continue;
+    const sign = wideSignOf[bytes[at] as number] as number;
+    if (sign === 0) continue;
     const period = at - (lastAt[sign] as number);
     lastAt[sign] = at;
     if (period === lastPeriod[sign] && period >= widePeriodMin && period <= widePeriodMax) {

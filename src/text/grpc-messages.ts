@@ -3,6 +3,9 @@ import type { Span } from './span-map.ts';
 const prefixBytes = 5;
 const messagesMax = 1000;
 
+/** Whether the first byte may be that of a message. */
+export const beginsLikeMessage = (bytes: Buffer): boolean => (bytes[0] ?? 0) <= 1;
+
 /**
  * The messages of a gRPC body: each behind a byte that says whether it is compressed, and its length in four bytes ("gRPC over HTTP2",
  * Length-Prefixed-Message). None where the bytes are not such messages to their end.

@@ -4,7 +4,7 @@ import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed } from './compression.ts';
-import { findRun, runEnd, runLengthMin } from './runs.ts';
+import { findRun, hasRuns, runEnd, runLengthMin } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
@@ -25,6 +25,7 @@ const piecesMax = 256;
 export const hex: BlockDecoder = {
   name: 'hex',
   needs: blockFlags.encoded,
+  mayHold: hasRuns,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     let pieces: Span[] = [];

@@ -11,6 +11,11 @@ const delimiterMax = 80;
 const dashes = Buffer.from('--');
 const newline = 0x0a;
 const carriageReturn = 0x0d;
+const dash = 0x2d;
+
+/** Whether the first byte is that of a delimiter, or of a line end before one. */
+export const beginsLikeDelimiter = (bytes: Buffer): boolean =>
+  bytes[0] === dash || bytes[0] === newline || bytes[0] === carriageReturn;
 
 /**
  * The parts between the delimiter lines of a multipart body (RFC 2046, 5.1), told by its first line. None where that is no delimiter or

@@ -13,6 +13,7 @@ const number = /(?<=^|\.)\d{1,2}-/g;
 export const numberedLabels: BlockDecoder = {
   name: 'labels',
   needs: blockFlags.encoded,
+  mayHold: ({ bytes, runs }) => runs.some(({ start }) => isDigit(bytes[start]) || bytes[start] === slash),
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const run of runs) {

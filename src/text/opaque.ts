@@ -80,10 +80,18 @@ const byFirst = Array.from({ length: 256 }, (_, first) =>
   signatures.filter(({ magic }) => magic.charCodeAt(0) === first),
 );
 
+/** ISO base media files begin with a length, and have this behind it. */
+const mediaType = 'ftyp';
+const mediaTypeAt = 4;
+
+/** Whether a format begins with the first byte, or media may begin here: `opaqueKindOf` finds nothing in all other content. */
+export const beginsLikeOpaque = (bytes: Buffer): boolean =>
+  (byFirst[bytes[0] ?? 0] as readonly Signature[]).length > 0 ||
+  bytes[mediaTypeAt] === mediaType.charCodeAt(0);
+
 /** What content is by its first bytes; undefined for what may be read. */
 export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
-  // ISO base media files begin with a length.
-  if (standsAt(bytes, 'ftyp', 4))
+  if (standsAt(bytes, mediaType, mediaTypeAt))
     return /^(?:heic|heix|mif1|avif)/.test(bytes.toString('latin1', 8, 12)) ? 'image' : 'video';
   return byFirst[bytes[0] ?? 0]?.find(
     ({ magic, eighth }) =>
@@ -103,6 +111,7 @@ const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, sampleBytes).some
 const standsAt = (bytes: Buffer, magic: string, at: number): boolean =>
   bytes.length >= at + magic.length && bytes.toString('latin1', at, at + magic.length) === magic;
 
+const beginning = Buffer.from('-----BEGIN ');
 const armours = ['-----BEGIN PGP MESSAGE-----', '-----BEGIN AGE ENCRYPTED FILE-----'];
 /** The last byte of `eyJ`, with which JSON objects begin in base64url; it is the rarest of them in texts. */
 const thirdOfHeader = 0x4a;
@@ -114,7 +123,7 @@ const jweBytesMax = 4096;
 
 /** The first encrypted message inside a text. */
 export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
-  if (bytes.includes('-----BEGIN '))
+  if (bytes.includes(beginning))
     for (const armour of armours) {
       const start = bytes.indexOf(armour);
       if (start >= 0) return { kind: 'encrypted', start, end: start + armour.length };

@@ -1,5 +1,6 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
+import type { EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
@@ -68,6 +69,8 @@ export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget)
   }
   return runs;
 }
+
+export const hasRuns = ({ runs }: EncodedText): boolean => runs.length > 0;
 
 /**
  * The end of the last of the lines that continue a run which ends at `end`, indented or not. A word that begins the line behind it

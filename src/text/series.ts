@@ -1,4 +1,4 @@
-import { blockFlags, outlineOf, stretchesOf } from '../scan/outline.ts';
+import { blockFlags, outlineOf, type Stretch, stretchesOf } from '../scan/outline.ts';
 import type { Field, FieldFormat } from './fields.ts';
 
 /*
@@ -94,9 +94,20 @@ function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outlineOf(bytes)): boolean {
   const { [format]: words } = worded;
   if (words?.every((word) => bytes.includes(word))) return true;
-  const numbers = stretchesOf(outline, blockFlags.digit, bytes.length, margin).map(({ from, to }) =>
-    bytes.subarray(from, to),
-  );
-  const hold = (sign: Buffer): boolean => numbers.some((it) => it.includes(sign));
+  const numbers = stretchesOf(outline, blockFlags.digit, bytes.length, margin);
+  const hold = (sign: Buffer): boolean => numbers.some((it) => holds(bytes, it, sign));
   return signs[format].some(([first, ...others]) => hold(first) && others.some(hold));
+}
+
+/** Whether the sign stands in the stretch. Most are of some hundred bytes: to search them takes less than to hand them over to be searched. */
+function holds(bytes: Buffer, { from, to }: Stretch, sign: Buffer): boolean {
+  const last = to - sign.length;
+  const first = sign[0];
+  for (let at = from; at <= last; at += 1) if (bytes[at] === first && standsAt(bytes, sign, at)) return true;
+  return false;
+}
+
+function standsAt(bytes: Buffer, sign: Buffer, start: number): boolean {
+  for (let at = 1; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
+  return true;
 }

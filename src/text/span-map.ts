@@ -8,23 +8,22 @@ export interface Span {
  * Which bytes of a text stand for which bytes of the text that it was decoded from. A text is a sequence of pieces: a literal
  * piece maps byte by byte, any other stands as a whole for a span of the source (an escape, an encoded run). What was dropped
  * has no piece; it belongs to every span that reaches across it. Three columns of numbers, because a text made of escapes has
- * a piece every few bytes.
+ * a piece every few bytes; as arrays, because most texts have a few, and typed arrays of more than 64 bytes are allocated apart.
  */
 export class SpanMap {
-  #starts = new Uint32Array(64);
-  #sourceStarts = new Uint32Array(64);
+  readonly #starts: number[] = [];
+  readonly #sourceStarts: number[] = [];
   /** End of what the piece stands for; 0 marks a literal piece. */
-  #sourceEnds = new Uint32Array(64);
-  #count = 0;
+  readonly #sourceEnds: number[] = [];
 
   /** Of which the text consists. */
   get pieces(): number {
-    return this.#count;
+    return this.#starts.length;
   }
 
   /** From here on, the bytes of the text are those of the source from `sourceStart`. Pieces are added from left to right. */
   addLiteral(start: number, sourceStart: number): void {
-    const last = this.#count - 1;
+    const last = this.#starts.length - 1;
     const isContinued =
       last >= 0 &&
       this.#sourceEnds[last] === 0 &&
@@ -52,42 +51,26 @@ export class SpanMap {
   /** Whether the span and the byte on either side of it stand in the source exactly as they stand here. */
   isLiteral(start: number, end: number): boolean {
     const piece = this.#find(start);
-    const next = piece + 1 < this.#count ? (this.#starts[piece + 1] ?? 0) : Number.POSITIVE_INFINITY;
+    const next = this.#starts[piece + 1] ?? Number.POSITIVE_INFINITY;
     return this.#sourceEnds[piece] === 0 && start > (this.#starts[piece] ?? 0) && end < next;
   }
 
   #add(start: number, sourceStart: number, sourceEnd: number): void {
-    if (this.#count === this.#starts.length) {
-      this.#starts = doubled(this.#starts);
-      this.#sourceStarts = doubled(this.#sourceStarts);
-      this.#sourceEnds = doubled(this.#sourceEnds);
-    }
-    this.#starts[this.#count] = start;
-    this.#sourceStarts[this.#count] = sourceStart;
-    this.#sourceEnds[this.#count] = sourceEnd;
-    this.#count += 1;
+    this.#starts.push(start);
+    this.#sourceStarts.push(sourceStart);
+    this.#sourceEnds.push(sourceEnd);
   }
 
   /** The piece that holds the byte at `at`; the first begins at 0. */
   #find(at: number): number {
-    return lastAtOrBefore(this.#starts, at, this.#count);
+    return lastAtOrBefore(this.#starts, at);
   }
 }
 
-function doubled(column: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(column.length * 2);
-  larger.set(column);
-  return larger;
-}
-
-/** Index of the last of `count` ascending numbers that is not above `limit`, or -1. */
-export function lastAtOrBefore(
-  ascending: ArrayLike<number>,
-  limit: number,
-  count = ascending.length,
-): number {
+/** Index of the last of ascending numbers that is not above `limit`, or -1. */
+export function lastAtOrBefore(ascending: readonly number[], limit: number): number {
   let low = -1;
-  let high = count - 1;
+  let high = ascending.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if ((ascending[middle] ?? 0) <= limit) low = middle;

@@ -68,8 +68,8 @@ export interface Unescaped {
 
 /** How often a walk looks at the clock, in possible escapes. */
 const checkEvery = 4096;
-/** More than any escape stands for. */
-const escapeBytesMax = 64;
+/** What one escape stands for; more than any does. Emptied for each of them. */
+const decoded = new Output(64);
 
 /**
  * The whole text with one layer of escapes taken off, or undefined where there are none; what remains is for the next layer.
@@ -80,7 +80,6 @@ export function unescapeText(bytes: Buffer, table: DecoderTable, check: () => vo
   const { isLead, byLead } = table;
   const names = new Set<string>();
   const spans = new SpanMap();
-  const decoded = new Output(escapeBytesMax);
   let out: Output | undefined;
   let literalStart = 0;
   let at = 0;

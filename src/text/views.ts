@@ -132,12 +132,14 @@ function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): La
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;
-  const runs = findEncodedRuns(bytes, outline, budget).filter(isNew);
+  const all = findEncodedRuns(bytes, outline, budget);
+  const runs = layer.spans ? all.filter(isNew) : all;
   const text = { bytes, outline, runs };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
-    budget.work(bytes.length);
     if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
+    budget.work(bytes.length);
+    if (decoder.mayHold?.(text) === false) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;

@@ -11,6 +11,7 @@ const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', '
  * with. What has none of these mostly has its label right before its value anyway.
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
+const beginning = Buffer.from('value');
 const objectBytesMax = 2048;
 /** From one sign to the next that is looked at, where no object was found around it. */
 const stride = 512;
@@ -18,7 +19,7 @@ const stride = 512;
 /** Objects of JSON that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
 export const jsonFields: TableReader = {
   needs: anyFlag,
-  mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
+  mayHold: (bytes) => bytes.includes(beginning) && signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
     for (const sign of signs) {
       let end = 0;
