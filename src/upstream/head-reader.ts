@@ -10,7 +10,7 @@ import {
 const headBytesMax = 65_536;
 /** Of an answer, whatever protocol it comes in. */
 export const fieldsMax = 200;
-const interimMax = 16;
+export const interimMax = 16;
 const statusLineStart = 'HTTP/1.';
 
 const nothing = Buffer.alloc(0);

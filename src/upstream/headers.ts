@@ -45,10 +45,11 @@ const hopByHop = [
   'trailer',
   'transfer-encoding',
   'upgrade',
+  'http2-settings',
 ];
 
 /** `host` and `content-length` are made anew; `expect` was answered by us, who have the whole body. */
-const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect', 'http2-settings');
+const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect');
 
 /** `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2). */
 const notToClient = new NameSet(...hopByHop, 'alt-svc');

@@ -185,6 +185,15 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   onEnd(trailers: readonly string[]): void {
     this.#carrier = undefined;
+    // The carrier has let go of us: nobody else would hear of what an answer does not take.
+    try {
+      this.#finish(trailers);
+    } catch (error) {
+      this.fail(toExchangeFailure(error, true));
+    }
+  }
+
+  #finish(trailers: readonly string[]): void {
     const last = this.#scrubbed && Buffer.concat([this.#takeCollected(this.#scrubbed), this.#scrubbed.end()]);
     if (!this.#isHeadSent) this.#sendHead();
     if (!this.#isEnded) {

@@ -128,6 +128,14 @@ interface SessionEvents {
   onGone(error: unknown): void;
 }
 
+const sessionOptions = {
+  maxSessionMemory: sessionMegabytesMax,
+  maxHeaderListPairs: fieldsMax,
+  // A doubled field is sent as it was judged; by default Node throws.
+  strictSingleValueFields: false,
+  settings: { enablePush: false, initialWindowSize: windowBytes },
+};
+
 /** One session and its streams. */
 class Session {
   /** It has heard from the upstream in HTTP/2. */
@@ -135,22 +143,20 @@ class Session {
   /** Since when it carries nothing, in ticks; infinite while it carries something. */
   idleTick: number;
   readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
   readonly #tick: () => number;
   readonly #events: SessionEvents;
   #streams = 0;
   #failure: unknown = new ConnectionEnded();
 
   constructor(socket: Socket, tick: () => number, events: SessionEvents) {
+    this.#socket = socket;
     this.#tick = tick;
     this.#events = events;
     this.idleTick = tick();
+    const options = { ...sessionOptions, createConnection: () => socket };
     // The authority is said by each request itself.
-    this.#session = connect('https://upstream', {
-      createConnection: () => socket,
-      maxSessionMemory: sessionMegabytesMax,
-      maxHeaderListPairs: fieldsMax,
-      settings: { enablePush: false, initialWindowSize: windowBytes },
-    });
+    this.#session = connect('https://upstream', options);
     this.#session.once('remoteSettings', () => {
       this.wasReady = true;
       events.onRoom();
@@ -177,11 +183,20 @@ class Session {
   /** With its last stream. */
   close(): void {
     this.#session.close();
+    this.#leaveIfDone();
   }
 
   #streamEnded(): void {
     this.#streams--;
     if (this.#streams === 0) this.idleTick = this.#tick();
+    this.#leaveIfDone();
     if (this.hasRoom) this.#events.onRoom();
+  }
+
+  /** Node would wait for the upstream to close its side, without end. */
+  #leaveIfDone(): void {
+    if (this.#streams > 0 || !this.#session.closed) return;
+    this.#session.destroy();
+    this.#socket.destroy();
   }
 }

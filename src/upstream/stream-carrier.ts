@@ -3,6 +3,7 @@ import { MalformedMessage } from '../http1/head.ts';
 import { toAuthority } from '../target.ts';
 import type { Carrier, Exchange, Outgoing } from './carrier.ts';
 import { ConnectionEnded } from './failures.ts';
+import { interimMax } from './head-reader.ts';
 
 /** Carries one request on a stream of HTTP/2 (RFC 9113, 8.1). */
 export class StreamCarrier implements Carrier {
@@ -11,6 +12,9 @@ export class StreamCarrier implements Carrier {
   #stream: ClientHttp2Stream | undefined;
   #exchange: Exchange | undefined;
   #hasBegun = false;
+  #interimHeads = 0;
+  /** The upstream has said that nothing follows. */
+  #isWhole = false;
   #trailers: readonly string[] = [];
 
   /** `onClosed` is called once, when the session has room for another stream. */
@@ -20,10 +24,21 @@ export class StreamCarrier implements Carrier {
   }
 
   ask(outgoing: Outgoing, exchange: Exchange): void {
-    const { body } = outgoing;
     this.#exchange = exchange;
+    try {
+      this.#send(outgoing);
+    } catch (error) {
+      this.#fail(error);
+      this.#onClosed();
+    }
+  }
+
+  #send(outgoing: Outgoing): void {
+    const { body } = outgoing;
     const stream = this.#session.request(toStreamFields(outgoing), { endStream: body === undefined });
     this.#stream = stream;
+    this.#watchEnd(stream);
+    stream.on('headers', () => this.#guarded(() => this.#countInterim()));
     stream.on('response', (_headers, _flags, raw) => this.#guarded(() => this.#begin(raw)));
     stream.on('data', (chunk: Buffer) => this.#guarded(() => this.#exchange?.onData(chunk)));
     stream.on('trailers', (headers) => {
@@ -49,6 +64,22 @@ export class StreamCarrier implements Carrier {
   destroy(): void {
     this.#exchange = undefined;
     this.#cancel();
+  }
+
+  /**
+   * A reset without an error ends what is read just as END_STREAM does, and no event says which of them it was: but it closes the stream
+   * before it ends it.
+   */
+  #watchEnd(stream: ClientHttp2Stream): void {
+    const push = stream.push.bind(stream);
+    stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
+      if (chunk === null && !stream.closed) this.#isWhole = true;
+      return push(chunk, encoding);
+    };
+  }
+
+  #countInterim(): void {
+    if (++this.#interimHeads > interimMax) throw new MalformedMessage('There are too many interim answers.');
   }
 
   #begin(raw: readonly string[]): void {
@@ -78,7 +109,7 @@ export class StreamCarrier implements Carrier {
   #end(): void {
     const exchange = this.#exchange;
     // A stream that was reset ends too; its `close` tells.
-    if (!exchange || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
+    if (!exchange || !this.#isWhole || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     if (!this.#hasBegun) throw new MalformedMessage('It ended without an answer.');
     this.#exchange = undefined;
     exchange.onEnd(this.#trailers);

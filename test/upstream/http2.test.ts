@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import http from 'node:http';
 import http2 from 'node:http2';
-import t from 'tap';
-import { startHttp2Upstream, startUpstream } from '../support/upstream.ts';
+import net from 'node:net';
+import t, { type Test } from 'tap';
+import { GatewayError } from '../../src/errors.ts';
+import { parseTarget } from '../../src/target.ts';
+import { startHttp2Upstream, startRawUpstream, startUpstream } from '../support/upstream.ts';
 import { openFront } from './front.ts';
 
 /* Upstreams that are spoken to in HTTP/2. */
@@ -154,3 +158,141 @@ t.test('an upstream without the protocol, or that goes away, is an error that sa
   const gone = await startHttp2Upstream(t, (stream) => stream.session?.destroy());
   t.match(await front.ask(`${gone.origin}/x`), { status: 502 });
 });
+
+const frameTypes = { data: 0, headers: 1, reset: 3, settings: 4 } as const;
+const endStream = 1;
+const endHeaders = 4;
+const prefaceBytes = 24;
+const frameHeadBytes = 9;
+
+/** RFC 9113, 4.1. */
+function frameOf(type: keyof typeof frameTypes, flags: number, id: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(frameHeadBytes);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(frameTypes[type], 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(id, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Literals without indexing (RFC 7541, 6.2.2), each of less than 127 bytes. */
+const fieldsOf = (fields: Readonly<Record<string, string>>): Buffer =>
+  Buffer.concat(
+    Object.entries(fields).map(([name, value]) =>
+      Buffer.concat([
+        Buffer.from([0, name.length]),
+        Buffer.from(name),
+        Buffer.from([value.length]),
+        Buffer.from(value),
+      ]),
+    ),
+  );
+
+/** An upstream that writes frames as no library would; `onRequest` hears of each head of a request. */
+const startFrameUpstream = (t: Test, onRequest: (socket: net.Socket, id: number) => void) =>
+  startRawUpstream(
+    t,
+    (socket) => {
+      let unread = Buffer.alloc(0);
+      let skippedBytes = prefaceBytes;
+      socket.write(frameOf('settings', 0, 0, Buffer.alloc(0)));
+      socket.on('data', (bytes: Buffer) => {
+        unread = Buffer.concat([unread, bytes]);
+        while (unread.length >= skippedBytes + frameHeadBytes) {
+          const frame = unread.subarray(skippedBytes);
+          const length = frame.readUIntBE(0, 3);
+          if (frame.length < frameHeadBytes + length) return;
+          unread = frame.subarray(frameHeadBytes + length);
+          skippedBytes = 0;
+          if (frame[3] === frameTypes.headers) onRequest(socket, frame.readUInt32BE(5));
+        }
+      });
+    },
+    { tls: false },
+  );
+
+const okHead = (id: number, flags = endHeaders) =>
+  frameOf('headers', flags, id, fieldsOf({ ':status': '200' }));
+
+t.test('a doubled field is sent as it came', async (t) => {
+  const upstream = await startHttp2Upstream(t, echo);
+  const front = await openFront(t, { h2: 'always' });
+  const headers = { 'If-Match': ['"a"', '"b"'] as unknown as string, 'User-Agent': ['a', 'b'] as never };
+  t.match(await front.ask(`${upstream.origin}/x`, { headers }), { status: 200 });
+});
+
+t.test('a request that cannot be sent is an error, and no other one waits for it', async (t) => {
+  const upstream = await startHttp2Upstream(t, echo, { settings: { maxConcurrentStreams: 1 } });
+  const front = await openFront(t, { h2: 'always', connectionsMax: 1 });
+  for (let round = 0; round < 2; round++) {
+    const error = await new Promise((resolve) => {
+      front.upstream.forward(
+        {
+          tenantId: 'acme',
+          target: parseTarget(`${upstream.origin}/x`),
+          method: 'CONNECT',
+          headers: ['Host', 'localhost'],
+          body: undefined,
+        },
+        {
+          response: new http.ServerResponse(new http.IncomingMessage(new net.Socket())),
+          extraHeaders: [],
+          onError: resolve,
+        },
+      );
+    });
+    t.ok(error instanceof GatewayError);
+    t.match(error, { code: 'UPSTREAM_PROTOCOL' });
+    t.match(await front.ask(`${upstream.origin}/x`), { status: 200 });
+  }
+});
+
+t.test('half an answer does not look whole where it is reset without an error', async (t) => {
+  const halved = Promise.withResolvers<void>();
+  const noError = Buffer.alloc(4);
+  const upstream = await startFrameUpstream(t, (socket, id) => {
+    socket.write(Buffer.concat([okHead(id), frameOf('data', 0, id, Buffer.from('half'))]));
+    halved.promise.then(() => socket.write(frameOf('reset', 0, id, noError)));
+  });
+  const front = await openFront(t, { h2: 'always' });
+  const cut = await front.open(`${upstream.origin}/x`);
+  t.equal(String((await once(cut, 'data'))[0]), 'half');
+  halved.resolve();
+  await t.rejects(once(cut, 'end'));
+  t.match(front.outcomes, [{ aborted: true }]);
+  const whole = await startFrameUpstream(t, (socket, id) => {
+    const body = frameOf('data', endStream, id, Buffer.from('whole'));
+    socket.write(Buffer.concat([okHead(id), body, frameOf('reset', 0, id, noError)]));
+  });
+  t.match(await front.ask(`${whole.origin}/x`), { status: 200, body: 'whole' });
+});
+
+t.test('an upstream that sends interim answers without end is an error', async (t) => {
+  const upstream = await startFrameUpstream(t, (socket, id) => {
+    const hint = frameOf('headers', endHeaders, id, fieldsOf({ ':status': '103', link: '</a>' }));
+    socket.write(Buffer.concat([...Array<Buffer>(17).fill(hint), okHead(id, endHeaders | endStream)]));
+  });
+  const front = await openFront(t, { h2: 'always' });
+  t.match(await front.ask(`${upstream.origin}/x`), { code: 'UPSTREAM_PROTOCOL' });
+});
+
+t.test(
+  'a session that is kept no longer is closed, whether or not the upstream closes its side',
+  async (t) => {
+    const sockets: net.Socket[] = [];
+    const upstream = await startFrameUpstream(t, (socket, id) => {
+      sockets.push(socket);
+      // It reads nothing any more: an end of ours goes unseen, and only a reset is noticed, in writing.
+      socket.pause();
+      socket.write(okHead(id, endHeaders | endStream));
+    });
+    const front = await openFront(t, { h2: 'always', keptMs: 50 });
+    t.match(await front.ask(`${upstream.origin}/x`), { status: 200 });
+    const [socket] = sockets as [net.Socket];
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const writing = setInterval(() => socket.write(frameOf('settings', 0, 0, Buffer.alloc(0))), 20);
+    t.teardown(() => clearInterval(writing));
+    await closed;
+    t.pass('it is closed');
+  },
+);
