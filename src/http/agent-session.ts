@@ -39,6 +39,8 @@ export class AgentSession implements Served {
     this.#session = performServerHandshake(socket, {
       maxSessionMemory: sessionMegabytesMax,
       maxHeaderListPairs: maxHeaders + pairsBeyond,
+      // An upstream's doubled field goes on, as over HTTP/1.1; by default Node throws.
+      strictSingleValueFields: false,
       settings: { maxConcurrentStreams: streamsMax, maxHeaderListSize: maxHeaderBytes, enablePush: false },
     });
     this.#session.on('stream', (stream, _headers, _flags, raw) => this.#onStream(stream, raw));
@@ -84,9 +86,9 @@ export class AgentSession implements Served {
     else answerProblem(exchange, toGatewayError(failure), []);
   }
 
-  /** A client that does not answer our goodbye is gone. */
+  /** A client that does not close its side either, after our goodbye, is cut off: Node would wait for it without end. */
   #leave(): void {
-    if (this.#session.closed) this.#session.destroy();
+    if (this.#session.closed) this.#socket.destroy();
     else this.#session.close();
     this.#sinceTick = this.#context.tick;
   }

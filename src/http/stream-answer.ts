@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2';
+import { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import { forbiddenInValue, token } from '../http1/field.ts';
 
@@ -29,9 +30,10 @@ export class StreamAnswer implements Answer {
   /** Throws for an interim status, for names and values that no head may have, and for fields of a connection (RFC 9113, 8.2.2). */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');
-    if (!Number.isInteger(status) || status < 200 || status > 999) {
-      throw new RangeError('The status of an answer is a number from 200 to 999.');
+    if (!Number.isInteger(status) || status < 200 || status > statusMax) {
+      throw new GatewayError('UPSTREAM_PROTOCOL', 'The answer has a status that HTTP/2 does not carry.');
     }
+    const isEmpty = emptyStatuses.has(status);
     const head = [':status', String(status)];
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = (fields[i] as string).toLowerCase();
@@ -40,9 +42,9 @@ export class StreamAnswer implements Answer {
         throw new TypeError('A field of the answer has characters that no head may have.');
       }
       if (ofConnection.has(name)) throw new TypeError('How an answer is sent is not for its fields.');
-      if (status !== 204 || name !== 'content-length') head.push(name, value);
+      if (status === 304 || !isEmpty || name !== 'content-length') head.push(name, value);
     }
-    this.#isBodiless = this.#isHead || status === 204 || status === 304;
+    this.#isBodiless = this.#isHead || isEmpty;
     this.chunkedEncoding = !this.#isBodiless;
     this.#head = head;
     this.headersSent = true;
@@ -74,6 +76,7 @@ export class StreamAnswer implements Answer {
       if (!token.test(name) || forbiddenInValue.test(value)) {
         throw new TypeError('A trailer of the answer has characters that none may have.');
       }
+      if (ofConnection.has(name.toLowerCase())) throw new TypeError('No trailer is about a connection.');
     }
     this.#trailers.push(...trailers);
   }
@@ -123,4 +126,11 @@ const ofConnection: ReadonlySet<string> = new Set([
   'proxy-connection',
   'transfer-encoding',
   'upgrade',
+  'te',
+  'http2-settings',
 ]);
+
+/** Node takes no other ones. */
+const statusMax = 599;
+/** Node ends the stream with their heads. */
+const emptyStatuses: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
+import { setTimeout as wait } from 'node:timers/promises';
+import tls from 'node:tls';
 import t, { type Test } from 'tap';
-import { basic, openHttp2Tunnel, run, sendOnStream } from '../support/clients.ts';
+import { basic, openHttp2Tunnel, openTunnel, run, sendOnStream } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { startRawUpstream, startUpstream, type TestServer } from '../support/upstream.ts';
 
 /* HTTP/2 inside tunnels: what agents that speak it see, and what the upstream is sent. */
 
@@ -18,8 +20,10 @@ const denyDeletes = {
   action: 'DENY',
 };
 
-async function startLab(t: Test, handler?: Parameters<typeof startUpstream>[1], limits: object = {}) {
-  const upstream = await startUpstream(t, handler);
+const startLab = async (t: Test, handler?: Parameters<typeof startUpstream>[1], limits: object = {}) =>
+  await openLab(t, await startUpstream(t, handler), limits);
+
+async function openLab<Upstream extends TestServer>(t: Test, upstream: Upstream, limits: object = {}) {
   const config = { limits: { scan_timeout: '30s', ...limits } };
   const gateway = await startTestGateway(t, { upstream, config });
   t.equal((await gateway.apply([denyDeletes])).status, 200, 'the policy is applied');
@@ -240,4 +244,56 @@ t.test('a client that waits to be asked for its body is asked', async (t) => {
   t.equal(head[':status'], 200);
   t.match(upstream.requests, [{ body: Buffer.from('{"asked":true}') }]);
   t.notOk(upstream.requests[0]?.headers.expect);
+});
+
+t.test('answers that HTTP/2 would not carry as they are end none but themselves', async (t) => {
+  const cases: readonly [name: string, answer: string, want: object][] = [
+    ['doubled fields', '200 OK\r\nETag: "a"\r\nETag: "b"\r\nContent-Length: 0\r\n\r\n', { status: 200 }],
+    ['a field of upgrades', '200 OK\r\nHTTP2-Settings: AAMA\r\nContent-Length: 0\r\n\r\n', { status: 200 }],
+    ['a status over 599', '999 Odd\r\nContent-Length: 0\r\n\r\n', { status: 502 }],
+    ['a status over 599 with a body', '999 Odd\r\nContent-Length: 2\r\n\r\nab', { status: 502 }],
+    ['a 205 with a body', '205 Reset\r\nContent-Length: 2\r\n\r\nab', { status: 205, body: Buffer.alloc(0) }],
+    [
+      'trailers of all kinds',
+      '200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nETag: "a"\r\nETag: "b"\r\nHTTP2-Settings: AAMA\r\n\r\n',
+      { status: 200, trailers: { etag: '"a"' } },
+    ],
+  ];
+  const upstream = await startRawUpstream(t, (socket) => {
+    socket.once('data', (head: Buffer) => {
+      const [, at] = /^GET \/(\d+)/.exec(head.toString()) ?? [];
+      socket.end(`HTTP/1.1 ${cases[Number(at)]?.[1]}`);
+    });
+  });
+  const { open } = await openLab(t, upstream);
+  const session = await open();
+  for (const [i, [name, , want]] of cases.entries()) {
+    const reply = await sendOnStream(session, { ':path': `/${i}` });
+    t.match(reply, want, name);
+    t.notOk('http2-settings' in reply.headers || 'http2-settings' in reply.trailers);
+  }
+});
+
+t.test('a client that never closes its side after our goodbye is cut off', async (t) => {
+  const limits = { max_connections_per_agent: 1, header_timeout: '200ms', idle_timeout: '200ms' };
+  const { gateway, authority } = await startLab(t, undefined, limits);
+  const { proxyUrl, key } = gateway;
+  const tunnel = { proxyUrl, authorization: basic(key), authority };
+  const { socket } = await openTunnel(tunnel);
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const secured = tls.connect({ socket, servername: 'api.test.example', ca, ALPNProtocols: ['h2'] });
+  secured.on('error', () => undefined);
+  t.teardown(() => secured.destroy());
+  await once(secured, 'secureConnect');
+  const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  secured.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), emptySettings]));
+  // It reads nothing, and so does not see an end that it would answer with its own.
+  secured.pause();
+  for (;;) {
+    const { status, socket: another } = await openTunnel(tunnel);
+    another.destroy();
+    if (status === 200) break;
+    await wait(20);
+  }
+  t.pass('its key may open another tunnel');
 });
