@@ -47,6 +47,8 @@ export class AgentSession implements Served {
     // The `close` that follows says all that matters.
     this.#session.on('error', () => this.#session.destroy());
     this.#session.on('close', () => context.delete(this));
+    // A client that closes its side has left, as on HTTP/1.1: Node's session goes on until both are closed.
+    socket.once('end', () => socket.destroy());
   }
 
   /** Lets the streams end that are open. */

@@ -234,6 +234,28 @@ t.test('streams count as connections of their key', async (t) => {
   );
 });
 
+t.test('a client that closes its side has left, and its streams count no more', async (t) => {
+  const { open } = await startLab(t, undefined, { max_connections_per_agent: 4 });
+  const leaving = await open();
+  for (const _ of [1, 2])
+    leaving
+      .request(post)
+      .on('error', () => undefined)
+      .write('{');
+  await new Promise<void>((resolve) => leaving.ping(() => resolve()));
+  leaving.destroy();
+  let status = 503;
+  for (let tries = 0; tries < 200 && status === 503; tries++) {
+    const session = await open().catch(() => undefined);
+    const replies = session
+      ? await Promise.all([1, 2, 3].map(() => sendOnStream(session, { ':path': '/' })))
+      : [];
+    session?.destroy();
+    status = Math.max(...replies.map((it) => it.status), session ? 0 : 503);
+  }
+  t.equal(status, 200, 'there is room for another connection, and for three streams');
+});
+
 t.test('a client that waits to be asked for its body is asked', async (t) => {
   const { open, upstream } = await startLab(t);
   const session = await open();
