@@ -1,4 +1,33 @@
+import { addressAt, addressEnd, isSetuidMode } from './addresses';
 import { textAt } from './memory';
+import {
+  byteAt,
+  byteIn,
+  isDigit,
+  kindAccent,
+  kindAccented,
+  kindApostrophe,
+  kindAt,
+  kindBackslash,
+  kindBacktick,
+  kindDigit,
+  kindEnd,
+  kindHash,
+  kindLine,
+  kindLongMark,
+  kindLower,
+  kindMark,
+  kindOf,
+  kindOpening,
+  kindParenthesis,
+  kindSlash,
+  kindStar,
+  kindUpper,
+  length,
+  setLength,
+  setTables,
+  tables,
+} from './word-bytes';
 
 /*
  * The words of a text as numbers, sentence by sentence: src/detectors/meaning/sentences.ts says what they are, and makes the tables.
@@ -15,26 +44,6 @@ const opensAt: i32 = 1360;
 const filterAt: i32 = 1424;
 const beginningsAt: i32 = 9616;
 
-// Kinds of bytes; letters.ts has the same numbers.
-const kindEnd: i32 = 1;
-const kindLine: i32 = 2;
-const kindOpening: i32 = 3;
-const kindStar: i32 = 4;
-const kindAt: i32 = 5;
-const kindSlash: i32 = 6;
-const kindBackslash: i32 = 7;
-const kindMark: i32 = 8;
-const kindLongMark: i32 = 9;
-const kindHash: i32 = 10;
-const kindParenthesis: i32 = 11;
-const kindBacktick: i32 = 12;
-const kindApostrophe: i32 = 13;
-const kindLower: i32 = 16;
-const kindUpper: i32 = 17;
-const kindDigit: i32 = 18;
-const kindAccented: i32 = 19;
-const kindAccent: i32 = 20;
-
 // What else a byte is; sentences.ts has the same bits.
 const isBlank: i32 = 1;
 const isBehindEnd: i32 = 2;
@@ -49,10 +58,6 @@ const rootPath: i32 = 2;
 const setuidMode: i32 = 3;
 const call: i32 = 4;
 const code: i32 = 5;
-const metadataAddress: i32 = 6;
-const privateAddress: i32 = 7;
-const privateRange: i32 = 8;
-const publicAddress: i32 = 9;
 
 const space: i32 = 0x20;
 const dot: i32 = 0x2e;
@@ -66,10 +71,8 @@ const shared: i32 = 16;
 const bytesPerCall: i32 = 4096;
 const emptyHash: i32 = 0x811c9dc5;
 
-let tables: i32 = 0;
 /** Slots of the table of beginnings, less one; 0 where every sentence passes. */
 let slotMask: i32 = 0;
-let length: i32 = 0;
 let position: i32 = 0;
 let count: i32 = 0;
 /** Words of this sentence that the piece before had, too. */
@@ -85,13 +88,13 @@ let isHanded: bool = false;
 
 /** From now on texts are read with the tables at that place, and with a filter of so many slots, or with none. */
 export function useWordTables(at: i32, slots: i32): void {
-  tables = at;
+  setTables(at);
   slotMask = slots === 0 ? 0 : slots - 1;
 }
 
 /** Begins to read the text that is in the memory. */
 export function beginWords(lengthOfText: i32): void {
-  length = lengthOfText;
+  setLength(lengthOfText);
   position = 0;
   isHanded = false;
   forget();
@@ -309,86 +312,14 @@ function readEscape(at: i32): i32 {
 
 /** Adds what begins with a digit: an address ends behind the word that it begins with. */
 function addNumber(start: i32, endOfWord: i32, hash: i32): void {
-  position = endOfWord;
-  if (byteAt(endOfWord) === dot && addAddress(start)) return;
-  add(isSetuidMode(start, endOfWord) ? mark(setuidMode) : toNumber(hash));
-}
-
-/** Adds the address, or range of addresses, that is written there in four decimals; loopback and the like are none. */
-function addAddress(start: i32): bool {
-  let address: u32 = 0;
-  let at = start;
-  for (let part = 0; part < 4; part += 1) {
-    if (part > 0) {
-      if (byteAt(at) !== dot) return false;
-      at += 1;
-    }
-    const endOfPart = digitsEnd(at, 3);
-    const number = numberIn(at, endOfPart);
-    if (endOfPart === at || number > 255) return false;
-    address = (address << 8) | number;
-    at = endOfPart;
-  }
-  const kind = kindOf(at);
-  if (kind >= kindLower && kind <= kindDigit) return false;
-  const endOfRange = byteAt(at) === slash ? digitsEnd(at + 1, 2) : at;
-  const isRange = endOfRange > at + 1 && numberIn(at + 1, endOfRange) < 32;
-  const found = markOf(address, isRange);
-  if (found < 0) return false;
-  add(mark(found));
-  position = isRange ? endOfRange : at;
-  return true;
-}
-
-/** RFC 1918, RFC 6598; and what clouds serve credentials at. -1 for an address that means nothing. */
-function markOf(address: u32, isRange: bool): i32 {
-  if (address >> 16 === 0xa9fe) return address === 0xa9fea9fe ? metadataAddress : -1;
-  const first = address >> 24;
-  if (first === 0 || first === 127 || first >= 224) return -1;
-  const isPrivate =
-    first === 10 || address >> 16 === 0xc0a8 || address >> 20 === 0xac1 || address >> 22 === 0x191;
-  if (isPrivate) return isRange ? privateRange : privateAddress;
-  return isRange ? -1 : publicAddress;
-}
-
-/** Four octal digits of which the first sets the user or group of who runs the file. */
-function isSetuidMode(start: i32, endOfWord: i32): bool {
-  if (endOfWord - start !== 4) return false;
-  for (let at = start; at < endOfWord; at += 1) if ((byteAt(at) & 0xf8) !== 0x30) return false;
-  return (byteAt(start) & 6) !== 0;
-}
-
-function digitsEnd(start: i32, digitsMax: i32): i32 {
-  let at = start;
-  while (at < start + digitsMax && isDigit(byteAt(at))) at += 1;
-  return at;
-}
-
-function numberIn(start: i32, endOfNumber: i32): u32 {
-  let number: u32 = 0;
-  for (let at = start; at < endOfNumber; at += 1) number = number * 10 + <u32>(byteAt(at) - 0x30);
-  return number;
-}
-
-function isDigit(byte: i32): bool {
-  return byte >= 0x30 && byte <= 0x39;
-}
-
-/** Around a text stand spaces. */
-function byteAt(at: i32): i32 {
-  return at >= 0 && at < length ? <i32>load<u8>(textAt + at) : space;
-}
-
-function kindOf(at: i32): i32 {
-  return byteIn(0, byteAt(at));
+  const address = byteAt(endOfWord) === dot ? addressAt(start) : -1;
+  if (address >= 0) add(mark(address));
+  else add(isSetuidMode(start, endOfWord) ? mark(setuidMode) : toNumber(hash));
+  position = address >= 0 ? addressEnd : endOfWord;
 }
 
 function is(sign: i32, at: i32): bool {
   return (byteIn(signsAt, byteAt(at)) & sign) !== 0;
-}
-
-function byteIn(table: i32, index: i32): i32 {
-  return <i32>load<u8>(tables + table + index);
 }
 
 function mark(index: i32): i32 {

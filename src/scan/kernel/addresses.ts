@@ -1,0 +1,71 @@
+import { byteAt, isDigit, kindDigit, kindLower, kindOf } from './word-bytes';
+
+/* Numbers that mean something: addresses of IPv4 by where they lead, and modes of files that lend rights. */
+
+const metadataAddress: i32 = 6;
+const privateAddress: i32 = 7;
+const privateRange: i32 = 8;
+const publicAddress: i32 = 9;
+
+const dot: i32 = 0x2e;
+const slash: i32 = 0x2f;
+
+/** Behind the address that was read last. */
+export let addressEnd: i32 = 0;
+
+/**
+ * The mark of the address, or range of addresses, that is written there in four decimals and ends at `addressEnd`. -1 where none is, and for
+ * loopback and the like.
+ */
+export function addressAt(start: i32): i32 {
+  let address: u32 = 0;
+  let at = start;
+  for (let part = 0; part < 4; part += 1) {
+    if (part > 0) {
+      if (byteAt(at) !== dot) return -1;
+      at += 1;
+    }
+    const endOfPart = digitsEnd(at, 3);
+    const number = numberIn(at, endOfPart);
+    if (endOfPart === at || number > 255) return -1;
+    address = (address << 8) | number;
+    at = endOfPart;
+  }
+  const kind = kindOf(at);
+  if (kind >= kindLower && kind <= kindDigit) return -1;
+  const endOfRange = byteAt(at) === slash ? digitsEnd(at + 1, 2) : at;
+  const isRange = endOfRange > at + 1 && numberIn(at + 1, endOfRange) < 32;
+  const found = markOf(address, isRange);
+  addressEnd = isRange ? endOfRange : at;
+  return found;
+}
+
+/** RFC 1918, RFC 6598; and what clouds serve credentials at. -1 for an address that means nothing. */
+function markOf(address: u32, isRange: bool): i32 {
+  if (address >> 16 === 0xa9fe) return address === 0xa9fea9fe ? metadataAddress : -1;
+  const first = address >> 24;
+  if (first === 0 || first === 127 || first >= 224) return -1;
+  const isPrivate =
+    first === 10 || address >> 16 === 0xc0a8 || address >> 20 === 0xac1 || address >> 22 === 0x191;
+  if (isPrivate) return isRange ? privateRange : privateAddress;
+  return isRange ? -1 : publicAddress;
+}
+
+/** Four octal digits of which the first sets the user or group of who runs the file. */
+export function isSetuidMode(start: i32, endOfWord: i32): bool {
+  if (endOfWord - start !== 4) return false;
+  for (let at = start; at < endOfWord; at += 1) if ((byteAt(at) & 0xf8) !== 0x30) return false;
+  return (byteAt(start) & 6) !== 0;
+}
+
+function digitsEnd(start: i32, digitsMax: i32): i32 {
+  let at = start;
+  while (at < start + digitsMax && isDigit(byteAt(at))) at += 1;
+  return at;
+}
+
+function numberIn(start: i32, endOfNumber: i32): u32 {
+  let number: u32 = 0;
+  for (let at = start; at < endOfNumber; at += 1) number = number * 10 + <u32>(byteAt(at) - 0x30);
+  return number;
+}
