@@ -5,13 +5,19 @@ import type { Config } from '../config/schema.ts';
 type Listener = 'proxy' | 'control';
 
 /** `host:port` of the first TCP listener, as URLs have it; where the port is any, the one that the daemon has written down. */
-export function addressOf(config: Config, listener: Listener): string | undefined {
+function addressOf(config: Config, listener: Listener): string | undefined {
   const { listen }: Pick<Config['control'], 'listen'> = config[listener];
   const at = listen.findIndex((it) => it.kind === 'tcp');
   const address = listen[at];
   if (address?.kind !== 'tcp') return undefined;
   if (address.port === 0) return boundAddresses(config, listener)[at];
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+}
+
+/** The same as a URL. */
+export function urlOf(config: Config, listener: Listener): string | undefined {
+  const address = addressOf(config, listener);
+  return address && `${config[listener].tls ? 'https' : 'http'}://${address}`;
 }
 
 function boundAddresses({ state }: Config, listener: Listener): readonly string[] {

@@ -1,4 +1,4 @@
-import { addressOf } from './addresses.ts';
+import { urlOf } from './addresses.ts';
 import { readConfig } from './configuration.ts';
 import { printable } from './output.ts';
 
@@ -93,8 +93,7 @@ async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
 
 async function configuredUrl(named: string | undefined): Promise<string | undefined> {
   const { file, config } = await readConfig(named);
-  const address = file === undefined ? undefined : addressOf(config, 'control');
-  return address && `${config.control.tls ? 'https' : 'http'}://${address}`;
+  return file === undefined ? undefined : urlOf(config, 'control');
 }
 
 function secretOf(as: 'operator' | 'agent'): string {

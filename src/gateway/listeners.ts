@@ -31,7 +31,10 @@ const serverOptions = (limits: Limits): ServerOptions => ({
   noDelay: true,
 });
 
-/** A server with the limits of the configuration, in TLS where it has a certificate: strict parser, bounded heads and times, a problem for whatever is malformed. */
+/**
+ * A server with the limits of the configuration, in TLS where it has a certificate: strict parser, bounded heads and times, a problem for
+ * whatever is malformed.
+ */
 export function createHttpServer(
   limits: Limits,
   listener: (exchange: NodeExchange) => void,

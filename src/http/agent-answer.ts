@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Answer } from '../http1/answer.ts';
+import { isField } from '../http1/field.ts';
 
 /** What an answer needs of the connection that it is written to. */
 export interface AnswerLine {
@@ -15,8 +16,6 @@ export interface AnswerLine {
 
 type Listener = () => void;
 
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const forbiddenInValue = /[^\t -~\x80-\xff]/;
 /** More is not copied into one buffer with what stands around it; it goes out in the same system call all the same. */
 const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
@@ -71,7 +70,7 @@ export class AgentAnswer implements Answer {
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = fields[i] as string;
       const value = fields[i + 1] as string;
-      if (!token.test(name) || forbiddenInValue.test(value)) {
+      if (!isField(name, value)) {
         throw new TypeError('A field of the answer has characters that no head may have.');
       }
       const known = toKnown(name);
@@ -122,7 +121,7 @@ export class AgentAnswer implements Answer {
   /** Without effect where the body does not go in chunks. Throws as `writeHead` does. */
   addTrailers(trailers: [string, string][]): void {
     for (const [name, value] of trailers) {
-      if (!token.test(name) || forbiddenInValue.test(value)) {
+      if (!isField(name, value)) {
         throw new TypeError('A trailer of the answer has characters that none may have.');
       }
       this.#trailers += `${name}: ${value}\r\n`;

@@ -16,12 +16,17 @@ export interface Exchange {
   readonly hasBody: boolean;
   readonly socket: Socket;
   /** Where several exchanges share the connection: its part of that, which closes with it. */
-  readonly stream?: { once(event: 'close', listener: () => void): unknown };
+  readonly stream?: Closable;
   readonly answer: Answer;
   /** Reads the body, once; at most `bytesMax` bytes of it. A client that waits to be asked for it is asked now. */
   collect(bytesMax: number, into: Collected): void;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
   refuse(status: number, fields: string[], body: Buffer): void;
+}
+
+/** A connection, or one of the streams that share one. */
+export interface Closable {
+  once(event: 'close', listener: () => void): unknown;
 }
 
 /** Exactly one of the two is called, once; none when the client leaves before its body is there. */

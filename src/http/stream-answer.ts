@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
-import { forbiddenInValue, token } from '../http1/field.ts';
+import { isField } from '../http1/field.ts';
 
 type Listener = () => void;
 
@@ -38,7 +38,7 @@ export class StreamAnswer implements Answer {
     for (let i = 0; i + 1 < fields.length; i += 2) {
       const name = (fields[i] as string).toLowerCase();
       const value = fields[i + 1] as string;
-      if (!token.test(name) || forbiddenInValue.test(value)) {
+      if (!isField(name, value)) {
         throw new TypeError('A field of the answer has characters that no head may have.');
       }
       if (ofConnection.has(name)) throw new TypeError('How an answer is sent is not for its fields.');
@@ -73,7 +73,7 @@ export class StreamAnswer implements Answer {
   /** Without effect where there is no body. Throws as `writeHead` does. */
   addTrailers(trailers: [string, string][]): void {
     for (const [name, value] of trailers) {
-      if (!token.test(name) || forbiddenInValue.test(value)) {
+      if (!isField(name, value)) {
         throw new TypeError('A trailer of the answer has characters that none may have.');
       }
       if (ofConnection.has(name.toLowerCase())) throw new TypeError('No trailer is about a connection.');

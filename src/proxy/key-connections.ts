@@ -1,9 +1,5 @@
 import { GatewayError } from '../errors.ts';
-
-/** A connection, or one of the streams that share one. */
-export interface Closable {
-  once(event: 'close', listener: () => void): unknown;
-}
+import type { Closable } from '../http/exchange.ts';
 
 /** How many connections and streams each key holds, so that one agent cannot take those of all. */
 export interface KeyConnections {

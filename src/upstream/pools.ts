@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { type Target, toAuthority } from '../target.ts';
 import type { Origin, OriginContext } from './carrier.ts';
-import type { Dialer, Protocol, SessionStore } from './connect.ts';
+import type { Dialer, Endpoint, Protocol, SessionStore } from './connect.ts';
 import { shuttingDown } from './failures.ts';
 import type { Guard } from './guard.ts';
 import { ConnectionOrigin } from './origin.ts';
@@ -44,13 +44,9 @@ export function createPools(options: PoolsOptions): Pools {
   const origins = new Map<string, Origin>();
   let isDestroyed = false;
 
-  async function dial({ scheme, host, port }: Target, protocol: Protocol, session: SessionStore) {
+  async function dial(endpoint: Endpoint, protocol: Protocol, session: SessionStore) {
     if (isDestroyed) throw shuttingDown();
-    const socket = await options.dialer.dial(
-      { scheme: scheme as 'http' | 'https', host, port },
-      protocol,
-      session,
-    );
+    const socket = await options.dialer.dial(endpoint, protocol, session);
     if (!isDestroyed) return socket;
     socket.destroy();
     throw shuttingDown();
@@ -67,18 +63,18 @@ export function createPools(options: PoolsOptions): Pools {
     drop(key, origin);
   }
 
-  function create(key: string, target: Target, protocol: Protocol): Origin {
-    const { scheme, host, port } = target;
+  function create(key: string, { scheme, host, port }: Target, protocol: Protocol): Origin {
     if (scheme !== 'http' && scheme !== 'https') {
       throw new GatewayError('VALIDATION_FAILED', 'Only http and https URLs can be forwarded.');
     }
     // The dialer asks too; here it keeps a refused host from taking the place of another.
     options.guard.checkHost(host, port);
     if (origins.size >= options.originsMax) evict();
-    const withSessions = (): Origin => new SessionOrigin(options, (session) => dial(target, 'h2', session));
+    const endpoint: Endpoint = { scheme, host, port };
+    const withSessions = (): Origin => new SessionOrigin(options, (session) => dial(endpoint, 'h2', session));
     const withConnections = (): Origin => {
       const successor = options.mayFallBack ? withSessions : undefined;
-      return new ConnectionOrigin(options, (session) => dial(target, 'http/1.1', session), successor);
+      return new ConnectionOrigin(options, (session) => dial(endpoint, 'http/1.1', session), successor);
     };
     const origin = protocol === 'h2' ? withSessions() : withConnections();
     origins.set(key, origin);

@@ -1,10 +1,8 @@
 import { GatewayError } from '../errors.ts';
+import { isField, token } from '../http1/field.ts';
 
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. */
 const originForm = /^\/[!-~]*$/;
-/** What no field value may have (RFC 9110, 5.5), or no byte of latin1 can carry. */
-const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/;
 /** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -23,7 +21,7 @@ export function toRequestHead(
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     const value = headers[i + 1];
-    if (value === undefined || !token.test(name) || forbiddenInValue.test(value) || isFraming(name)) {
+    if (value === undefined || !isField(name, value) || isFraming(name)) {
       throw cannotBeSent();
     }
     head += `${name}: ${value}\r\n`;

@@ -137,16 +137,10 @@ export class StreamCarrier implements Carrier {
   }
 }
 
-const ofHttp1: ReadonlySet<string> = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-/** RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here. */
+/**
+ * RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here, and of what is about a connection
+ * `toUpstreamHeaders` has left nothing.
+ */
 function toStreamFields({ method, target, headers, body }: Outgoing): string[] {
   const { scheme, host, port, path } = target;
   const fields = [
@@ -155,7 +149,7 @@ function toStreamFields({ method, target, headers, body }: Outgoing): string[] {
   ];
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();
-    if (!ofHttp1.has(name)) fields.push(name, headers[i + 1] as string);
+    if (name !== 'host') fields.push(name, headers[i + 1] as string);
   }
   if (body !== undefined) fields.push('content-length', String(body.length));
   return fields;

@@ -4,18 +4,11 @@ import http from 'node:http';
 import t, { type Test } from 'tap';
 import { type Dispatcher, ProxyAgent, request } from 'undici';
 import { basic, openSecureTunnel, openTunnel, run, send } from '../support/clients.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { denyDeletes, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startUpstream, type TestUpstream } from '../support/upstream.ts';
 
-const denyDeletes = {
-  rule_id: 'no-delete',
-  priority: 1,
-  match: { methods: ['DELETE'] },
-  condition: {},
-  action: 'DENY',
-};
 const holdMerges = {
   rule_id: 'hold-merges',
   priority: 2,

@@ -2,23 +2,21 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import { setTimeout as wait } from 'node:timers/promises';
-import tls from 'node:tls';
 import t, { type Test } from 'tap';
-import { basic, openHttp2Tunnel, openTunnel, run, sendOnStream } from '../support/clients.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import {
+  basic,
+  openHttp2Tunnel,
+  openSecureTunnel,
+  openTunnel,
+  run,
+  sendOnStream,
+} from '../support/clients.ts';
+import { denyDeletes, startTestGateway } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startRawUpstream, startUpstream, type TestServer } from '../support/upstream.ts';
 
 /* HTTP/2 inside tunnels: what agents that speak it see, and what the upstream is sent. */
-
-const denyDeletes = {
-  rule_id: 'no-delete',
-  priority: 1,
-  match: { methods: ['DELETE'] },
-  condition: {},
-  action: 'DENY',
-};
 
 const startLab = async (t: Test, handler?: Parameters<typeof startUpstream>[1], limits: object = {}) =>
   await openLab(t, await startUpstream(t, handler), limits);
@@ -301,12 +299,10 @@ t.test('a client that never closes its side after our goodbye is cut off', async
   const { gateway, authority } = await startLab(t, undefined, limits);
   const { proxyUrl, key } = gateway;
   const tunnel = { proxyUrl, authorization: basic(key), authority };
-  const { socket } = await openTunnel(tunnel);
   const ca = readFileSync(gateway.caFile, 'utf8');
-  const secured = tls.connect({ socket, servername: 'api.test.example', ca, ALPNProtocols: ['h2'] });
+  const secured = await openSecureTunnel({ ...tunnel, ca }, { ALPNProtocols: ['h2'] });
   secured.on('error', () => undefined);
   t.teardown(() => secured.destroy());
-  await once(secured, 'secureConnect');
   const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   secured.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), emptySettings]));
   // It reads nothing, and so does not see an end that it would answer with its own.

@@ -62,15 +62,16 @@ export function openTunnel({ proxyUrl, authorization, authority }: TunnelTarget)
   });
 }
 
-/** A tunnel with TLS inside it, verified against `ca`. */
+/** A tunnel with TLS inside it, verified against `ca`; the name in the certificate only where `options` are given. */
 export async function openSecureTunnel(
   target: TunnelTarget & { ca: string; serverName?: string },
+  options: tls.ConnectionOptions = { checkServerIdentity: () => undefined },
 ): Promise<tls.TLSSocket> {
   const { socket, status } = await openTunnel(target);
   if (status !== 200) throw new Error(`CONNECT answered ${status}`);
   const servername = target.serverName ?? target.authority.replace(/:\d+$/, '');
   return new Promise((resolve, reject) => {
-    const secured = tls.connect({ socket, servername, ca: target.ca, checkServerIdentity: () => undefined });
+    const secured = tls.connect({ socket, servername, ca: target.ca, ...options });
     secured.once('secureConnect', () => resolve(secured));
     secured.once('error', reject);
   });
@@ -117,11 +118,7 @@ export const basic = (key: string, user = 'agent'): string =>
 export async function openHttp2Tunnel(
   target: TunnelTarget & { ca: string },
 ): Promise<http2.ClientHttp2Session> {
-  const { socket, status } = await openTunnel(target);
-  if (status !== 200) throw new Error(`CONNECT answered ${status}`);
-  const servername = target.authority.replace(/:\d+$/, '');
-  const secured = tls.connect({ socket, servername, ca: target.ca, ALPNProtocols: ['h2'] });
-  await once(secured, 'secureConnect');
+  const secured = await openSecureTunnel(target, { ALPNProtocols: ['h2'] });
   const session = http2.connect(`https://${target.authority}`, { createConnection: () => secured });
   // What a server does to it is for the test to see in its streams.
   session.on('error', () => session.destroy());

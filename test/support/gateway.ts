@@ -50,6 +50,14 @@ export interface ApiReply {
 }
 
 export const agentId = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11';
+/** A rule that denies whatever deletes. */
+export const denyDeletes = {
+  rule_id: 'no-delete',
+  priority: 1,
+  match: { methods: ['DELETE'] },
+  condition: {},
+  action: 'DENY',
+};
 export const adminSecret = 'the-admin-secret-of-the-tests';
 
 /** The configuration that tests start from; `upstream` names lead to loopback. */

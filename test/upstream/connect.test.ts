@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
-import { createDialer, type DialerOptions } from '../../src/upstream/connect.ts';
+import { createDialer, type DialerOptions, type Endpoint } from '../../src/upstream/connect.ts';
 import { createGuard } from '../../src/upstream/guard.ts';
 import { createResolver } from '../../src/upstream/resolve.ts';
 import { loadRoots } from '../../src/upstream/roots.ts';
@@ -31,6 +31,8 @@ const dialerWith = (options: Partial<DialerOptions> = {}) =>
     connectTimeoutMs: 10_000,
     ...options,
   });
+
+const secure = (host: string, port: number): Endpoint => ({ scheme: 'https', host, port });
 
 async function failureOf(dialing: Promise<net.Socket>): Promise<GatewayError> {
   try {
@@ -57,9 +59,7 @@ t.test('verifies the certificate of every upstream', async (t) => {
   ];
   for (const { certificate, detail } of cases) {
     const upstream = await startUpstream(t, undefined, { certificate });
-    const error = await failureOf(
-      dialerWith().dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1'),
-    );
+    const error = await failureOf(dialerWith().dial(secure('localhost', upstream.port), 'http/1.1'));
     t.match(error, { code: 'UPSTREAM_TLS', message: detail });
     t.equal(upstream.requests.length, 0);
   }
@@ -70,9 +70,7 @@ t.test('verifies although the environment switches verification off', async (t) 
   t.teardown(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
   const certificate = createTestAuthority('Unknown').issue();
   const upstream = await startUpstream(t, undefined, { certificate });
-  const error = await failureOf(
-    dialerWith().dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1'),
-  );
+  const error = await failureOf(dialerWith().dial(secure('localhost', upstream.port), 'http/1.1'));
   t.match(error, { code: 'UPSTREAM_TLS' });
 });
 
@@ -80,14 +78,9 @@ t.test('compares the certificate with the host that was asked for, also for an a
   const upstream = await startUpstream(t, undefined, {
     certificate: testAuthority().issue({ names: ['127.0.0.1'] }),
   });
-  const socket = await dialerWith().dial(
-    { scheme: 'https', host: '127.0.0.1', port: upstream.port },
-    'http/1.1',
-  );
+  const socket = await dialerWith().dial(secure('127.0.0.1', upstream.port), 'http/1.1');
   socket.destroy();
-  const error = await failureOf(
-    dialerWith().dial({ scheme: 'https', host: 'a.test.example', port: upstream.port }, 'http/1.1'),
-  );
+  const error = await failureOf(dialerWith().dial(secure('a.test.example', upstream.port), 'http/1.1'));
   t.match(error, { code: 'UPSTREAM_TLS', message: 'another host name' }, 'a name that leads to that address');
 });
 
@@ -98,7 +91,7 @@ t.test('sends the host name as SNI, and none for an address', async (t) => {
     socket.end('.');
   });
   for (const host of ['localhost', 'a.test.example', '127.0.0.1']) {
-    const socket = await dialerWith().dial({ scheme: 'https', host: host, port: upstream.port }, 'http/1.1');
+    const socket = await dialerWith().dial(secure(host, upstream.port), 'http/1.1');
     t.match((socket as TLSSocket).getProtocol(), /^TLSv1\.[23]$/);
     await once(socket.resume(), 'close');
   }
@@ -114,11 +107,7 @@ t.test('resumes TLS sessions only from the store that it is given', async (t) =>
   const dialer = dialerWith();
   const store = { session: undefined };
   for (const session of [store, store, { session: undefined }]) {
-    const socket = await dialer.dial(
-      { scheme: 'https', host: 'localhost', port: upstream.port },
-      'http/1.1',
-      session,
-    );
+    const socket = await dialer.dial(secure('localhost', upstream.port), 'http/1.1', session);
     await once(socket.resume(), 'close');
   }
   t.same(reused, [false, true, false]);
@@ -135,9 +124,7 @@ t.test('refuses the whole answer when one address of it is forbidden', async (t)
   ];
   for (const addresses of answers) {
     const dialer = dialerWith({ resolver: answering(...addresses) });
-    const error = await failureOf(
-      dialer.dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1'),
-    );
+    const error = await failureOf(dialer.dial(secure('localhost', upstream.port), 'http/1.1'));
     t.equal(error.code, 'EGRESS_BLOCKED', addresses.join(' '));
   }
   t.equal(upstream.connections(), 0, 'nothing was dialled');
@@ -149,16 +136,11 @@ t.test('asks once for each connection and dials the address that was judged', as
   // A name that turns to the inside as soon as it has been looked at.
   const lookup = async () => [{ address: questions++ === 0 ? '127.0.0.1' : '10.0.0.1' }];
   const dialer = dialerWith({ resolver: createResolver({ resolve: [], lookup }) });
-  const socket = await dialer.dial(
-    { scheme: 'https', host: 'rebind.test.example', port: upstream.port },
-    'http/1.1',
-  );
+  const socket = await dialer.dial(secure('rebind.test.example', upstream.port), 'http/1.1');
   t.equal(socket.remoteAddress, '127.0.0.1');
   t.equal(questions, 1);
   socket.destroy();
-  const error = await failureOf(
-    dialer.dial({ scheme: 'https', host: 'rebind.test.example', port: upstream.port }, 'http/1.1'),
-  );
+  const error = await failureOf(dialer.dial(secure('rebind.test.example', upstream.port), 'http/1.1'));
   t.equal(error.code, 'EGRESS_BLOCKED');
 });
 
@@ -170,7 +152,7 @@ t.test('asks nobody about a host that is denied, or an address', async (t) => {
   };
   const dialer = dialerWith({ resolver: createResolver({ resolve: [], lookup }) });
   for (const host of ['a.denied.example', '10.0.0.1', 'metadata.google.internal', '::ffff:10.0.0.1']) {
-    const error = await failureOf(dialer.dial({ scheme: 'https', host, port: 443 }, 'http/1.1'));
+    const error = await failureOf(dialer.dial(secure(host, 443), 'http/1.1'));
     t.equal(error.code, 'EGRESS_BLOCKED', host);
   }
   t.equal(questions, 0);
@@ -179,7 +161,7 @@ t.test('asks nobody about a host that is denied, or an address', async (t) => {
 t.test('tries the further addresses when one refuses', async (t) => {
   const upstream = await startUpstream(t);
   const dialer = dialerWith({ resolver: answering('127.0.0.2', '::1', '127.0.0.1') });
-  const socket = await dialer.dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1');
+  const socket = await dialer.dial(secure('localhost', upstream.port), 'http/1.1');
   t.equal(socket.remoteAddress, '127.0.0.1');
   socket.destroy();
 });
@@ -188,9 +170,7 @@ t.test('does not try the further addresses after a failed handshake', async (t) 
   const certificate = testAuthority().issue({ names: ['other.example'] });
   const upstream = await startUpstream(t, undefined, { certificate });
   const dialer = dialerWith({ resolver: answering('127.0.0.1', '127.0.0.1') });
-  const error = await failureOf(
-    dialer.dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1'),
-  );
+  const error = await failureOf(dialer.dial(secure('localhost', upstream.port), 'http/1.1'));
   t.equal(error.code, 'UPSTREAM_TLS');
   t.equal(upstream.connections(), 1);
 });
@@ -199,9 +179,7 @@ t.test('tries eight addresses at most', async (t) => {
   const upstream = await startUpstream(t);
   const refusing = new Array<string>(8).fill('127.0.0.2');
   const dialer = dialerWith({ resolver: answering(...refusing, '127.0.0.1') });
-  const error = await failureOf(
-    dialer.dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1'),
-  );
+  const error = await failureOf(dialer.dial(secure('localhost', upstream.port), 'http/1.1'));
   t.match(error, { code: 'UPSTREAM_UNREACHABLE', message: 'refused the connection' });
   t.equal(upstream.connections(), 0);
 });
@@ -230,9 +208,7 @@ t.test('bounds name service, connection and handshake in time', async (t) => {
     dialerWith({ connectTimeoutMs: 60 }),
   ];
   for (const dialer of dialers) {
-    const error = await failureOf(
-      dialer.dial({ scheme: 'https', host: 'localhost', port: silent.port }, 'http/1.1'),
-    );
+    const error = await failureOf(dialer.dial(secure('localhost', silent.port), 'http/1.1'));
     t.match(error, { code: 'UPSTREAM_TIMEOUT', message: 'in time' });
   }
 });
@@ -249,7 +225,7 @@ t.test('loads the authorities of files beside those of Node', async (t) => {
 
   const upstream = await startUpstream(t);
   const dialer = dialerWith({ roots: loadRoots([upstream.caFile]) });
-  (await dialer.dial({ scheme: 'https', host: 'localhost', port: upstream.port }, 'http/1.1')).destroy();
+  (await dialer.dial(secure('localhost', upstream.port), 'http/1.1')).destroy();
 
   t.throws(() => loadRoots([join(folder, 'absent.pem')]), /ENOENT/);
   t.throws(() => loadRoots([write('empty.pem', 'nothing')]), /holds no PEM certificate/);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { addressOf } from '../addresses.ts';
+import { urlOf } from '../addresses.ts';
 import type { CommonOptions } from '../client.ts';
 import { readConfig } from '../configuration.ts';
 import { print, toJson } from '../output.ts';
@@ -29,10 +29,9 @@ async function exportsFor(named: string | undefined): Promise<string> {
   }
   const key = process.env['POSTERN_KEY'];
   if (!key) throw new Error('set POSTERN_KEY to the key that the programs shall use.');
-  const proxy = addressOf(config, 'proxy');
+  const proxy = urlOf(config, 'proxy');
   if (proxy === undefined) throw new Error('proxy.listen names no address.');
   const { clientVariables, toExports } = await import('../../gateway/first-start.ts');
   const { cert } = config.authority;
-  const scheme = config.proxy.tls ? 'https' : 'http';
-  return toExports({ POSTERN_CA: cert, ...clientVariables(`${scheme}://agent:${key}@${proxy}`, cert) });
+  return toExports({ POSTERN_CA: cert, ...clientVariables(proxy.replace('://', `://agent:${key}@`), cert) });
 }

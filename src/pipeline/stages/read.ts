@@ -1,4 +1,4 @@
-import type { Call, Meaning } from '../../call.ts';
+import { type Call, type Meaning, operationAndParts } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -154,8 +154,7 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
 }
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
-  operation !== undefined &&
-  (operation.toolName === 'a2a' || (operation.parts?.some((it) => it.operation.toolName === 'a2a') ?? false));
+  operation !== undefined && operationAndParts(operation).some((it) => it.toolName === 'a2a');
 
 /** Forms of one body. */
 const askingTextsMax = 4;
