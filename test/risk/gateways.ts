@@ -1,11 +1,14 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import type { Test } from 'tap';
 import { stringify } from 'yaml';
+import { parseConfig } from '../../src/config/load.ts';
+import { loadPepper } from '../../src/gateway/pepper.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
 import { listedUrls } from './attacks/index.ts';
@@ -47,16 +50,18 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const adminSecret = randomBytes(24).toString('hex');
   const files = { vaultKey: join(root, 'vault.key'), feed: join(root, 'urlhaus.csv') };
-  writeFileSync(files.vaultKey, randomBytes(32).toString('hex'), { mode: 0o600 });
+  writeFileSync(files.vaultKey, hash('sha256', 'the vault of the week'), { mode: 0o600 });
   writeFileSync(files.feed, toFeed(listedUrls));
   const state = redis ? `redis://${redis.host}:${redis.port}/0` : 'embedded:./data';
   const config = stringify(toConfig(week.agents, { state, adminSecret, ...files }));
+  const pepper = pepperOnRedis(files.vaultKey);
   const clock = new URL(`./clock-preload.ts?from=${week.startMs}`, import.meta.url).href;
   const urls: string[] = [];
   for (let number = 0; number < daemons; number += 1) {
     const dir = join(root, `daemon${number}`);
-    mkdirSync(dir);
+    mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
     writeFileSync(join(dir, 'postern.yaml'), config);
+    if (!redis) writeFileSync(join(dir, 'data', 'pepper'), pepper, { mode: 0o600 });
     const args = ['--config', join(dir, 'postern.yaml')];
     urls.push((await startDaemon(t, dir, args, [`--import=${clock}`])).controlUrl);
   }
@@ -78,6 +83,17 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
     keys.set(id, made.body.key);
   }
   return { count: daemons, ask, admin, authorizationOf: ({ id }) => `Bearer ${keys.get(id)}` };
+}
+
+/**
+ * In hex. Which pieces of an answer are remembered goes by keys that follow from the pepper: two lives are the same only where that is, for
+ * now and then two lists that have little in common share the pieces that one pepper in a hundred chooses.
+ */
+function pepperOnRedis(vaultKeyFile: string): string {
+  const text = stringify({ state: { url: 'redis://127.0.0.1/0' }, vault: { key_file: vaultKeyFile } });
+  return loadPepper(parseConfig(text, { file: undefined, env: {} }), pino({ enabled: false })).toString(
+    'hex',
+  );
 }
 
 /** As URLhaus publishes what it knows. */
