@@ -153,6 +153,10 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   [['EPHEMERAL_SCOPE_VIOLATION'], 'the call is out of the scope of its key'],
   [['RECENT_APPROVAL_GRANT', 'RECENT_APPROVAL_DENIAL'], 'somebody has just decided on the identical call'],
   [
+    ['APPROVAL_IMPOSSIBLE'],
+    'a message of an open connection would need an approval, for which it cannot wait',
+  ],
+  [
     ['MCP_TOOL_DRIFT'],
     'a tool of an MCP server that it calls has changed, is new, gives orders, or asks for what no tool needs',
   ],

@@ -206,6 +206,8 @@ export class Call {
   readonly isAwaited: () => boolean;
   /** Of the body, where the way that the call came on has a limit of its own; else that of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
+  /** Where it is one further message of a call that was let out and is still open. */
+  readonly message: MessageOf | undefined;
 
   /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. Undefined until they are read. */
   agentName: string | undefined;
@@ -302,6 +304,7 @@ export class Call {
     this.lastHead = from.lastHead;
     this.isAwaited = from.isAwaited ?? always;
     this.bodyBytesMax = from.bodyBytesMax;
+    this.message = from.message;
   }
 }
 
@@ -320,11 +323,19 @@ export interface CallFields {
   claimed: Claimed;
   lastHead: ReadHead | undefined;
   bodyBytesMax?: number | undefined;
+  message?: MessageOf;
   /** Default: always. Entrances that can hold a call open say it. */
   isAwaited?: () => boolean;
 }
 
 const always = (): boolean => true;
+
+/** What a message belongs to. */
+export interface MessageOf {
+  readonly opening: Call;
+  /** The last bytes that went out before it: what begins there may end in it. */
+  readonly before: Buffer;
+}
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {

@@ -21,6 +21,7 @@ import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
+import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
@@ -156,6 +157,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     guard,
     upstream,
     inspect: createPipeline(stages, record),
+    ...createMessageInspector({ ...judging, store: on.store, policies }, record),
     answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
     answers: on.answers,
     answerMemory: createAnswerMemory(on.store, on.secrets, config.tools),

@@ -14,6 +14,7 @@ import type { AuthThrottles } from './auth-throttle.ts';
 import type { Catalogues } from './catalogues.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
+import type { CheckOpen, InspectMessage } from './message.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { AnswerReader } from './read-answer.ts';
@@ -37,6 +38,10 @@ export interface Gate {
   readonly upstream: Upstream;
   readonly credentials: Credentials;
   readonly inspect: Inspect;
+  /** Judges what follows on a call that was let out and stays open. */
+  readonly inspectMessage: InspectMessage;
+  /** Whether the caller of such a call may go on. */
+  readonly checkOpen: CheckOpen;
   /** Reads what came back. */
   readonly answerReader: AnswerReader;
   /** Keeps what was found in answers with the traces of their calls. */

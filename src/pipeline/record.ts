@@ -56,7 +56,7 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
       atMs: call.receivedAtMs,
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
-      destination: keptDestination(call),
+      destination: keptDestination(call.message?.opening ?? call),
       ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
       ...(names.length > 0 ? { names } : {}),
       ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
@@ -110,7 +110,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
   if (runtimeType !== undefined) line += `,"runtime_type":${json(runtimeType)}`;
   line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(method)}`;
-  line += `,"url":${json(redactedUrl(call))},"body_bytes":${call.body.length}`;
+  line += `,"url":${json(redactedUrl(call.message?.opening ?? call))},"body_bytes":${call.body.length}`;
+  if (call.message) line += `,"message_of":"${call.message.opening.traceId}"`;
   if (operation) {
     line += `,"tool_name":${json(operation.toolName)},"operation":${json(method === call.method ? operation.name : method)}`;
     line += `,"category":${json(operation.category)},"verb":"${operation.verb}"`;

@@ -119,7 +119,7 @@ export function examine(
         ? identity
         : { ...identity, envName, agentId: agent.agentId, agentName: agent.name },
     agentStatus: statusOf(holder, agent),
-    scopeViolations: violations(key, request),
+    scopeViolations: scopeViolationsOf(key, request),
   };
 }
 
@@ -131,7 +131,11 @@ function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord)
 
 const noViolations: readonly string[] = [];
 
-function violations({ scope }: KeyRecord, request: AdmitRequest): readonly string[] {
+/** Sentences that say how what is done leaves the scope of the key. */
+export function scopeViolationsOf(
+  { scope }: KeyRecord,
+  request: Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'>,
+): readonly string[] {
   if (scope === null) return noViolations;
   const found = new Set<string>();
   for (const { toolName, verb } of [request, ...(request.parts ?? [])]) {

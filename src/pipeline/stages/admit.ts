@@ -235,14 +235,19 @@ function toRequest(
     mutations: mutationsOf(operation),
     host: call.target.host,
     mcp: mcpCallOf(operation, call.target),
-    toolName: operation.toolName,
-    verb: operation.verb,
-    ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
+    ...doneBy(operation),
     counts: 'call',
     termsOf,
     chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),
   };
 }
+
+/** What the scope of a key is about. */
+export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
+  toolName: operation.toolName,
+  verb: operation.verb,
+  ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
+});
 
 /** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
 const namesOf = ({ operation, target }: Call): readonly [host: string, tool: string, operation: string] => [

@@ -2,9 +2,8 @@ import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
 import type { PolicySet } from '../../policy/index.ts';
-import { isAddressAllowed } from '../../state/admission.ts';
-import type { Store } from '../../state/store.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
+import { type CallerStore, callerNow } from '../caller-now.ts';
 import { createJudge } from '../judge.ts';
 import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
@@ -14,7 +13,7 @@ import type { Tenants } from '../tenants.ts';
 export interface DecideOptions {
   readonly tenants: Tenants;
   readonly policies: Rules;
-  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
+  readonly store: CallerStore;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
   /** The daemon's own mode; a tenant's may be laxer still. */
   readonly mode: 'enforce' | 'monitor';
@@ -75,24 +74,9 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
   async function holdOpen(call: Call, tenant: TenantConfig, approvalId: string): Promise<void> {
     const decided = await approvals.wait(tenant.id, approvalId, tenant.approvals.holdMs, call.isAwaited);
     if (!call.isAwaited() || (decided?.status !== 'approved' && decided?.status !== 'denied')) return;
-    await refresh(call);
+    call.agentStatus = (await callerNow(store, call)).agentStatus;
     const { rules } = await rulesForCall(policies, call);
     await conclude(call, tenant, rules, true);
-  }
-
-  async function refresh(call: Call): Promise<void> {
-    const { key, identity } = call;
-    const holder = key && (await store.identify(key.hash, Date.now()));
-    if (!holder?.ok) throw new GatewayError('INVALID_KEY', 'The key is not valid any more.');
-    const { tenantId, parentKeyId } = holder.key;
-    const parent = parentKeyId === null ? undefined : await store.keyById(tenantId, parentKeyId);
-    if (![holder.key, parent].every((it) => !it || isAddressAllowed(it, call.clientAddress)))
-      throw new GatewayError(
-        'IP_NOT_ALLOWED',
-        'The address that the call comes from is not on the allowlist of the key any more.',
-      );
-    const agent = identity && (await store.agentById(identity.agentId));
-    call.agentStatus = holder.agentStatus === 'active' ? (agent?.status ?? 'suspended') : holder.agentStatus;
   }
 
   return {

@@ -1,4 +1,4 @@
-import { type Call, type Meaning, operationAndParts } from '../../call.ts';
+import { type Call, type Meaning, type MessageOf, operationAndParts } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -12,6 +12,7 @@ import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
+import { findAcross } from '../seam.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
@@ -89,6 +90,12 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     if (bytes !== call.body) readCoding(call, engine, bounds);
   }
 
+  function readSeam(call: Call, { before }: MessageOf, engine: DetectorEngine, bounds: ReadBounds): void {
+    const { findings, unreadable } = findAcross(before, call.body, engine, bounds);
+    call.findings.push(...findings);
+    call.unreadable ??= unreadable;
+  }
+
   /** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
   function readCoding(call: Call, engine: DetectorEngine, bounds: ReadBounds): void {
     if (call.unreadable !== undefined) return;
@@ -112,8 +119,10 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     const { agentName, runtimeType } = call.claimed;
     if (agentName) call.agentName = keptText(page.engine, agentName, bounds.isOver) ?? redacted;
     if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, bounds.isOver) ?? redacted;
-    readHead(call, page.engine, bounds);
+    // The head of an open call was read when it was opened.
+    if (!call.message) readHead(call, page.engine, bounds);
     if (call.body.length > 0) readBody(call, page.engine, bounds);
+    if (call.message) readSeam(call, call.message, page.engine, bounds);
     const context = contextOf(call);
     const told = isBetweenAgents(call) ? [...call.bodyTexts, ...context] : context;
     for (const text of told)
