@@ -8,6 +8,7 @@ import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
 import type { PolicyStore } from './port/policies.ts';
+import type { RouteStore } from './port/routes.ts';
 import type { SuspensionStore } from './port/suspensions.ts';
 import type { TraceStore } from './port/traces.ts';
 
@@ -22,12 +23,13 @@ export type * from './port/keys.ts';
 export type * from './port/mcp-tools.ts';
 export type * from './port/page.ts';
 export type * from './port/policies.ts';
+export type * from './port/routes.ts';
 export type * from './port/suspensions.ts';
 export type * from './port/traces.ts';
 
 /**
  * The one port to the state. Operations carry the names of what the gateway does; each is atomic, on one node and on many. Time and ids
- * are arguments. What is acknowledged (keys, agents, policies, approvals, incidents, credentials, audit entries) is durable before the
+ * are arguments. What is acknowledged (keys, agents, policies, approvals, incidents, credentials, routes, audit entries) is durable before the
  * promise resolves and survives SIGKILL; traces are written behind in batches.
  *
  * What cannot be read or written fails with STATE_UNAVAILABLE, and nothing has changed.
@@ -45,6 +47,7 @@ export interface Store
     ApprovalStore,
     IncidentStore,
     CredentialStore,
+    RouteStore,
     McpToolStore,
     TraceStore,
     AuditStore {

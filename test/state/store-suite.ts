@@ -14,6 +14,7 @@ import { nodes } from './suite/nodes.ts';
 import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
 import { retention } from './suite/retention.ts';
+import { routes } from './suite/routes.ts';
 import { serverClock } from './suite/server-clock.ts';
 import { sightings } from './suite/sightings.ts';
 import { tails } from './suite/tails.ts';
@@ -33,6 +34,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   approvals,
   incidents,
   vault,
+  routes,
   audit,
   traces,
   tails,

@@ -150,6 +150,11 @@ export const stateMigrations: readonly string[] = [
     record TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  -- Routes that were made through the API.
+  CREATE TABLE inbound_routes (prefix TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX inbound_routes_by_tenant ON inbound_routes (tenant_id);
+  `,
 ];
 
 /**

@@ -21,6 +21,7 @@ import { createNumbers } from './numbers.ts';
 import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
+import { createRoutes } from './routes.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
@@ -75,6 +76,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const approvals = createApprovals(state, commits, audit);
   const incidents = createIncidents(state, commits, audit);
   const credentials = createCredentials(state, commits, audit);
+  const routes = createRoutes(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
   const mcpTools = createMcpTools(state, commits, audit);
   const tails = createTails();
@@ -145,6 +147,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     credentialOf: credentials.find,
     listCredentials: async (tenantId) => credentials.list(tenantId),
     removeCredential: credentials.remove,
+
+    ...routes,
 
     rememberTools: mcpTools.remember,
     listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),

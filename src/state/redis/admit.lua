@@ -12,10 +12,10 @@
 --       16 how many further names are asked for  17 how many writes the call makes  18 id of the last sighting that the node knows, or '-'
 --       19 … these names, then for each budget the number of its day in KEYS, name, amount, daily
 
-local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials')
-for i = 1, 3 do revisions[i] = revisions[i] or '-' end
+local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials', 'routes')
+for i = 1, 4 do revisions[i] = revisions[i] or '-' end
 
-local function answer(...) return { revisions[1], revisions[2], revisions[3], ... } end
+local function answer(...) return { revisions[1], revisions[2], revisions[3], revisions[4], ... } end
 
 if ARGV[1] ~= revisions[1] then
   local key = redis.call('HGET', KEYS[2], ARGV[2])

@@ -31,7 +31,7 @@ export interface Change {
   /** The record goes some time after its end, when others are written. */
   endRecord(ending: Ending): void;
   /** Nodes that remember records of this kind will read them anew. */
-  revise(kind: 'keys' | 'policies' | 'credentials'): void;
+  revise(kind: 'keys' | 'policies' | 'credentials' | 'routes'): void;
   /** There is a revision: without one, a Redis that has lost everything would look as it did before. */
   seedRevision(): void;
   audit(event: AuditEvent): void;

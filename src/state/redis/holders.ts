@@ -26,6 +26,7 @@ export interface HoldersOptions {
   readonly clock: 'server' | 'caller';
   readonly sawPolicies: (tenantId: string, revision: string) => void;
   readonly sawCredentials: (tenantId: string, revision: string) => void;
+  readonly sawRoutes: (tenantId: string, revision: string) => void;
   readonly sightings: SightingsSeen;
   readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
   /** By tenant: the last revision of its records that this node has heard of; nothing since it changed them itself. */
@@ -108,10 +109,11 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     const history = [further.length, mutations, options.sightings.lastId(it.tenantId), ...further];
     const args = [revision, ...call, ...numbers, request.concernsField, ...history, ...budgets.args];
     const answer = (await connection.run(scripts.admit, [...keys, ...budgets.keys], args)) as string[];
-    const [fresh = '', policies = '', credentials = '', status, ...rest] = answer;
+    const [fresh = '', policies = '', credentials = '', routes = '', status, ...rest] = answer;
     options.heard.set(it.tenantId, fresh);
     options.sawPolicies(it.tenantId, policies);
     options.sawCredentials(it.tenantId, credentials);
+    options.sawRoutes(it.tenantId, routes);
     if (status === 'unknown') {
       known.delete(keyHash);
       return false;

@@ -24,6 +24,7 @@ export interface TenantNames {
   readonly pending: string;
   readonly incidents: string;
   readonly credentials: string;
+  readonly routes: string;
   /** Records of MCP servers, and what stands against their tools. */
   readonly mcpServers: string;
   readonly audit: string;
@@ -59,6 +60,8 @@ export interface Names {
   keyHash(keyHash: string): string;
   /** The tenant of an agent. */
   agent(agentId: string): string;
+  /** The tenant of an inbound route. */
+  route(prefix: string): string;
   readonly tenants: string;
   of(tenantId: string): TenantNames;
 }
@@ -78,6 +81,7 @@ export function createNames(prefix: string): Names {
       pending: `${tag}approvals:pending`,
       incidents: `${tag}incidents`,
       credentials: `${tag}credentials`,
+      routes: `${tag}routes`,
       mcpServers: `${tag}mcp`,
       audit: `${tag}audit`,
       numbers: `${tag}numbers`,
@@ -103,6 +107,7 @@ export function createNames(prefix: string): Names {
   return {
     keyHash: (keyHash) => `${prefix}hash:${safe(keyHash)}`,
     agent: (agentId) => `${prefix}agent:${safe(agentId)}`,
+    route: (routePrefix) => `${prefix}route:${safe(routePrefix)}`,
     tenants: `${prefix}tenants`,
     of,
   };

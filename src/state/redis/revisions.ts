@@ -16,7 +16,7 @@ export interface Follower<T> {
 }
 
 export function createFollower<T>(
-  kind: 'policies' | 'credentials',
+  kind: 'policies' | 'credentials' | 'routes',
   read: (tenantId: string) => Promise<T>,
   keyOfRevisions: (tenantId: string) => string,
   connection: Connection,

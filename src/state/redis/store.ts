@@ -18,6 +18,7 @@ import { createMcpTools } from './mcp-tools.ts';
 import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
 import { createPolicies } from './policies.ts';
+import { createRoutes } from './routes.ts';
 import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
 import { createTraces } from './traces.ts';
@@ -57,11 +58,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const agents = createAgents(connection, names, commits);
   const policies = createPolicies(connection, names, commits);
   const credentials = createCredentials(connection, names, commits);
+  const routes = createRoutes(connection, names, commits);
   const { lastId, learn, ...history } = createHistory(connection, names, commits, report, termsOf);
   const holders = createHolders(connection, names, {
     clock,
     sawPolicies: policies.saw,
     sawCredentials: credentials.saw,
+    sawRoutes: routes.saw,
     sightings: { lastId, learn },
     agentById: agents.agentById,
     heard,
@@ -81,6 +84,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createApprovals(connection, names, commits),
     ...createIncidents(connection, names, commits),
     ...credentials,
+    ...routes,
     ...createMcpTools(connection, names, commits),
     ...traces,
     restoreTrust(next) {

@@ -50,6 +50,18 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     await there();
     t.equal(await other.credentialOf(tenantId, 'github'), undefined);
 
+    const prefix = `nodes-${process.pid}`;
+    const route = { tenantId, prefix, document: {}, sealedToken: null, keyId: null };
+    const made = { ...route, createdAtMs: noonMs, changedAtMs: noonMs };
+    t.equal((await other.routesOf(tenantId)).size, 0);
+    await store.addRoute(made, acme.event());
+    await there();
+    t.same([...(await other.routesOf(tenantId)).values()], [made]);
+    t.equal(await other.routeOwner(prefix), tenantId);
+    await store.removeRoute(tenantId, prefix, acme.event());
+    await there();
+    t.equal((await other.routesOf(tenantId)).size, 0);
+
     const child = await acme.key({ type: 'ephemeral', parentKeyId: key.keyId });
     t.match(await other.admit(admitRequest(acme, child)), { ok: true });
     await store.revokeKey(tenantId, key.keyId, acme.event());

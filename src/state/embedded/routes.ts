@@ -1,0 +1,59 @@
+import { createCache } from '../cache.ts';
+import { prefixTaken, routesMax, tooManyRoutes } from '../routes.ts';
+import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
+import type { Audit } from './audit.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { type Database, recordOf } from './sqlite.ts';
+
+const tenantsMax = 1_024;
+
+export function createRoutes(db: Database, commits: GroupCommit, audit: Audit): RouteStore {
+  const insert = db.prepare('INSERT INTO inbound_routes (prefix, tenant_id, record) VALUES (?, ?, ?)');
+  const update = db.prepare('UPDATE inbound_routes SET record = ? WHERE prefix = ? AND tenant_id = ?');
+  const remove = db.prepare('DELETE FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');
+  const owner = db.prepare('SELECT tenant_id FROM inbound_routes WHERE prefix = ?');
+  const byTenant = db.prepare('SELECT record FROM inbound_routes WHERE tenant_id = ? ORDER BY prefix');
+  const held = createCache<ReadonlyMap<string, StoredRoute>>(tenantsMax);
+
+  const ownerOf = (prefix: string): string | undefined => {
+    const row = owner.get(prefix);
+    return row && String(row['tenant_id']);
+  };
+  const change = (tenantId: string, event: AuditEvent, work: () => boolean): Promise<boolean> =>
+    commits.write(
+      () => {
+        const isMade = work();
+        if (isMade) audit.append(event);
+        return isMade;
+      },
+      () => held.delete(tenantId),
+    );
+
+  return {
+    async addRoute(route, event) {
+      const { tenantId, prefix } = route;
+      await change(tenantId, event, () => {
+        if (ownerOf(prefix) !== undefined) throw prefixTaken();
+        if (byTenant.all(tenantId).length >= routesMax) throw tooManyRoutes();
+        insert.run(prefix, tenantId, JSON.stringify(route));
+        return true;
+      });
+    },
+    replaceRoute: (route, event) =>
+      change(
+        route.tenantId,
+        event,
+        () => update.run(JSON.stringify(route), route.prefix, route.tenantId) > 0,
+      ),
+    removeRoute: (tenantId, prefix, event) => change(tenantId, event, () => remove.run(prefix, tenantId) > 0),
+    routeOwner: ownerOf,
+    routesOf(tenantId) {
+      const known = held.get(tenantId);
+      if (known) return known;
+      const routes = byTenant.all(tenantId).map(recordOf<StoredRoute>);
+      const read = new Map(routes.map((it) => [it.prefix, it]));
+      held.set(tenantId, read);
+      return read;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { AuditEvent } from './audit.ts';
+import type { MaybePromise } from './page.ts';
+
+/** Inbound routes that were made through the API, beside those of the configuration. No two tenants have the same prefix. */
+export interface RouteStore {
+  /** Rejects with CONFLICT where the prefix is taken, and where the tenant has `routesMax` already. */
+  addRoute(route: StoredRoute, audit: AuditEvent): Promise<void>;
+  /** In place of the one with its tenant and prefix. False where there is none. */
+  replaceRoute(route: StoredRoute, audit: AuditEvent): Promise<boolean>;
+  /** False where there is none. */
+  removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
+  /** The tenant that has the prefix, or had it last; undefined where nobody has. */
+  routeOwner(prefix: string): MaybePromise<string | undefined>;
+  /** By prefix, as the last `admit` of this tenant has left them: the same map until one of them changes. */
+  routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
+}
+
+/** What a route says is nothing to the state. */
+export interface StoredRoute {
+  readonly tenantId: string;
+  readonly prefix: string;
+  /** As it was written, without the secret that its callers show. */
+  readonly document: Readonly<Record<string, unknown>>;
+  /** That secret, sealed by the vault; null where there is none. */
+  readonly sealedToken: string | null;
+  /** Of the key that stands for callers who have none; null where they have. */
+  readonly keyId: string | null;
+  readonly createdAtMs: number;
+  readonly changedAtMs: number;
+}
