@@ -13,6 +13,7 @@ import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
 import { answerFor } from './answer-scan.ts';
 
+/** On requests and on answers (RFC 9110, 7.6.3). */
 const via = '1.1 postern';
 
 /** How a call came. */
@@ -84,7 +85,7 @@ function send(
     },
     {
       response,
-      extraHeaders: ours,
+      extraHeaders: [...ours, 'Via', via],
       onError: refuse,
       ...(injection ? { scrub: injection.scrub } : {}),
     },

@@ -43,6 +43,8 @@ export interface UpstreamServerOptions {
   readonly certificate?: IssuedCertificate;
   /** Default 127.0.0.1. */
   readonly address?: string;
+  /** HTTP/2 over TLS and nothing else; for what that calls a connection, all requests count as those of one. */
+  readonly http2?: boolean;
 }
 
 export interface TestServer {
@@ -89,14 +91,19 @@ export async function startUpstream(
     listener(request, response).catch(() => response.destroy());
   };
   const isTls = options.tls ?? true;
-  const server = isTls
-    ? https.createServer(credentials(options.certificate), onRequest)
-    : http.createServer(onRequest);
+  const server = createServer(options, onRequest);
   let connections = 0;
   server.on(isTls ? 'secureConnection' : 'connection', (socket: net.Socket) =>
     numbers.set(socket, ++connections),
   );
   return { requests, ...(await start(t, server, isTls, options.address)) };
+}
+
+function createServer(options: UpstreamServerOptions, onRequest: http.RequestListener): net.Server {
+  if (options.tls === false) return http.createServer(onRequest);
+  if (!options.http2) return https.createServer(credentials(options.certificate), onRequest);
+  // Node's HTTP/2 server speaks the words of its HTTP/1.1 server, though their types are not related.
+  return http2.createSecureServer(credentials(options.certificate), onRequest as never);
 }
 
 /** Starts an upstream that speaks bytes: for answers that no HTTP library would write. */
