@@ -123,13 +123,14 @@ export function parseDescribed(text: string): Target {
   const scheme = url.protocol.slice(0, -1);
   if (refusedSchemes.has(scheme))
     refuse('url', `The scheme ${scheme} is not one of a call; use http, https, ws, wss or a tool's own.`);
-  const written = url.hostname.startsWith('[') ? url.hostname : url.hostname.replace(/\.$/, '');
+  const written = url.hostname;
   const isHttp = isWebScheme(scheme);
   if (isHttp && !/^[a-z]+:\/\/[^/\\?#]/i.test(text)) refuse('url', 'The URL has no host.');
   const host = normaliseHost(isHttp ? written : written.toLowerCase());
   if (host === undefined && (isHttp || written !== ''))
     return refuse('url', 'The host of the URL is not a valid name or address.');
   const port = url.port === '' ? (defaultPorts.get(scheme) ?? 0) : Number(url.port);
+  if (isHttp && port === 0) refuse('url', 'The URL has port 0, at which nothing listens.');
   const path = (isHttp ? url.pathname : url.pathname || '/') + url.search;
   const href = `${scheme}://${toAuthority(scheme, host ?? '', port)}${path}`;
   const fragment = url.hash.slice(1);

@@ -124,6 +124,8 @@ t.test('what no call can have is refused with the place', async (t) => {
     'https://example.com/a b',
     'https://example.com/\n',
     'https://a..b/',
+    'https://example.com../',
+    'http://example.com:0/',
     `https://example.com/${'x'.repeat(70_000)}`,
   ];
   for (const url of bad) {

@@ -1,5 +1,6 @@
 import {
   createServer,
+  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerOptions,
@@ -49,10 +50,15 @@ export function createHttpServer(
     : createServer(options, onRequest);
   // One over the limit still arrives, so that too many are refused instead of silently cut.
   server.maxHeadersCount = limits.maxHeaders + 1;
-  server.on('checkContinue', (request, response) => take(new NodeExchange(request, response, true)));
-  server.on('checkExpectation', (request, response) =>
-    answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []),
-  );
+  const onUnmet: RequestListener = (request, response) =>
+    answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // Node takes it from any list that has it; what else stands there is not met.
+    if (request.headers.expect?.toLowerCase() === '100-continue')
+      take(new NodeExchange(request, response, true));
+    else onUnmet(request, response);
+  });
+  server.on('checkExpectation', onUnmet);
   server.on('clientError', answerClientError);
   return server;
 }

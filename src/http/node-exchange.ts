@@ -27,9 +27,13 @@ export class NodeExchange implements Exchange {
     request.on('error', () => response.destroy());
   }
 
-  /** Whether the parser of the tunnels would read its body as Node's does: in one `chunked`, and not in HTTP/1.0. */
+  /**
+   * Whether the parser of the tunnels would read it as Node's does: as HTTP/1.0 or 1.1, which Node takes for 0.9 and 2.0 too, and its body
+   * in one `chunked`, which HTTP/1.0 does not have.
+   */
   get isFramedAlike(): boolean {
-    const { headers, httpVersionMinor } = this.request;
+    const { headers, httpVersionMajor, httpVersionMinor } = this.request;
+    if (httpVersionMajor !== 1) return false;
     const coding = headers['transfer-encoding'];
     return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersionMinor === 1);
   }

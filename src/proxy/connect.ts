@@ -15,6 +15,7 @@ import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authen
 import { whyBlocked } from './egress.ts';
 import type { Tunnel } from './forward.ts';
 import type { KeyConnections } from './key-connections.ts';
+import { readRequestHead } from './request-head.ts';
 
 export interface ConnectOptions {
   readonly gate: () => Gate;
@@ -38,15 +39,17 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
   async function open(request: IncomingMessage, socket: Socket): Promise<Tunnel> {
     const current = gate();
     const authority = parseAuthority(request.url ?? '', 443);
-    if (!authority || !/:\d+$/.test(request.url ?? '')) {
+    if (!authority || !/:\d+$/.test(request.url ?? '') || request.httpVersionMajor !== 1) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
     }
     const clientAddress = socket.remoteAddress ?? '';
-    const { user, tenant } = await authenticateProxyUser(
-      current,
-      request.headers['proxy-authorization'],
-      clientAddress,
+    // Node keeps the first of two fields of one name; here as everywhere two are refused.
+    const { proxyAuthorization } = readRequestHead(
+      request.rawHeaders,
+      current.names.requestPrefix,
+      current.config.limits.maxHeaders,
     );
+    const { user, tenant } = await authenticateProxyUser(current, proxyAuthorization, clientAddress);
     const turnBack = async (error: GatewayError): Promise<GatewayError> =>
       inProxyTerms(await turnAway(current, connectAsCall(authority, user.key, clientAddress), error));
     if (!tenant) throw await turnBack(proxyAuthRequired());
