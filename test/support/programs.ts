@@ -1,5 +1,6 @@
 import { accessSync, appendFileSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { run } from './clients.ts';
 
 /** Debian's package of a program, where it has another name than the program. */
 const packages: Readonly<Record<string, string>> = {
@@ -18,11 +19,22 @@ export function needProgram(t: { readonly fullname: string }, name: string): str
     const path = join(folder, name);
     if (folder !== '' && isExecutable(path)) return path;
   }
-  const line = `left out: ${t.fullname} needs ${name} (Debian: ${packages[name] ?? name})\n`;
+  leaveOut(t, name, packages[name] ?? name);
+  return undefined;
+}
+
+/** Likewise of a module of Python; false where it is not there. */
+export async function needPythonModule(t: { readonly fullname: string }, name: string): Promise<boolean> {
+  const { code } = await run('python3', ['-c', `import ${name}`]);
+  if (code !== 0) leaveOut(t, `Python's ${name}`, `python3-${name}`);
+  return code === 0;
+}
+
+function leaveOut(t: { readonly fullname: string }, need: string, debian: string): void {
+  const line = `left out: ${t.fullname} needs ${need} (Debian: ${debian})\n`;
   process.stderr.write(line);
   const file = process.env['POSTERN_TEST_LEFT_OUT'];
   if (file) appendFileSync(file, line);
-  return undefined;
 }
 
 function isExecutable(path: string): boolean {
