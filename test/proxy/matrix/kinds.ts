@@ -36,6 +36,16 @@ const wholeOf = async (body: Readable): Promise<Buffer> => Buffer.concat(await b
 
 const json = { 'content-type': 'application/json' };
 
+/** One message, not compressed, as a frame of gRPC. */
+function grpcMessage(text: string): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(Buffer.byteLength(text), 1);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
+
+const notGrpc = ({ way, to }: Pick<Cell, 'way' | 'to'>): string | undefined =>
+  way.protocol === 'HTTP/2' && to.protocol === 'HTTP/2' ? undefined : 'gRPC is HTTP/2 on both sides';
+
 export const kinds: readonly Kind[] = [
   {
     name: 'a call and its answer pass byte for byte, without the fields of either connection',
@@ -225,6 +235,37 @@ export const kinds: readonly Kind[] = [
       t.equal(heard.status, 200);
       t.equal((await wholeOf(heard.body)).toString(), 'final');
       t.same(heard.interim, [], 'what was not judged is not shown');
+    },
+  },
+  {
+    name: 'a gRPC call has its answers message by message, and its status in the trailers',
+    whyNot: notGrpc,
+    async run(t, cell) {
+      let sendNext = () => {};
+      cell.serve((_request, response, body) => {
+        response.writeHead(200, { 'content-type': 'application/grpc+proto', trailer: 'grpc-status' });
+        response.flushHeaders();
+        let number = 0;
+        sendNext = () => {
+          response.write(number++ === 0 ? body : grpcMessage(`message ${number}`));
+          if (number < 3) return;
+          response.addTrailers({ 'grpc-status': '0', 'grpc-message': 'fine' });
+          response.end();
+        };
+      });
+      const asked = grpcMessage('hello');
+      const headers = { 'content-type': 'application/grpc+proto' };
+      const heard = await cell.call({ method: 'POST', headers, body: asked });
+      t.match(heard, { status: 200, headers: { 'content-type': 'application/grpc+proto' } });
+      const seen: Buffer[] = [];
+      sendNext();
+      for await (const message of heard.body) {
+        seen.push(message);
+        if (seen.length < 3) sendNext();
+      }
+      t.same(seen, [asked, grpcMessage('message 2'), grpcMessage('message 3')]);
+      t.match(heard.trailers(), { 'grpc-status': '0', 'grpc-message': 'fine' });
+      t.match(cell.arrived()[0]?.headers, { te: 'trailers', 'content-type': 'application/grpc+proto' });
     },
   },
 ];
