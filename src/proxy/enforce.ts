@@ -13,7 +13,6 @@ import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
 import { answerFor } from './answer-scan.ts';
 
-/** On requests and on answers (RFC 9110, 7.6.3). */
 const via = '1.1 postern';
 
 /** How a call came. */
@@ -85,12 +84,18 @@ function send(
     },
     {
       response,
-      extraHeaders: [...ours, 'Via', via],
+      extraHeaders: [...ours, ...viaOnAnswer],
       onError: refuse,
       ...(injection ? { scrub: injection.scrub } : {}),
     },
   );
 }
+
+/**
+ * RFC 9110, 7.6.3. Also on answers that came in another version: that we stand between is to be seen, and what an upstream speaks with us
+ * is nobody's affair.
+ */
+const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 
 /** Fields that say something of the body as it was before it was redacted. */
 const bodyFields = new Set([
