@@ -4,7 +4,6 @@ import { GatewayError, problems, toGatewayError } from '../errors.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
-import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Injection } from '../pipeline/injection.ts';
 import { toldExplanation } from '../pipeline/told-agent.ts';
@@ -13,7 +12,8 @@ import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
 import { answerFor } from './answer-scan.ts';
 
-const via = '1.1 postern';
+/** By the protocol that the request came in (RFC 9110, 7.6.3). */
+const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
 
 /** How a call came. */
 export interface Way {
@@ -43,7 +43,7 @@ export function enforce(
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, answerFor(gate, call, exchange, route), { injection, ours, refuse });
+    send(gate, call, verdict, exchange, { injection, ours, route, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -56,6 +56,7 @@ export function enforce(
 interface Sending {
   readonly injection: Injection | undefined;
   readonly ours: readonly string[];
+  readonly route: InboundRoute | undefined;
   refuse(error: GatewayError): void;
 }
 
@@ -63,8 +64,8 @@ function send(
   gate: Gate,
   call: Call,
   verdict: Verdict,
-  response: Answer,
-  { injection, ours, refuse }: Sending,
+  exchange: Exchange,
+  { injection, ours, route, refuse }: Sending,
 ): void {
   const sanitized = verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
@@ -74,16 +75,17 @@ function send(
   };
   const { target, headers } = injection ? injection.apply(judged) : judged;
   const body = sanitized ?? call.body;
+  const authority = toAuthority(target.scheme, target.host, target.port);
   gate.upstream.forward(
     {
       tenantId: call.identity?.tenantId ?? '',
       target,
       method: call.method,
-      headers: toUpstreamHeaders(headers, toAuthority(target.scheme, target.host, target.port), via),
+      headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
       body: body.length > 0 ? body : undefined,
     },
     {
-      response,
+      response: answerFor(gate, call, exchange, route),
       extraHeaders: [...ours, ...viaOnAnswer],
       onError: refuse,
       ...(injection ? { scrub: injection.scrub } : {}),

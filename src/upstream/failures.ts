@@ -67,6 +67,9 @@ function handshakeFailure(code: string): string {
 
 /** A failure of an exchange on a standing connection; `isAnswering` once the head of the answer was read. */
 export function toExchangeFailure(error: unknown, isAnswering: boolean): GatewayError {
+  if (error instanceof MalformedStream) {
+    return toProtocolFailure(`The upstream broke HTTP/2. ${error.message}`, error);
+  }
   if (error instanceof MalformedMessage) {
     return toProtocolFailure(`The upstream broke HTTP/1.1. ${error.message}`, error);
   }
@@ -91,6 +94,9 @@ export function toExchangeFailure(error: unknown, isAnswering: boolean): Gateway
 
 const toProtocolFailure = (detail: string, cause: unknown): GatewayError =>
   new GatewayError('UPSTREAM_PROTOCOL', detail, {}, cause);
+
+/** What was received is no answer that HTTP/2 would carry on. The message says why, and quotes nothing of it. */
+export class MalformedStream extends Error {}
 
 /** The upstream closed its side of the connection in order. */
 export class ConnectionEnded extends Error {}

@@ -119,7 +119,7 @@ const isProxyField = (name: string): boolean =>
 
 /**
  * The head of a request to an upstream. `raw` is the flat head as `withoutNamedFields` has left it; `authority` becomes its only Host;
- * `via` is a whole Via entry (`1.1 postern`) and goes after those that stand there already.
+ * `via` is a whole Via entry (`1.1 postern`, `2 postern`) and goes after those that stand there already.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];

@@ -68,10 +68,11 @@ export class SessionOrigin implements Origin {
     }
   }
 
-  /** One at a time: it may carry all that wait. */
+  /** One at a time: it may carry all that wait. An upstream that takes no streams for now would take none on another one either. */
   #openAsNeeded(): void {
-    const mayOpen = this.#opening === 0 && this.#sessions.size < this.#context.connectionsMax;
-    if (this.#waiting.length === 0 || !mayOpen) return;
+    if (this.#waiting.length === 0 || this.#opening > 0) return;
+    if (this.#sessions.size >= this.#context.connectionsMax) return;
+    if ([...this.#sessions].some((it) => it.takesNone)) return;
     this.#opening++;
     this.#dial(this.#tlsSession).then(
       (socket) => this.#opened(socket),
@@ -157,7 +158,7 @@ class Session {
     const options = { ...sessionOptions, createConnection: () => socket };
     // The authority is said by each request itself.
     this.#session = connect('https://upstream', options);
-    this.#session.once('remoteSettings', () => {
+    this.#session.on('remoteSettings', () => {
       this.wasReady = true;
       events.onRoom();
     });
@@ -168,10 +169,20 @@ class Session {
   }
 
   get hasRoom(): boolean {
-    const session = this.#session;
-    const { maxConcurrentStreams = streamsMax } = this.wasReady ? session.remoteSettings : {};
-    const isOpen = !session.closed && !session.destroyed;
-    return isOpen && this.#streams < Math.min(streamsMax, maxConcurrentStreams);
+    return this.#isOpen && this.#streams < Math.min(streamsMax, this.#streamsTaken);
+  }
+
+  /** It stands, and the upstream has said that it takes no streams for now (RFC 9113, 5.1.2). */
+  get takesNone(): boolean {
+    return this.#isOpen && this.#streamsTaken === 0;
+  }
+
+  get #isOpen(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  get #streamsTaken(): number {
+    return (this.wasReady ? this.#session.remoteSettings.maxConcurrentStreams : undefined) ?? streamsMax;
   }
 
   carrier(): StreamCarrier {

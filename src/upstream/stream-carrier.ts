@@ -1,8 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
-import { MalformedMessage } from '../http1/head.ts';
 import { toAuthority } from '../target.ts';
 import type { Carrier, Exchange, Outgoing } from './carrier.ts';
-import { ConnectionEnded } from './failures.ts';
+import { ConnectionEnded, MalformedStream } from './failures.ts';
 import { interimMax } from './head-reader.ts';
 
 /** Carries one request on a stream of HTTP/2 (RFC 9113, 8.1). */
@@ -79,7 +78,7 @@ export class StreamCarrier implements Carrier {
   }
 
   #countInterim(): void {
-    if (++this.#interimHeads > interimMax) throw new MalformedMessage('There are too many interim answers.');
+    if (++this.#interimHeads > interimMax) throw new MalformedStream('There are too many interim answers.');
   }
 
   #begin(raw: readonly string[]): void {
@@ -95,7 +94,7 @@ export class StreamCarrier implements Carrier {
       if (name === 'content-length') contentLength = Number(value);
     }
     // Nobody asks for another protocol here; HTTP/2 has no such answer (RFC 9113, 8.6).
-    if (status < 200 || status > 999) throw new MalformedMessage('Its answer has no status.');
+    if (status < 200 || status > 999) throw new MalformedStream('Its answer has no status.');
     this.#exchange?.onHead({
       status,
       fields,
@@ -110,7 +109,7 @@ export class StreamCarrier implements Carrier {
     const exchange = this.#exchange;
     // A stream that was reset ends too; its `close` tells.
     if (!exchange || !this.#isWhole || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
-    if (!this.#hasBegun) throw new MalformedMessage('It ended without an answer.');
+    if (!this.#hasBegun) throw new MalformedStream('It ended without an answer.');
     this.#exchange = undefined;
     exchange.onEnd(this.#trailers);
   }

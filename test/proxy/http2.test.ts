@@ -102,6 +102,7 @@ t.test('heads are carried over to HTTP/1.1 and back', async (t) => {
     cookie: 'one=1; two=2',
     te: 'trailers',
     'x-latin': 'caf\u00e9',
+    via: '2 postern',
   });
   t.same(
     Object.keys(arrived?.headers ?? {}).filter((name) => name.startsWith(':')),

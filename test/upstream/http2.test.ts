@@ -82,6 +82,42 @@ t.test('no more streams are opened than the upstream takes', async (t) => {
   t.ok(most <= 3, `${most} at once`);
 });
 
+t.test('an upstream that takes no streams for now is waited for, on one connection', async (t) => {
+  let session: http2.ServerHttp2Session | undefined;
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    session = stream.session as http2.ServerHttp2Session;
+    echo(stream, headers);
+  });
+  const front = await openFront(t, { h2: 'always' });
+  await front.ask(`${upstream.origin}/first`);
+  await new Promise<void>((resolve) => session?.settings({ maxConcurrentStreams: 0 }, () => resolve()));
+  const waiting = Array.from({ length: 10 }, () => front.ask(`${upstream.origin}/x`));
+  while (front.forwardings.length < 11) await once(front.events, 'forwarded');
+  await new Promise<void>((resolve) => session?.settings({ maxHeaderListSize: 60_000 }, () => resolve()));
+  t.equal(upstream.requests.length, 1);
+  session?.settings({ maxConcurrentStreams: 20 });
+  const replies = await Promise.all(waiting);
+  t.ok(replies.every(({ status }) => status === 200));
+  t.equal(upstream.connections(), 1);
+});
+
+t.test('an upstream that never takes a stream again is an error in time', async (t) => {
+  let session: http2.ServerHttp2Session | undefined;
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    session = stream.session as http2.ServerHttp2Session;
+    echo(stream, headers);
+  });
+  const front = await openFront(t, { h2: 'always', responseTimeoutMs: 100 });
+  await front.ask(`${upstream.origin}/first`);
+  await new Promise<void>((resolve) => session?.settings({ maxConcurrentStreams: 0 }, () => resolve()));
+  const replies = await Promise.all([1, 2, 3].map(() => front.ask(`${upstream.origin}/x`)));
+  t.same(
+    replies.map(({ code }) => code),
+    Array(3).fill('UPSTREAM_TIMEOUT'),
+  );
+  t.equal(upstream.connections(), 1);
+});
+
 t.test(
   'of `auto`, gRPC goes over HTTP/2, and so does all to an origin that speaks nothing else',
   async (t) => {
@@ -273,7 +309,10 @@ t.test('an upstream that sends interim answers without end is an error', async (
     socket.write(Buffer.concat([...Array<Buffer>(17).fill(hint), okHead(id, endHeaders | endStream)]));
   });
   const front = await openFront(t, { h2: 'always' });
-  t.match(await front.ask(`${upstream.origin}/x`), { code: 'UPSTREAM_PROTOCOL' });
+  t.match(await front.ask(`${upstream.origin}/x`), {
+    code: 'UPSTREAM_PROTOCOL',
+    detail: 'The upstream broke HTTP/2. There are too many interim answers.',
+  });
 });
 
 t.test(
