@@ -20,6 +20,8 @@ export interface Exchange {
   readonly answer: Answer;
   /** Reads the body, once; at most `bytesMax` bytes of it. A client that waits to be asked for it is asked now. */
   collect(bytesMax: number, into: Collected): void;
+  /** Where an answer may come before the request's end: reads the body as it comes, in place of `collect`. */
+  receive?(into: Receiver): Flow;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
   refuse(status: number, fields: string[], body: Buffer): void;
 }
@@ -27,6 +29,22 @@ export interface Exchange {
 /** A connection, or one of the streams that share one. */
 export interface Closable {
   once(event: 'close', listener: () => void): unknown;
+}
+
+/** Hears a body as it comes. Nothing comes after `ended` or `failed`; when the client leaves, `failed` may be all that comes. */
+export interface Receiver {
+  /** How many messages of the body are whole, and whether another one has begun: each has its time. */
+  readonly messages: number;
+  readonly isMidway: boolean;
+  data(chunk: Buffer): void;
+  ended(): void;
+  failed(error: GatewayError): void;
+}
+
+/** A body that comes. After `pause` a little of it may still come. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
 }
 
 /** Exactly one of the two is called, once; none when the client leaves before its body is there. */

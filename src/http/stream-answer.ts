@@ -10,6 +10,8 @@ export class StreamAnswer implements Answer {
   headersSent = false;
   writableEnded = false;
   chunkedEncoding = false;
+  /** Nothing stands behind the head. Known once that is sent. */
+  endsWithHead = false;
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
   #isBodiless = false;
@@ -107,6 +109,7 @@ export class StreamAnswer implements Answer {
   #sendHead(isWhole: boolean): void {
     if (this.#stream.headersSent) return;
     const stream = this.#stream;
+    this.endsWithHead = isWhole;
     const mayHaveTrailers = !isWhole && this.chunkedEncoding;
     if (mayHaveTrailers) stream.once('wantTrailers', () => this.#sendTrailers());
     stream.respond(this.#head, { endStream: isWhole, waitForTrailers: mayHaveTrailers });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { GatewayError } from '../errors.ts';
 import type { AllowedTicks } from './agent-connections.ts';
 import { BodyCollector, tooLarge } from './collect.ts';
-import type { Collected, Exchange } from './exchange.ts';
+import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { cutShort, tooSlow } from './request-problems.ts';
 import { StreamAnswer } from './stream-answer.ts';
 import type { StreamRequest } from './stream-request.ts';
@@ -22,6 +22,10 @@ export class StreamExchange implements Exchange {
   /** When the stream began, or its answer was whole. */
   #sinceTick: number;
   #failBody: ((error: GatewayError) => void) | undefined;
+  #receiver: Receiver | undefined;
+  /** Since when the receiver waits for the end of the same message, and how many were whole then. */
+  #midwayTick = 0;
+  #messages = 0;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -44,9 +48,13 @@ export class StreamExchange implements Exchange {
     });
   }
 
-  /** Asked at every tick: a body takes its time, and so does a client that does not take the rest of its answer. */
+  /**
+   * Asked at every tick: a body takes its time, or each message of one that is received as it comes, and so does a client that does not
+   * take the rest of its answer.
+   */
   checkDeadline({ request, idle }: AllowedTicks): void {
     const ticks = this.#clock.tick - this.#sinceTick;
+    if (this.#receiver) this.#checkMessage(this.#receiver, request);
     if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
     else if (this.answer.writableEnded && ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
@@ -82,10 +90,55 @@ export class StreamExchange implements Exchange {
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
   }
 
-  refuse(status: number, fields: string[], body: Buffer): void {
+  receive(into: Receiver): Flow {
     const stream = this.stream;
-    // RFC 9113, 8.1: the client need not send the rest.
-    if (!stream.readableEnded) stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+    if (this.#request.expectsContinue) stream.additionalHeaders({ ':status': 100 });
+    const stop = (): void => {
+      this.#receiver = undefined;
+      stream.off('data', onData).off('end', onEnd).off('aborted', onAborted);
+    };
+    const onData = (chunk: Buffer): void => into.data(chunk);
+    const onEnd = (): void => {
+      stop();
+      into.ended();
+    };
+    const onAborted = (): void => {
+      stop();
+      into.failed(cutShort());
+    };
+    this.#receiver = into;
+    this.#midwayTick = this.#clock.tick;
+    this.#closeOnceAnswered();
+    stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+    return stream;
+  }
+
+  #checkMessage(receiver: Receiver, allowedTicks: number): void {
+    const { messages, isMidway } = receiver;
+    if (!isMidway || messages !== this.#messages) {
+      this.#messages = messages;
+      this.#midwayTick = this.#clock.tick;
+    } else if (this.#clock.tick - this.#midwayTick >= allowedTicks) {
+      this.#receiver = undefined;
+      receiver.failed(tooSlow());
+    }
+  }
+
+  /** Its answer may be whole before the request is: then the client need not send the rest (RFC 9113, 8.1). */
+  #closeOnceAnswered(): void {
+    const stream = this.stream;
+    const close = (): void => {
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    };
+    // Trailers go out when they are asked for, which is when all else has been sent.
+    stream.once('wantTrailers', () => setImmediate(close));
+    stream.once('finish', () => {
+      if (this.answer.endsWithHead) close();
+    });
+  }
+
+  refuse(status: number, fields: string[], body: Buffer): void {
+    if (!this.stream.readableEnded) this.#closeOnceAnswered();
     this.answer.writeHead(status, fields);
     this.answer.end(body);
   }

@@ -10,6 +10,8 @@ import { toldExplanation } from '../pipeline/told-agent.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
+import type { RelayOptions } from '../upstream/relay.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { answerFor } from './answer-scan.ts';
 
 /** By the protocol that the request came in (RFC 9110, 7.6.3). */
@@ -21,6 +23,14 @@ export interface Way {
   findCredential(call: Call): MaybePromise<Injection | undefined>;
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
+  /** Where there is more of the body than was judged. */
+  readonly further?: FurtherBody | undefined;
+}
+
+/** A body that goes on behind what was judged with its head. */
+export interface FurtherBody {
+  /** Sends what was judged, which is the body of `request`, and what comes behind it as it may go. */
+  forward(gate: Gate, request: UpstreamRequest, options: RelayOptions): void;
 }
 
 /** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
@@ -29,7 +39,7 @@ export function enforce(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { findCredential, route }: Way,
+  { findCredential, route, further }: Way,
 ): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
@@ -43,7 +53,7 @@ export function enforce(
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, exchange, { injection, ours, route, refuse });
+    send(gate, call, verdict, exchange, { injection, ours, route, further, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -57,6 +67,7 @@ interface Sending {
   readonly injection: Injection | undefined;
   readonly ours: readonly string[];
   readonly route: InboundRoute | undefined;
+  readonly further: FurtherBody | undefined;
   refuse(error: GatewayError): void;
 }
 
@@ -65,7 +76,7 @@ function send(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { injection, ours, route, refuse }: Sending,
+  { injection, ours, route, further, refuse }: Sending,
 ): void {
   const sanitized = verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
@@ -76,21 +87,21 @@ function send(
   const { target, headers } = injection ? injection.apply(judged) : judged;
   const body = sanitized ?? call.body;
   const authority = toAuthority(target.scheme, target.host, target.port);
-  gate.upstream.forward(
-    {
-      tenantId: call.identity?.tenantId ?? '',
-      target,
-      method: call.method,
-      headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
-      body: body.length > 0 ? body : undefined,
-    },
-    {
-      response: answerFor(gate, call, exchange, route),
-      extraHeaders: [...ours, ...viaOnAnswer],
-      onError: refuse,
-      ...(injection ? { scrub: injection.scrub } : {}),
-    },
-  );
+  const request: UpstreamRequest = {
+    tenantId: call.identity?.tenantId ?? '',
+    target,
+    method: call.method,
+    headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
+    body: body.length > 0 ? body : undefined,
+  };
+  const options: RelayOptions = {
+    response: answerFor(gate, call, exchange, route),
+    extraHeaders: [...ours, ...viaOnAnswer],
+    onError: refuse,
+    ...(injection ? { scrub: injection.scrub } : {}),
+  };
+  if (further) further.forward(gate, request, options);
+  else gate.upstream.forward(request, options);
 }
 
 /**
@@ -114,7 +125,8 @@ function withoutBodyFields(headers: readonly string[]): string[] {
   return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
+/** What the agent is told of a call, or a message, that may not go. */
+export function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
   const explanation = toldExplanation(call, verdict);
   const detail = explanation[0] ?? 'The call is denied.';
   const extra = { reason_codes: verdict.reasonCodes, explanation };

@@ -8,9 +8,14 @@ import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
+import { codingsOf } from '../text/inflate.ts';
+import { isGrpcType } from '../upstream/grpc-type.ts';
+import { fieldOf } from '../upstream/headers.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
 import { whyBlocked } from './egress.ts';
-import { enforce } from './enforce.ts';
+import { enforce, type FurtherBody } from './enforce.ts';
+import { GrpcBody } from './grpc-body.ts';
+import { GrpcCall } from './grpc-call.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
@@ -61,7 +66,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 
     const proceed = (head: RequestHead, from: Addressed): void => {
       const bodyBytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
-      const toCall = (body: Buffer): Call =>
+      const toCall = (body: Buffer, contentEncoding = head.contentEncoding): Call =>
         new Call({
           traceId,
           entrance: 'forward',
@@ -73,7 +78,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           headers: head.headers,
           body,
           contentType: head.contentType,
-          contentEncoding: head.contentEncoding,
+          contentEncoding,
           claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
           lastHead: tunnel?.lastHead,
           bodyBytesMax,
@@ -85,8 +90,23 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
       const failed = (error: GatewayError): void => {
         turnAway(current, toCall(noBody), error).then(refuse, refuse);
       };
+      const inspectMessages = (): void => {
+        const options = { bytesMax: bodyBytesMax, encoding: fieldOf(head.headers, 'grpc-encoding') };
+        const body = new GrpcBody(options, {
+          opened: (opening) => {
+            const call = toCall(opening.body, opening.contentEncoding);
+            // Its messages have a coding of their own: who would take off which is not known.
+            if (codingsOf(head.contentEncoding).length > 0)
+              call.unreadable = 'gRPC has no coding of the whole body';
+            judge(current, call, exchange, new GrpcCall(gate, call, exchange, body)).catch(refuse);
+          },
+          failed,
+        });
+        body.readFrom(exchange);
+      };
       if (from.refusal) failed(from.refusal);
       else if (!exchange.hasBody) inspect(noBody);
+      else if (isGrpcType(head.contentType)) inspectMessages();
       else exchange.collect(bodyBytesMax, { done: inspect, failed });
     };
 
@@ -106,9 +126,12 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 }
 
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
-async function judge(gate: Gate, call: Call, exchange: Exchange): Promise<void> {
+async function judge(gate: Gate, call: Call, exchange: Exchange, further?: FurtherBody): Promise<void> {
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, exchange, { findCredential: (it) => gate.credentials.forCall(it) });
+  enforce(gate, call, verdict, exchange, {
+    findCredential: (it) => gate.credentials.forCall(it),
+    further,
+  });
 }
 
 const noBody = Buffer.alloc(0);

@@ -13,6 +13,27 @@ export interface Outgoing {
   /** The same as text, for HTTP/1.1: made by `toRequestHead`. */
   readonly head: string;
   readonly body: Buffer | undefined;
+  /** In place of `body`, for carriers that can send and be answered at the same time. */
+  readonly messages: StreamedBody | undefined;
+}
+
+/** A body that is sent as it comes, or as it is let through. */
+export interface StreamedBody {
+  /** Counts all that comes and goes: while it changes, the call is alive. */
+  readonly moves: number;
+  /** Its end was sent. */
+  readonly isEnded: boolean;
+  /** Called once, when there is something to write to. */
+  start(sink: BodySink): void;
+  /** The sink takes more. */
+  drained(): void;
+}
+
+/** Takes nothing any more, and says nothing, once the exchange is over. */
+export interface BodySink {
+  /** False where it should wait for `drained`. */
+  write(chunk: Buffer): boolean;
+  end(): void;
 }
 
 /** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the carrier. */

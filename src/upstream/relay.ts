@@ -1,7 +1,7 @@
 import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
-import type { Carrier, Exchange, Origin, Outgoing, Waiting } from './carrier.ts';
+import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
 import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
@@ -17,6 +17,8 @@ export interface RelayOptions {
   readonly scrub?: Scrub;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
+  /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
+  onCut?(error: GatewayError): void;
   /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
   onEnd?(outcome: Outcome): void;
   /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
@@ -66,6 +68,8 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   readonly #response: Answer;
   /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
   #outgoing: Outgoing | undefined;
+  readonly #messages: StreamedBody | undefined;
+  #moves = 0;
   #carrier: Carrier | undefined;
   #onDrain: (() => void) | undefined;
   #needsDrain = false;
@@ -86,6 +90,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
     this.#outgoing = outgoing;
+    this.#messages = outgoing.messages;
     this.#options = options;
     this.#context = context;
     this.#origin = origin;
@@ -211,15 +216,28 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   onFailure(error: unknown, isLost: boolean): void {
     this.#carrier = undefined;
-    if (isLost && !this.needsFresh && idempotentMethods.has(this.#outgoing?.method ?? '')) {
+    if (isLost && this.#mayRepeat) {
       this.needsFresh = true;
       this.#origin.repeat(this);
     } else this.fail(toExchangeFailure(error, this.#status !== 0));
   }
 
+  get #mayRepeat(): boolean {
+    return !this.needsFresh && !this.#messages && idempotentMethods.has(this.#outgoing?.method ?? '');
+  }
+
   checkDeadline(tick: number): void {
+    if (this.#messages && this.#messages.moves !== this.#moves) {
+      this.#moves = this.#messages.moves;
+      this.#activeTick = tick;
+    }
     const idleTicks = tick - this.#activeTick;
-    if (this.#status === 0) {
+    // An upstream may wait for the end of what it is sent before it begins to answer.
+    const isSending = this.#messages !== undefined && !this.#messages.isEnded && this.#carrier !== undefined;
+    if (isSending) {
+      if (idleTicks >= this.#context.idleTicks)
+        this.fail(timedOut('was sent nothing more, and answered nothing'));
+    } else if (this.#status === 0) {
       if (idleTicks >= this.#context.responseTicks) this.fail(timedOut('did not begin to answer in time'));
     } else if (idleTicks >= this.#context.idleTicks) {
       this.fail(timedOut('stopped in the middle of its answer'));
@@ -253,6 +271,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   fail(error: GatewayError): void {
     if (this.#isSettled) return;
     if (this.#isHeadSent || this.#response.headersSent) {
+      this.#options.onCut?.(error);
       this.abort();
       return;
     }

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { toAuthority } from '../target.ts';
-import type { Carrier, Exchange, Outgoing } from './carrier.ts';
+import type { Carrier, Exchange, Outgoing, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
 import { interimMax } from './head-reader.ts';
 
@@ -33,8 +33,9 @@ export class StreamCarrier implements Carrier {
   }
 
   #send(outgoing: Outgoing): void {
-    const { body } = outgoing;
-    const stream = this.#session.request(toStreamFields(outgoing), { endStream: body === undefined });
+    const { body, messages } = outgoing;
+    const isWhole = body === undefined && messages === undefined;
+    const stream = this.#session.request(toStreamFields(outgoing), { endStream: isWhole });
     this.#stream = stream;
     this.#watchEnd(stream);
     stream.on('headers', () => this.#guarded(() => this.#countInterim()));
@@ -49,7 +50,8 @@ export class StreamCarrier implements Carrier {
       this.#fail(new ConnectionEnded());
       this.#onClosed();
     });
-    if (body !== undefined) stream.end(body);
+    if (messages) sendMessages(stream, messages);
+    else if (body !== undefined) stream.end(body);
   }
 
   pause(): void {
@@ -111,6 +113,8 @@ export class StreamCarrier implements Carrier {
     if (!exchange || !this.#isWhole || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     if (!this.#hasBegun) throw new MalformedStream('It ended without an answer.');
     this.#exchange = undefined;
+    // What is left of a request that was answered before its end goes nowhere (RFC 9113, 8.1).
+    if (!this.#stream.writableEnded) this.#cancel();
     exchange.onEnd(this.#trailers);
   }
 
@@ -134,6 +138,17 @@ export class StreamCarrier implements Carrier {
   #cancel(): void {
     if (this.#stream && !this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_CANCEL);
   }
+}
+
+function sendMessages(stream: ClientHttp2Stream, messages: StreamedBody): void {
+  const isOpen = (): boolean => !stream.destroyed && !stream.closed && !stream.writableEnded;
+  stream.on('drain', () => messages.drained());
+  messages.start({
+    write: (chunk) => isOpen() && stream.write(chunk),
+    end: () => {
+      if (isOpen()) stream.end();
+    },
+  });
 }
 
 /**

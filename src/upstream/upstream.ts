@@ -1,9 +1,10 @@
-import { toGatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Target } from '../target.ts';
-import type { Origin, Outgoing } from './carrier.ts';
+import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
 import { createDialer, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
+import { isGrpcType } from './grpc-type.ts';
 import type { Guard } from './guard.ts';
 import { fieldOf } from './headers.ts';
 import { keptMsDefault } from './keep-alive.ts';
@@ -49,6 +50,8 @@ export interface UpstreamRequest {
   /** Flat and ready to send: made by `toUpstreamHeaders`. */
   readonly headers: string[];
   readonly body: Buffer | undefined;
+  /** In place of `body`: needs HTTP/2, and is never sent twice. */
+  readonly messages?: StreamedBody | undefined;
 }
 
 export interface Upstream {
@@ -92,14 +95,23 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   function protocolFor(headers: readonly string[]): Protocol {
     if (h2 !== 'auto') return h2 === 'always' ? 'h2' : 'http/1.1';
-    return isGrpc(headers) ? 'h2' : 'http/1.1';
+    return isGrpcType(fieldOf(headers, 'content-type')) ? 'h2' : 'http/1.1';
   }
 
-  function prepare({ tenantId, target, method, headers, body }: UpstreamRequest): [Origin, Outgoing] {
+  function prepare({
+    tenantId,
+    target,
+    method,
+    headers,
+    body,
+    messages,
+  }: UpstreamRequest): [Origin, Outgoing] {
     if (isClosing) throw shuttingDown();
     const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
-    const origin = pools.take(tenantId, target, protocolFor(headers), deadlines.tick);
-    return [origin, { method, target, headers, head, body }];
+    const protocol = protocolFor(headers);
+    if (messages && protocol !== 'h2') throw cannotStream();
+    const origin = pools.take(tenantId, target, protocol, deadlines.tick);
+    return [origin, { method, target, headers, head, body, messages }];
   }
 
   return {
@@ -136,8 +148,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   };
 }
 
-/** gRPC over HTTP/2, and not gRPC-Web, which any version carries. */
-const isGrpc = (headers: readonly string[]): boolean =>
-  /^application\/grpc(?:$|[+;])/i.test(fieldOf(headers, 'content-type'));
+const cannotStream = (): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'A body that is sent as it comes needs HTTP/2, which `upstream.h2` rules out.',
+  );
 
 const nothingSent: Forwarding = { abort: () => {} };

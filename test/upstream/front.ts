@@ -148,4 +148,5 @@ export const outgoing: Outgoing = {
   headers: ['Host', 'localhost'],
   head: 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n',
   body: undefined,
+  messages: undefined,
 };

@@ -1,0 +1,244 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type GatewayError, toGatewayError } from '../errors.ts';
+import type { Exchange, Flow, Receiver } from '../http/exchange.ts';
+import { cutShort } from '../http/request-problems.ts';
+import { codingsOf } from '../text/inflate.ts';
+import type { BodySink, StreamedBody } from '../upstream/carrier.ts';
+import { frameOf, type Message, MessageReader, malformed } from './grpc-messages.ts';
+
+/*
+ * The body of a call of gRPC, message by message. The first one is judged together with the call's head; while the others come, each is
+ * judged before it is sent, and at most one of them is under way: while it is judged, or the upstream takes no more, nothing is read from
+ * the agent.
+ */
+
+/** What is judged first. */
+export interface Opening {
+  /** The first message; empty where the head is judged alone. */
+  readonly body: Buffer;
+  /** Of this message. */
+  readonly contentEncoding: string;
+}
+
+export interface GrpcBodyEvents {
+  /** Called once, unless `failed` is. */
+  opened(opening: Opening): void;
+  /** Before there was anything to judge. */
+  failed(error: GatewayError): void;
+}
+
+export interface GrpcBodyOptions {
+  /** Of a message, and of the body where it is collected whole. */
+  readonly bytesMax: number;
+  /** What the field `grpc-encoding` says. */
+  readonly encoding: string;
+}
+
+/** What becomes of the messages behind the first. */
+export interface Passage {
+  /** Judges a message that is not empty. Rejects with why it does not go, else with what goes in its place. */
+  inspect(message: Message, contentEncoding: string): Promise<Buffer>;
+  /** Nothing more will be sent: the call is to be ended. Called once at most, never from within `release`. */
+  broken(error: GatewayError): void;
+}
+
+/**
+ * A client may wait for the server's first word with the head of its call sent alone, without end. Others send their first message at once
+ * behind it: after so long without a byte of it, the head is judged by itself.
+ */
+const headAloneMs = 200;
+/** So long are messages judged before others have their turn. */
+const turnMsMax = 5;
+const noBytes = Buffer.alloc(0);
+const identity = '';
+
+export class GrpcBody implements Receiver, StreamedBody {
+  messages = 0;
+  moves = 0;
+  isEnded = false;
+  readonly #events: GrpcBodyEvents;
+  readonly #options: GrpcBodyOptions;
+  readonly #reader: MessageReader;
+  #phase: 'opening' | 'judging' | 'open' | 'over' = 'opening';
+  #flow: Flow | undefined;
+  #patience: NodeJS.Timeout | undefined;
+  #first: Message | undefined;
+  #hasArrived = false;
+  #firstFrame: Buffer = noBytes;
+  #passage: Passage | undefined;
+  #sink: BodySink | undefined;
+  #isPumping = false;
+  #onRoom: (() => void) | undefined;
+
+  constructor(options: GrpcBodyOptions, events: GrpcBodyEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#reader = new MessageReader(options.bytesMax);
+  }
+
+  /** Where an answer cannot come before the end of the request, all of it is there before it is judged. */
+  readFrom(exchange: Exchange): void {
+    if (exchange.receive) {
+      this.#patience = setTimeout(() => this.#judge(undefined, identity), headAloneMs);
+      this.#flow = exchange.receive(this);
+    } else {
+      exchange.collect(this.#options.bytesMax, {
+        done: (body) => {
+          this.#reader.push(body);
+          this.ended();
+        },
+        failed: (error) => this.failed(error),
+      });
+    }
+  }
+
+  get isMidway(): boolean {
+    return this.#reader.isMidway;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#phase === 'over') return;
+    this.moves++;
+    this.#reader.push(chunk);
+    if (this.#phase === 'opening') this.#open();
+    else {
+      void this.#pump();
+      if (this.#isPumping || this.#phase !== 'open') this.#flow?.pause();
+    }
+  }
+
+  ended(): void {
+    this.#hasArrived = true;
+    this.moves++;
+    if (this.#phase === 'opening') this.#open();
+    else void this.#pump();
+  }
+
+  failed(error: GatewayError): void {
+    const phase = this.#phase;
+    this.stop();
+    if (phase === 'opening') this.#events.failed(error);
+    else if (phase === 'open') this.#passage?.broken(error);
+  }
+
+  /** Nobody wants it any more. */
+  stop(): void {
+    clearTimeout(this.#patience);
+    this.#phase = 'over';
+    this.#onRoom?.();
+  }
+
+  /** What is to be sent, now that the first message was let out: as it came, or `judged` in its place. */
+  release(
+    judged: Buffer,
+    passage: Passage,
+  ): { readonly body: Buffer | undefined; readonly messages?: StreamedBody } {
+    const first = this.#first;
+    const isAsItCame = first === undefined ? judged.length === 0 : judged === first.payload;
+    const frame = isAsItCame ? (first?.frame ?? noBytes) : frameOf(judged);
+    if (this.#hasArrived && !this.#reader.hasUnread && !this.isMidway)
+      return { body: frame.length > 0 ? frame : undefined };
+    this.#firstFrame = frame;
+    this.#passage = passage;
+    return { body: undefined, messages: this };
+  }
+
+  start(sink: BodySink): void {
+    if (this.#phase !== 'judging') return;
+    this.#phase = 'open';
+    this.#sink = sink;
+    if (this.#firstFrame.length > 0) sink.write(this.#firstFrame);
+    this.#firstFrame = noBytes;
+    this.#first = undefined;
+    queueMicrotask(() => void this.#pump());
+  }
+
+  drained(): void {
+    this.moves++;
+    this.#onRoom?.();
+  }
+
+  #open(): void {
+    clearTimeout(this.#patience);
+    try {
+      const message = this.#next();
+      if (!message && !this.#hasArrived) return;
+      if (!message && this.isMidway) throw cutShort();
+      this.#judge(message, message ? this.#codingOf(message) : identity);
+    } catch (error) {
+      this.failed(toGatewayError(error));
+    }
+  }
+
+  #judge(message: Message | undefined, contentEncoding: string): void {
+    this.#phase = 'judging';
+    this.#first = message;
+    this.#events.opened({ body: message?.payload ?? noBytes, contentEncoding });
+  }
+
+  #next(): Message | undefined {
+    const message = this.#reader.next();
+    if (message) this.messages++;
+    return message;
+  }
+
+  /** Throws where a message says that it is compressed, and the call does not say how. */
+  #codingOf({ isCompressed, payload }: Message): string {
+    if (!isCompressed || payload.length === 0) return identity;
+    const { encoding } = this.#options;
+    if (codingsOf(encoding).length !== 1)
+      throw malformed('A message is compressed in a way that is not said.');
+    return encoding;
+  }
+
+  /** Sends all that may go and is there. */
+  async #pump(): Promise<void> {
+    if (this.#isPumping || this.#phase !== 'open') return;
+    this.#isPumping = true;
+    try {
+      if (await this.#sendAll()) this.#sent();
+    } catch (error) {
+      this.failed(toGatewayError(error));
+    } finally {
+      this.#isPumping = false;
+    }
+  }
+
+  /** False where it was stopped. */
+  async #sendAll(): Promise<boolean> {
+    let turnEndsMs = performance.now() + turnMsMax;
+    for (let message = this.#next(); message; message = this.#next()) {
+      const frame =
+        message.payload.length === 0
+          ? message.frame
+          : await this.#passage?.inspect(message, this.#codingOf(message));
+      if (this.#phase !== 'open' || !frame) return false;
+      this.moves++;
+      if (!this.#sink?.write(frame)) await this.#room();
+      if (performance.now() > turnEndsMs) {
+        await turn();
+        turnEndsMs = performance.now() + turnMsMax;
+      }
+      if (this.#phase !== 'open') return false;
+    }
+    return true;
+  }
+
+  #sent(): void {
+    if (!this.#hasArrived) this.#flow?.resume();
+    else if (this.isMidway) throw cutShort();
+    else {
+      this.isEnded = true;
+      this.#sink?.end();
+    }
+  }
+
+  #room(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRoom = () => {
+        this.#onRoom = undefined;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import type { Call, Verdict } from '../call.ts';
+import type { GatewayError } from '../errors.ts';
+import { refusalHeaders } from '../http/decision-headers.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { wasLetOut } from '../state/destinations.ts';
+import type { Forwarding, RelayOptions } from '../upstream/relay.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
+import type { FurtherBody } from './enforce.ts';
+import { toRefusal } from './enforce.ts';
+import { failureFields, GrpcAnswer } from './grpc-answer.ts';
+import type { GrpcBody } from './grpc-body.ts';
+import { frameOf, type Message } from './grpc-messages.ts';
+
+const noBytes = Buffer.alloc(0);
+
+/** A call of gRPC that was let out, and stays open: judges what follows on it, and ends it where that may not go. */
+export class GrpcCall implements FurtherBody {
+  readonly #gate: () => Gate;
+  readonly #call: Call;
+  readonly #exchange: Exchange;
+  readonly #body: GrpcBody;
+  #answer: GrpcAnswer | undefined;
+  #forwarding: Forwarding | undefined;
+
+  /** `gate` is asked anew for each message: a reload holds for those that are open, too. */
+  constructor(gate: () => Gate, call: Call, exchange: Exchange, body: GrpcBody) {
+    this.#gate = gate;
+    this.#call = call;
+    this.#exchange = exchange;
+    this.#body = body;
+  }
+
+  forward({ upstream }: Gate, request: UpstreamRequest, options: RelayOptions): void {
+    const answer = new GrpcAnswer(options.response);
+    this.#answer = answer;
+    const sent = this.#body.release(request.body ?? noBytes, {
+      inspect: (message, contentEncoding) => this.#inspect(message, contentEncoding),
+      broken: (error) => this.#end(error),
+    });
+    this.#forwarding = upstream.forward(
+      { ...request, ...sent },
+      {
+        ...options,
+        response: answer,
+        onCut: (error) => answer.failWith(failureFields(error, this.#gate().names)),
+        onError: (error) => {
+          this.#body.stop();
+          options.onError(error);
+        },
+        onEnd: () => this.#body.stop(),
+      },
+    );
+  }
+
+  async #inspect(message: Message, contentEncoding: string): Promise<Buffer> {
+    const gate = this.#gate();
+    const { payload } = message;
+    const { contentType } = this.#call;
+    const verdict: Verdict = await gate.inspectMessage(this.#call, payload, { contentType, contentEncoding });
+    if (!wasLetOut(verdict)) throw toRefusal(gate, this.#call, verdict);
+    const { sanitizedBody = payload } = verdict;
+    return sanitizedBody === payload ? message.frame : frameOf(sanitizedBody);
+  }
+
+  /** Ends both sides; the client is told why, in the trailers where the head of the answer is on its way. */
+  #end(error: GatewayError): void {
+    const { names, log } = this.#gate();
+    const { traceId } = this.#call;
+    if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
+    const status = failureFields(error, names);
+    const answer = this.#answer;
+    if (!answer || answer.destroyed) return;
+    answer.failWith(status);
+    if (answer.headersSent) {
+      answer.destroy();
+      this.#forwarding?.abort();
+      return;
+    }
+    this.#forwarding?.abort();
+    const reasons = error.extra.reason_codes?.join(',') ?? error.code;
+    const fields = ['Content-Type', 'application/grpc', ...refusalHeaders(names, traceId, reasons)];
+    const own = status.filter(([name]) => name.startsWith('grpc-'));
+    this.#exchange.refuse(200, [...fields, ...own.flat()], noBytes);
+  }
+}
