@@ -26,6 +26,8 @@ import type { Tenants } from './tenants.ts';
 
 export interface MessageContent {
   readonly contentType: string;
+  /** Of the message itself; by default none. */
+  readonly contentEncoding?: string;
   /** For entrances that know the tool, whatever the host. By default the catalogue tells what the message does. */
   readonly understand?: ((message: Call) => void) | undefined;
 }
@@ -71,7 +73,7 @@ function conversationOf(opening: Call): Conversation {
   const known = conversations.get(opening);
   if (known) return known;
   const conversation: Conversation = {
-    before: Buffer.alloc(0),
+    before: lastBytes(noBytes, sentOf(opening)),
     tails: [...opening.openTails, ...opening.leftTails],
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
@@ -166,15 +168,15 @@ export function createMessageInspector(
   async function inspectMessage(
     opening: Call,
     bytes: Buffer,
-    { contentType, understand }: MessageContent,
+    { contentType, contentEncoding = '', understand }: MessageContent,
   ): Promise<Verdict> {
     const conversation = conversationOf(opening);
     await waitForTraces(conversation);
-    const message = toMessage(opening, bytes, contentType, conversation);
+    const message = toMessage(opening, bytes, { contentType, contentEncoding }, conversation);
     understand?.(message);
     const verdict = await judge(message);
     if (wasLetOut(verdict)) {
-      conversation.before = lastBytes(conversation.before, verdict.sanitizedBody ?? bytes);
+      conversation.before = lastBytes(conversation.before, sentOf(message));
       if (message.leftTails.length > 0)
         conversation.tails = [...conversation.tails, ...message.leftTails].slice(-tailsMax);
     }
@@ -185,6 +187,14 @@ export function createMessageInspector(
     inspectMessage,
     checkOpen: (opening) => whoNow(opening, conversationOf(opening)),
   };
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** What has gone out of it, without its coding. */
+function sentOf({ body, plain = body, verdict }: Call): Buffer {
+  const { sanitizedBody = body } = verdict ?? {};
+  return sanitizedBody === body ? plain : sanitizedBody;
 }
 
 const nothingToRecord = Promise.resolve();
@@ -213,7 +223,12 @@ function isClean({ verdict, signals, incidents }: Call, { toldSignals }: Convers
  * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a POST to the same place. Where
  * the opening call has gone is new no more.
  */
-function toMessage(opening: Call, body: Buffer, contentType: string, conversation: Conversation): Call {
+function toMessage(
+  opening: Call,
+  body: Buffer,
+  { contentType, contentEncoding }: Required<Pick<MessageContent, 'contentType' | 'contentEncoding'>>,
+  conversation: Conversation,
+): Call {
   const receivedAtMs = Date.now();
   const message = new Call({
     traceId: newTraceId(receivedAtMs),
@@ -226,7 +241,7 @@ function toMessage(opening: Call, body: Buffer, contentType: string, conversatio
     headers: opening.headers,
     body,
     contentType,
-    contentEncoding: '',
+    contentEncoding,
     claimed: opening.claimed,
     lastHead: undefined,
     isAwaited: opening.isAwaited,

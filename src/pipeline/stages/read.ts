@@ -91,7 +91,8 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
   }
 
   function readSeam(call: Call, { before }: MessageOf, engine: DetectorEngine, bounds: ReadBounds): void {
-    const { findings, unreadable } = findAcross(before, call.body, engine, bounds);
+    const body = plainBody(call, bounds.maxDecodedBytes);
+    const { findings, unreadable } = findAcross(before, body, engine, bounds);
     call.findings.push(...findings);
     call.unreadable ??= unreadable;
   }
