@@ -56,7 +56,9 @@ export class StreamExchange implements Exchange {
     const ticks = this.#clock.tick - this.#sinceTick;
     if (this.#receiver) this.#checkMessage(this.#receiver, request);
     if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
-    else if (this.answer.writableEnded && ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
+    else if (!this.answer.writableEnded) return;
+    else if (this.#isAnsweredEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
+    else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
 
   collect(bytesMax: number, { done, failed }: Collected): void {
@@ -108,7 +110,6 @@ export class StreamExchange implements Exchange {
     };
     this.#receiver = into;
     this.#midwayTick = this.#clock.tick;
-    this.#closeOnceAnswered();
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
     return stream;
   }
@@ -124,21 +125,17 @@ export class StreamExchange implements Exchange {
     }
   }
 
-  /** Its answer may be whole before the request is: then the client need not send the rest (RFC 9113, 8.1). */
-  #closeOnceAnswered(): void {
-    const stream = this.stream;
-    const close = (): void => {
-      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
-    };
-    // Trailers go out when they are asked for, which is when all else has been sent.
-    stream.once('wantTrailers', () => setImmediate(close));
-    stream.once('finish', () => {
-      if (this.answer.endsWithHead) close();
-    });
+  /**
+   * Whether the client need not send the rest of its request (RFC 9113, 8.1). Asked at a tick and not when the answer ends: a reset drops
+   * what waits to be written, and nothing tells when that has gone.
+   */
+  get #isAnsweredEarly(): boolean {
+    const { stream } = this;
+    const isSent = this.answer.endsWithHead || stream.sentTrailers !== undefined;
+    return isSent && !stream.readableEnded && stream.session?.state.outboundQueueSize === 0;
   }
 
   refuse(status: number, fields: string[], body: Buffer): void {
-    if (!this.stream.readableEnded) this.#closeOnceAnswered();
     this.answer.writeHead(status, fields);
     this.answer.end(body);
   }

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
 import { testAuthority } from '../support/certificates.ts';
+import { basic, openHttp2Tunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 
@@ -18,7 +20,10 @@ const asText = {
 const service = {
   say: { path: '/test.Echo/Say', requestStream: false, responseStream: false, ...asText },
   count: { path: '/test.Echo/Count', requestStream: false, responseStream: true, ...asText },
+  gather: { path: '/test.Echo/Gather', requestStream: true, responseStream: false, ...asText },
+  chat: { path: '/test.Echo/Chat', requestStream: true, responseStream: true, ...asText },
 } satisfies grpc.ServiceDefinition;
+type Chat = grpc.ServerDuplexStream<string, string>;
 
 function metadataOf(name: string, value: string): grpc.Metadata {
   const metadata = new grpc.Metadata();
@@ -26,9 +31,28 @@ function metadataOf(name: string, value: string): grpc.Metadata {
   return metadata;
 }
 
-async function startLab(t: Test) {
-  const said: string[] = [];
-  const server = new grpc.Server();
+const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
+
+/** Answers word by word, and does what it is told to. */
+function chatBack(call: Chat, text: string): void {
+  if (text === 'fail') call.emit('error', { code: grpc.status.ABORTED, details: 'enough' });
+  else if (text === 'bye') call.end();
+  else call.write(`you said ${text.length > 100 ? text.length : text}`);
+}
+
+interface LabOptions {
+  readonly limits?: object;
+  readonly upstream?: object;
+  /** In place of the answers to what was said in a chat. */
+  readonly onChat?: (call: Chat) => void;
+  readonly clientOptions?: grpc.ChannelOptions;
+}
+
+async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
+  const server = new grpc.Server({ 'grpc.max_receive_message_length': -1 });
+  const chats: Chat[] = [];
+  /** Of the streams that are open, in the order in which they began; with how each ended for the server. */
+  const ends: Promise<'ended' | 'cancelled'>[] = [];
   server.addService(service, {
     say(call: grpc.ServerUnaryCall<string, string>, answer: grpc.sendUnaryData<string>) {
       said.push(call.request);
@@ -40,6 +64,30 @@ async function startLab(t: Test) {
       for (let n = 1; n <= Number(call.request); n++) call.write(String(n));
       call.end();
     },
+    gather(call: grpc.ServerReadableStream<string, string>, answer: grpc.sendUnaryData<string>) {
+      const words: string[] = [];
+      call.on('data', (text: string) => {
+        said.push(text);
+        words.push(text);
+        if (text === 'fail') answer({ code: grpc.status.ABORTED, details: 'enough' });
+      });
+      call.on('end', () => answer(null, words.join(' '), metadataOf('x-words', String(words.length))));
+    },
+    chat(call: Chat) {
+      chats.push(call);
+      ends.push(
+        new Promise((resolve) =>
+          call.on('cancelled', () => resolve('cancelled')).on('end', () => resolve('ended')),
+        ),
+      );
+      if (onChat) return onChat(call);
+      call.sendMetadata(metadataOf('x-heard', call.metadata.get('x-said').join()));
+      call.on('data', (text: string) => {
+        said.push(text);
+        chatBack(call, text);
+      });
+      call.on('end', () => call.end(metadataOf('x-last', 'yes')));
+    },
   });
   const { certPem, keyPem } = testAuthority().issue();
   const credentials = grpc.ServerCredentials.createSsl(null, [
@@ -49,22 +97,47 @@ async function startLab(t: Test) {
     server.bindAsync('127.0.0.1:0', credentials, (error, port) => (error ? reject(error) : resolve(port))),
   );
   t.teardown(() => server.forceShutdown());
+  return { server, port, chats, ends };
+}
+
+/** A gateway before an upstream at this port, and a client that goes through it. */
+async function openLab(t: Test, port: number, { limits, upstream, clientOptions }: LabOptions) {
   const dir = mkdtempSync(join(tmpdir(), 'postern-grpc-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const caFile = join(dir, 'ca.pem');
   writeFileSync(caFile, testAuthority().certPem);
   const gateway = await startTestGateway(t, {
     upstream: { port, caFile },
-    config: { limits: { scan_timeout: '30s' } },
+    config: { limits: { scan_timeout: '30s', ...limits }, ...(upstream ? { upstream } : {}) },
   });
   const Client = grpc.makeGenericClientConstructor(service, 'Echo');
   const ca = readFileSync(gateway.caFile);
   process.env['grpc_proxy'] = gateway.proxyWithKey;
-  const client = new Client(`api.test.example:${port}`, grpc.credentials.createSsl(ca));
+  const authority = `api.test.example:${port}`;
+  const client = new Client(authority, grpc.credentials.createSsl(ca), clientOptions);
   t.teardown(() => {
     client.close();
     delete process.env['grpc_proxy'];
   });
+  /** HTTP/2 without a library of gRPC. */
+  const openSession = async () => {
+    const { proxyUrl, key } = gateway;
+    const session = await openHttp2Tunnel({
+      proxyUrl,
+      authorization: basic(key),
+      authority,
+      ca: ca.toString(),
+    });
+    t.teardown(() => session.destroy());
+    return session;
+  };
+  return { client, gateway, openSession };
+}
+
+async function startLab(t: Test, options: LabOptions = {}) {
+  const said: string[] = [];
+  const upstream = await startServer(t, said, options);
+  const { client, gateway, openSession } = await openLab(t, upstream.port, options);
   const say = (text: string, metadata = new grpc.Metadata()) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const trailers = Promise.withResolvers<grpc.Metadata>();
@@ -74,8 +147,34 @@ async function startLab(t: Test) {
     call.on('status', (status: grpc.StatusObject) => trailers.resolve(status.metadata));
     return { answer: promise, trailers: trailers.promise };
   };
-  return { client, gateway, said, say };
+  return { client, gateway, said, say, openSession, ...upstream };
 }
+
+/** A conversation that can be waited for word by word. */
+function talk(
+  client: grpc.Client & Record<string, unknown>,
+  metadata = new grpc.Metadata(),
+  options: grpc.CallOptions = {},
+) {
+  const chat = client['chat'] as unknown as (...of: unknown[]) => grpc.ClientDuplexStream<string, string>;
+  const call = chat.call(client, metadata, options);
+  const heard: string[] = [];
+  const status = new Promise<grpc.StatusObject>((resolve) => call.on('status', resolve));
+  // It is told by the status.
+  call.on('error', () => undefined);
+  call.on('data', (text: string) => heard.push(text));
+  const hear = async (count = 1): Promise<readonly string[]> => {
+    while (heard.length < count)
+      await Promise.race([once(call, 'data'), status.then((it) => Promise.reject(it))]);
+    return heard;
+  };
+  return { call, heard, hear, status };
+}
+
+const denySecrets = {
+  ...{ rule_id: 'no-secrets', priority: 1, match: {}, action: 'DENY' },
+  condition: { has_data_class: ['SECRETS'] },
+};
 
 t.test('unary calls pass with their metadata, their trailers and their status', async (t) => {
   const { say } = await startLab(t);
@@ -93,8 +192,7 @@ t.test('unary calls pass with their metadata, their trailers and their status', 
 
 t.test('what a message carries is read like any body', async (t) => {
   const { say, said, gateway } = await startLab(t);
-  const denySecrets = { rule_id: 'no-secrets', priority: 1, match: {}, action: 'DENY' };
-  await gateway.apply([{ ...denySecrets, condition: { has_data_class: ['SECRETS'] } }]);
+  await gateway.apply([denySecrets]);
   const failed = await say(`our key is ${awsKeyId()}`).answer.catch((error: grpc.ServiceError) => error);
   t.match(failed, { code: grpc.status.PERMISSION_DENIED });
   const inMetadata = await say('hello', metadataOf('x-note', awsKeyId())).answer.catch((error) => error);
@@ -111,4 +209,112 @@ t.test('a stream of answers passes message by message', async (t) => {
     numbers,
     Array.from({ length: 200 }, (_, i) => String(i + 1)),
   );
+});
+
+t.test('what a client streams arrives message by message, and is answered when it ends', async (t) => {
+  const { client, said } = await startLab(t);
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const call = client['gather']?.((error: grpc.ServiceError | null, answer: string) =>
+    error ? reject(error) : resolve(answer),
+  );
+  call.write('one');
+  call.write('two');
+  while (said.length < 2) await nextTurn();
+  call.write('three');
+  call.end();
+  t.equal(await promise, 'one two three');
+});
+
+t.test('both sides speak in turn, each waiting for the other', async (t) => {
+  const { client, said, gateway } = await startLab(t);
+  const { call, hear, status } = talk(client, metadataOf('x-said', 'before'));
+  const [metadata] = (await once(call, 'metadata')) as [grpc.Metadata];
+  t.same(metadata.get('x-heard'), ['before'], 'the server speaks first, though there is no message yet');
+  t.same(metadata.get('x-service-decision'), ['ALLOW']);
+  for (let n = 1; n <= 30; n++) {
+    call.write(`word ${n}`);
+    t.equal((await hear(n))[n - 1], `you said word ${n}`);
+  }
+  call.end();
+  const { code, metadata: trailers } = await status;
+  t.equal(code, grpc.status.OK);
+  t.same(trailers.get('x-last'), ['yes']);
+  t.equal(said.length, 30);
+  const traces = async () => (await gateway.api('GET', '/v1/traces')).body.items;
+  while ((await traces()).length === 0) await nextTurn();
+  t.equal((await traces()).length, 1, 'clean messages leave no traces');
+});
+
+t.test('a server ends a conversation when it likes, with its own status', async (t) => {
+  const { client, ends } = await startLab(t);
+  for (const [last, want] of [
+    ['bye', { code: grpc.status.OK }],
+    ['fail', { code: grpc.status.ABORTED, details: 'enough' }],
+  ] as const) {
+    const { call, hear, status } = talk(client);
+    call.write('hello');
+    await hear();
+    call.write(last);
+    t.match(await status, want, last);
+  }
+  await Promise.all(ends);
+});
+
+t.test('a message that may not go ends both sides, and nothing of it goes out', async (t) => {
+  const { client, said, gateway, ends } = await startLab(t);
+  await gateway.apply([denySecrets]);
+  for (const before of [0, 1, 2, 5]) {
+    said.length = 0;
+    const { call, hear, status } = talk(client);
+    for (let n = 1; n <= before; n++) {
+      call.write(`word ${n}`);
+      await hear(n);
+    }
+    call.write(`our key is ${awsKeyId()}`);
+    const { code, details, metadata } = await status;
+    t.equal(code, grpc.status.PERMISSION_DENIED, `after ${before}`);
+    if (before > 0) {
+      t.match(details, /^POLICY_DENIED: .*SECRETS/);
+      t.same(metadata.get('x-service-decision'), ['DENY']);
+    }
+    t.notMatch(details, /AKIA/);
+    t.same(
+      said,
+      Array.from({ length: before }, (_, i) => `word ${i + 1}`),
+    );
+  }
+  t.ok((await Promise.all(ends)).every((it) => it === 'cancelled'));
+});
+
+t.test('a message that may not go is told of before the server has said anything', async (t) => {
+  const { client, said, gateway } = await startLab(t);
+  await gateway.apply([denySecrets]);
+  const { promise, resolve } = Promise.withResolvers<grpc.ServiceError | null>();
+  const call = client['gather']?.(resolve);
+  call.on('error', () => undefined);
+  call.write('one');
+  while (said.length < 1) await nextTurn();
+  call.write(`our key is ${awsKeyId()}`);
+  const error = await promise;
+  t.match(error, { code: grpc.status.PERMISSION_DENIED, details: /^POLICY_DENIED: .*SECRETS/ });
+  t.same(error?.metadata.get('x-service-decision'), ['DENY']);
+  t.same(said, ['one']);
+});
+
+t.test('a secret that is split over messages is caught', async (t) => {
+  const { client, said, gateway } = await startLab(t);
+  await gateway.apply([denySecrets]);
+  const key = awsKeyId();
+  for (const [name, first, second] of [
+    ['from the first message on', `our key is ${key.slice(0, 9)}`, key.slice(9)],
+    ['in two halves', key.slice(0, 10), key.slice(10)],
+  ] as const) {
+    said.length = 0;
+    const { call, hear, status } = talk(client);
+    call.write(first);
+    await hear();
+    call.write(second);
+    t.match(await status, { code: grpc.status.PERMISSION_DENIED }, name);
+    t.same(said, [first]);
+  }
 });
