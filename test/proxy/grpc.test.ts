@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http2 from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import * as grpc from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
 import { testAuthority } from '../support/certificates.ts';
 import { basic, openHttp2Tunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
+import { startHttp2Upstream } from '../support/upstream.ts';
 
 /* gRPC by its own client and server, through the gate. Messages are strings; what they mean is no matter of the transport. */
 
@@ -51,8 +54,7 @@ interface LabOptions {
 async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
   const server = new grpc.Server({ 'grpc.max_receive_message_length': -1 });
   const chats: Chat[] = [];
-  /** Of the streams that are open, in the order in which they began; with how each ended for the server. */
-  const ends: Promise<'ended' | 'cancelled'>[] = [];
+  const cancelled: Promise<unknown>[] = [];
   server.addService(service, {
     say(call: grpc.ServerUnaryCall<string, string>, answer: grpc.sendUnaryData<string>) {
       said.push(call.request);
@@ -75,11 +77,7 @@ async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
     },
     chat(call: Chat) {
       chats.push(call);
-      ends.push(
-        new Promise((resolve) =>
-          call.on('cancelled', () => resolve('cancelled')).on('end', () => resolve('ended')),
-        ),
-      );
+      cancelled.push(new Promise((resolve) => call.once('cancelled', resolve)));
       if (onChat) return onChat(call);
       call.sendMetadata(metadataOf('x-heard', call.metadata.get('x-said').join()));
       call.on('data', (text: string) => {
@@ -97,7 +95,7 @@ async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
     server.bindAsync('127.0.0.1:0', credentials, (error, port) => (error ? reject(error) : resolve(port))),
   );
   t.teardown(() => server.forceShutdown());
-  return { server, port, chats, ends };
+  return { server, port, chats, cancelled };
 }
 
 /** A gateway before an upstream at this port, and a client that goes through it. */
@@ -176,6 +174,31 @@ const denySecrets = {
   condition: { has_data_class: ['SECRETS'] },
 };
 
+const grpcPost = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+
+/** A message behind its prefix, which may say of it what is not so. */
+function frame(payload: string | Buffer, { flag = 0, length = payload.length } = {}): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = flag;
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, Buffer.from(payload)]);
+}
+
+async function answerOf(stream: http2.ClientHttp2Stream) {
+  const chunks: Buffer[] = [];
+  let head: http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader = {};
+  let trailers: http2.IncomingHttpHeaders = {};
+  stream.on('response', (it) => {
+    head = it;
+  });
+  stream.on('trailers', (it) => {
+    trailers = it;
+  });
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
+  if (!stream.closed) await once(stream, 'close');
+  return { status: head[':status'], head, trailers, body: Buffer.concat(chunks), code: stream.rstCode };
+}
+
 t.test('unary calls pass with their metadata, their trailers and their status', async (t) => {
   const { say } = await startLab(t);
   const { answer, trailers } = say('hello', metadataOf('x-said', 'before'));
@@ -246,7 +269,7 @@ t.test('both sides speak in turn, each waiting for the other', async (t) => {
 });
 
 t.test('a server ends a conversation when it likes, with its own status', async (t) => {
-  const { client, ends } = await startLab(t);
+  const { client } = await startLab(t);
   for (const [last, want] of [
     ['bye', { code: grpc.status.OK }],
     ['fail', { code: grpc.status.ABORTED, details: 'enough' }],
@@ -257,11 +280,17 @@ t.test('a server ends a conversation when it likes, with its own status', async 
     call.write(last);
     t.match(await status, want, last);
   }
-  await Promise.all(ends);
 });
 
 t.test('a message that may not go ends both sides, and nothing of it goes out', async (t) => {
-  const { client, said, gateway, ends } = await startLab(t);
+  const said: string[] = [];
+  const { client, gateway, cancelled } = await startLab(t, {
+    onChat: (call) =>
+      call.on('data', (text: string) => {
+        said.push(text);
+        chatBack(call, text);
+      }),
+  });
   await gateway.apply([denySecrets]);
   for (const before of [0, 1, 2, 5]) {
     said.length = 0;
@@ -283,7 +312,7 @@ t.test('a message that may not go ends both sides, and nothing of it goes out', 
       Array.from({ length: before }, (_, i) => `word ${i + 1}`),
     );
   }
-  t.ok((await Promise.all(ends)).every((it) => it === 'cancelled'));
+  await Promise.all(cancelled);
 });
 
 t.test('a message that may not go is told of before the server has said anything', async (t) => {
@@ -317,4 +346,165 @@ t.test('a secret that is split over messages is caught', async (t) => {
     t.match(await status, { code: grpc.status.PERMISSION_DENIED }, name);
     t.same(said, [first]);
   }
+});
+
+t.test('a client that cancels, or whose deadline has come, has left upstream as well', async (t) => {
+  const { client, cancelled } = await startLab(t, {
+    onChat: (call) => call.on('data', (it) => chatBack(call, it)),
+  });
+  const leaving = talk(client);
+  leaving.call.write('hello');
+  await leaving.hear();
+  leaving.call.cancel();
+  t.match(await leaving.status, { code: grpc.status.CANCELLED });
+  await cancelled[0];
+  const late = talk(client, new grpc.Metadata(), { deadline: Date.now() + 1_000 });
+  late.call.write('hello');
+  await late.hear();
+  t.match(await late.status, { code: grpc.status.DEADLINE_EXCEEDED });
+  await cancelled[1];
+});
+
+/** An upstream that answers a first message, and with the second one does as it is told by the path. */
+const startRudeServer = (t: Test) =>
+  startHttp2Upstream(t, (stream, headers) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+    stream.write(frame('hello'));
+    let messages = 0;
+    stream.on('data', () => {
+      if (++messages < 2) return;
+      const path = headers[':path'];
+      if (path === '/reset') stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      else if (path === '/refused') stream.close(http2.constants.NGHTTP2_REFUSED_STREAM);
+      else if (path === '/goodbye') stream.session?.goaway(http2.constants.NGHTTP2_INTERNAL_ERROR);
+      else stream.session?.destroy();
+    });
+  });
+
+t.test('an upstream that breaks off in the middle is an error of gRPC, and is not asked again', async (t) => {
+  const upstream = await startRudeServer(t);
+  const { openSession } = await openLab(t, upstream.port, {});
+  const session = await openSession();
+  const paths = ['/reset', '/refused', '/goodbye', '/gone'];
+  for (const path of paths) {
+    const stream = session.request({ ...grpcPost, ':path': path });
+    stream.write(frame('hello'));
+    const answered = answerOf(stream);
+    await once(stream, 'data');
+    stream.write(frame('break off'));
+    const { trailers, body } = await answered;
+    t.equal(trailers['grpc-status'], String(grpc.status.UNAVAILABLE), path);
+    t.same(body, frame('hello'));
+  }
+  t.same(
+    upstream.requests,
+    paths.map((path) => `POST ${path}`),
+  );
+});
+
+t.test('what runs when the gateway stops may end, and is told when it may not', async (t) => {
+  const { client, gateway } = await startLab(t);
+  const { call, hear, status } = talk(client);
+  call.write('hello');
+  await hear();
+  const stopped = gateway.stop();
+  call.write('still there');
+  await hear(2);
+  t.match(await status, { code: grpc.status.UNAVAILABLE });
+  await stopped;
+});
+
+t.test(
+  'a conversation that is alive outlives the limits of bodies and answers, and one that is silent does not',
+  async (t) => {
+    const { client } = await startLab(t, {
+      limits: { body_timeout: '200ms', header_timeout: '200ms' },
+      upstream: { response_timeout: '300ms', idle_timeout: '1500ms' },
+    });
+    const { call, hear, status } = talk(client);
+    for (let n = 1; n <= 15; n++) {
+      call.write(`word ${n}`);
+      await hear(n);
+      await wait(100);
+    }
+    t.match(await status, { code: grpc.status.UNAVAILABLE }, 'it has said nothing more');
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const gathering = client['gather']?.((_error: unknown, answer: string) => resolve(answer));
+    for (let n = 1; n <= 15; n++) {
+      gathering.write(`word ${n}`);
+      await wait(100);
+    }
+    gathering.end();
+    t.match(await promise, /^word 1 .* word 15$/);
+  },
+);
+
+t.test('messages may be as large as a body, each of them', async (t) => {
+  const size = 4 * 1024 * 1024;
+  const { client, said } = await startLab(t, {
+    limits: { max_body_bytes: '4MB', max_decoded_bytes: '32MB' },
+    clientOptions: { 'grpc.max_receive_message_length': -1 },
+  });
+  const big = 'postern gathers words. '.repeat(size).slice(0, size);
+  const { call, hear, status } = talk(client);
+  for (let n = 1; n <= 2; n++) {
+    call.write(big);
+    t.equal((await hear(n))[n - 1], `you said ${size}`);
+  }
+  call.write(`${big}x`);
+  t.match(await status, { code: grpc.status.RESOURCE_EXHAUSTED });
+  t.equal(said.length, 2);
+  t.ok(said.every((it) => it === big));
+});
+
+t.test('compressed messages are read, and arrive as they were sent', async (t) => {
+  const { client, said, gateway } = await startLab(t, {
+    clientOptions: { 'grpc.default_compression_algorithm': grpc.compressionAlgorithms.gzip },
+  });
+  await gateway.apply([denySecrets]);
+  const { call, hear, status } = talk(client);
+  call.write('word '.repeat(100));
+  call.write('another '.repeat(100));
+  await hear(2);
+  t.same(said, ['word '.repeat(100), 'another '.repeat(100)]);
+  call.write(`our key is ${awsKeyId()} ${'word '.repeat(100)}`);
+  t.match(await status, { code: grpc.status.PERMISSION_DENIED, details: /SECRETS/ });
+  t.equal(said.length, 2);
+  const first = talk(client);
+  first.call.write(`our key is ${awsKeyId()} ${'word '.repeat(100)}`);
+  t.match(await first.status, { code: grpc.status.PERMISSION_DENIED });
+  t.equal(said.length, 2);
+});
+
+t.test('a server that reads slowly holds its client back', async (t) => {
+  const { client, chats } = await startLab(t, {
+    limits: { max_body_bytes: '1MB' },
+    onChat: (call) => call.pause(),
+  });
+  const { call, status } = talk(client);
+  const chunk = 'postern '.repeat(8_192);
+  let written = 0;
+  const total = 300;
+  const write = (): void => {
+    while (written < total) {
+      written++;
+      if (!call.write(chunk)) {
+        call.once('drain', write);
+        return;
+      }
+    }
+    call.end();
+  };
+  write();
+  let before = -1;
+  while (before !== written || chats.length === 0) {
+    before = written;
+    await wait(500);
+  }
+  t.ok(written < 100, `${written} of 64 KB were taken`);
+  let heard = 0;
+  chats[0]?.on('data', () => heard++).on('end', () => chats[0]?.end());
+  chats[0]?.resume();
+  t.match(await status, { code: grpc.status.OK });
+  t.equal(heard, total);
 });
