@@ -14,10 +14,16 @@ export const counts = (finding: Finding): boolean => finding.confidence !== 'low
  */
 const roundsMax = 4;
 
+/** Formats that say of each text how long it is: cut, it would be another message, or none. */
+const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf)/i;
+/** A message of gRPC that still stands behind its length. */
+const isFramed = ({ contentType, body }: Call): boolean =>
+  /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
+
 /**
  * The body with the findings of these classes cut out, and of SECRETS always; read again, it shows none of them. Undefined where what must
- * go sits in URL or header, where the body would not be what it was (JSON that no longer parses), or where something is left: then the
- * call cannot be sent at all.
+ * go sits in URL or header, where the body would not be what it was (JSON that no longer parses, protobuf), or where something is
+ * left: then the call cannot be sent at all.
  */
 export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer | undefined {
   const isCut = (it: Finding): boolean =>
@@ -25,6 +31,7 @@ export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer
   if (call.findings.some((it) => it.part === 'head' && isCut(it))) return undefined;
   let cuts = call.findings.filter(isCut);
   if (cuts.length === 0) return call.body;
+  if (countedTypes.test(call.contentType) || isFramed(call)) return undefined;
   let body = call.plain ?? call.body;
   for (let round = 0; round < roundsMax; round += 1) {
     const cut = redactBody(body, cuts.map(toCut), bodyFormat(call.contentType, body));

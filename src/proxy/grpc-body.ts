@@ -50,6 +50,7 @@ const headAloneMs = 200;
 /** So long are messages judged before others have their turn. */
 const turnMsMax = 5;
 const noBytes = Buffer.alloc(0);
+const nothing = { frame: noBytes, payload: noBytes };
 const identity = '';
 
 export class GrpcBody implements Receiver, StreamedBody {
@@ -133,9 +134,9 @@ export class GrpcBody implements Receiver, StreamedBody {
     judged: Buffer,
     passage: Passage,
   ): { readonly body: Buffer | undefined; readonly messages?: StreamedBody } {
-    const first = this.#first;
-    const isAsItCame = first === undefined ? judged.length === 0 : judged === first.payload;
-    const frame = isAsItCame ? (first?.frame ?? noBytes) : frameOf(judged);
+    const { frame: asItCame, payload } = this.#first ?? nothing;
+    const isAsItCame = judged === payload || (judged.length === 0 && payload.length === 0);
+    const frame = isAsItCame ? asItCame : frameOf(judged);
     if (this.#hasArrived && !this.#reader.hasUnread && !this.isMidway)
       return { body: frame.length > 0 ? frame : undefined };
     this.#firstFrame = frame;

@@ -4,10 +4,11 @@ import http2 from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
 import * as grpc from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
 import { testAuthority } from '../support/certificates.ts';
-import { basic, openHttp2Tunnel } from '../support/clients.ts';
+import { basic, openHttp2Tunnel, openSecureTunnel, send as sendOn } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startHttp2Upstream } from '../support/upstream.ts';
@@ -118,14 +119,10 @@ async function openLab(t: Test, port: number, { limits, upstream, clientOptions 
     delete process.env['grpc_proxy'];
   });
   /** HTTP/2 without a library of gRPC. */
-  const openSession = async () => {
+  const openSession = async (options: http2.ClientSessionOptions = {}) => {
     const { proxyUrl, key } = gateway;
-    const session = await openHttp2Tunnel({
-      proxyUrl,
-      authorization: basic(key),
-      authority,
-      ca: ca.toString(),
-    });
+    const tunnel = { proxyUrl, authorization: basic(key), authority, ca: ca.toString() };
+    const session = await openHttp2Tunnel(tunnel, options);
     t.teardown(() => session.destroy());
     return session;
   };
@@ -507,4 +504,205 @@ t.test('a server that reads slowly holds its client back', async (t) => {
   chats[0]?.resume();
   t.match(await status, { code: grpc.status.OK });
   t.equal(heard, total);
+});
+
+/** Keeps what arrives on each stream, and answers each chunk of it with its length. */
+async function startFrameLab(t: Test, limits: object = {}) {
+  const arrived = new Map<string, Buffer>();
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    const path = String(headers[':path']);
+    arrived.set(path, Buffer.alloc(0));
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.on('data', (chunk: Buffer) => {
+      arrived.set(path, Buffer.concat([arrived.get(path) ?? chunk.subarray(0, 0), chunk]));
+      stream.write(frame(String(chunk.length)));
+    });
+    stream.on('end', () => stream.end());
+  });
+  const lab = await openLab(t, upstream.port, { limits });
+  await lab.gateway.apply([denySecrets]);
+  const session = await lab.openSession();
+  /** Sends a first message, and when that is answered the bytes. */
+  const sendSecond = async (path: string, bytes: Buffer, headers: http2.OutgoingHttpHeaders = {}) => {
+    const stream = session.request({ ...grpcPost, ':path': path, ...headers });
+    stream.write(frame('hello'));
+    const answered = answerOf(stream);
+    await once(stream, 'data');
+    stream.end(bytes);
+    return await answered;
+  };
+  const sendFirst = (path: string, bytes: Buffer, headers: http2.OutgoingHttpHeaders = {}) => {
+    const stream = session.request({ ...grpcPost, ':path': path, ...headers });
+    stream.end(bytes);
+    return answerOf(stream);
+  };
+  return { ...lab, upstream, arrived, session, sendFirst, sendSecond };
+}
+
+const gzipped = gzipSync('hello');
+const hiding = Buffer.concat([gzipped.subarray(0, 3), Buffer.from([8]), gzipped.subarray(4, 10)]);
+
+t.test('framing that is none, and codings that nobody can take off, go nowhere', async (t) => {
+  const { arrived, sendFirst, sendSecond, openSession } = await startFrameLab(t, { max_body_bytes: '10KB' });
+  const key = awsKeyId();
+  const gzip = { 'grpc-encoding': 'gzip' };
+  const cases: readonly [
+    name: string,
+    bytes: Buffer,
+    status: number,
+    grpcStatus: number,
+    headers?: http2.OutgoingHttpHeaders,
+  ][] = [
+    ['an unknown flag', frame('x', { flag: 2 }), 400, 13],
+    ['the flag of trailers', frame('x', { flag: 0x80 }), 400, 13],
+    ['a length over the limit', frame('x', { length: 10_241 }), 413, 8],
+    ['a length of four gigabytes', frame('x', { length: 0xffffffff }), 413, 8],
+    ['an end in the message', frame('half', { length: 8 }), 400, 13],
+    ['an end in the prefix', Buffer.from([0, 0, 0]), 400, 13],
+    ['compressed in no way', frame(gzipped, { flag: 1 }), 400, 13],
+    ['compressed by identity', frame(gzipped, { flag: 1 }), 400, 13, { 'grpc-encoding': 'identity' }],
+    ['compressed in two ways', frame(gzipped, { flag: 1 }), 400, 13, { 'grpc-encoding': 'gzip, gzip' }],
+    ['compressed in an unknown way', frame(gzipped, { flag: 1 }), 403, 7, { 'grpc-encoding': 'snappy' }],
+    ['compressed in another way', frame(gzipped, { flag: 1 }), 403, 7, { 'grpc-encoding': 'deflate' }],
+    ['not compressed at all', frame('hello', { flag: 1 }), 403, 7, gzip],
+    ['with bytes behind', frame(Buffer.concat([gzipped, Buffer.from('more')]), { flag: 1 }), 403, 7, gzip],
+    ['a bomb', frame(gzipSync(Buffer.alloc(9_000_000)), { flag: 1 }), 403, 7, gzip],
+    [
+      'with a name that hides something',
+      frame(Buffer.concat([hiding, Buffer.from(`${key}\0`), gzipped.subarray(10)]), { flag: 1 }),
+      ...([403, 7, gzip] as const),
+    ],
+    [
+      'a secret, compressed',
+      frame(deflateSync(`our key is ${key}`), { flag: 1 }),
+      403,
+      7,
+      { 'grpc-encoding': 'deflate' },
+    ],
+    ['a secret', frame(`our key is ${key}`), 403, 7],
+  ];
+  for (const [i, [name, bytes, status, grpcStatus, headers = {}]] of cases.entries()) {
+    t.match(await sendFirst(`/first/${i}`, bytes, headers), { status }, `first: ${name}`);
+    t.notOk(arrived.has(`/first/${i}`));
+    const { trailers, code } = await sendSecond(`/second/${i}`, bytes, headers);
+    t.equal(trailers['grpc-status'], String(grpcStatus), `second: ${name}`);
+    t.notMatch(trailers['grpc-message'], key);
+    t.equal(code, http2.constants.NGHTTP2_NO_ERROR);
+    t.same(arrived.get(`/second/${i}`), frame('hello'));
+  }
+  await t.test('whatever the type says behind its name', async (t) => {
+    const secret = frame(gzipSync(`our key is ${key}`), { flag: 1 });
+    for (const [i, type] of [
+      'application/grpc;foo',
+      'application/grpc+proto',
+      'APPLICATION/GRPC',
+      'application/grpcx',
+      'application/grpc ;x',
+    ].entries()) {
+      const headers = { ...gzip, 'content-type': type };
+      const { trailers } = await sendSecond(`/type/${i}`, secret, headers);
+      t.equal(trailers['grpc-status'], '7', type);
+      t.same(arrived.get(`/type/${i}`), frame('hello'));
+    }
+    const web = { ...gzip, 'content-type': 'application/grpc-web' };
+    t.match(await sendFirst('/web', Buffer.concat([frame('hello'), secret]), web), { status: 403 });
+    t.match(await sendFirst('/coded', frame('hello'), { 'content-encoding': 'gzip' }), { status: 403 });
+    const session = await openSession({ strictSingleValueFields: false } as http2.ClientSessionOptions);
+    const doubled = session.request([
+      'content-type',
+      'text/plain',
+      ...Object.entries({ ...grpcPost, ':path': '/two' }).flat(),
+    ] as never);
+    doubled.end(frame('hello'));
+    t.match(await answerOf(doubled), { status: 400 });
+    t.notOk(arrived.has('/web') || arrived.has('/coded') || arrived.has('/two'));
+  });
+});
+
+t.test('what was judged is what is sent, byte for byte, however it comes in pieces', async (t) => {
+  const { arrived, session } = await startFrameLab(t);
+  const body = Buffer.concat([
+    ...[frame('one'), frame(''), frame('', { flag: 1 }), frame('two'), frame(gzipSync('three'), { flag: 1 })],
+    ...[frame(Buffer.alloc(70_000, 'four ')), frame(''), frame(deflateSync('')), frame('')],
+  ]);
+  for (const pieceBytes of [1, 2, 3, 7, 1_000, 100_000]) {
+    const path = `/by/${pieceBytes}`;
+    const stream = session.request({ ...grpcPost, ':path': path, 'grpc-encoding': 'gzip' });
+    const answered = answerOf(stream);
+    for (let at = 0; at < body.length; at += pieceBytes) {
+      // Long pieces follow the short ones: it is the prefixes that are to be cut.
+      const end = at > 200 ? body.length : at + pieceBytes;
+      stream.write(body.subarray(at, end));
+      if (end === body.length) break;
+      await nextTurn();
+    }
+    stream.end();
+    t.match(await answered, { status: 200, trailers: { 'grpc-status': '0' } });
+    t.ok(arrived.get(path)?.equals(body), `in pieces of ${pieceBytes}`);
+  }
+});
+
+t.test('floods of messages keep nobody else waiting', async (t) => {
+  const { arrived, session, sendFirst } = await startFrameLab(t);
+  const empty = Buffer.alloc(5 * 200_000);
+  t.match(await sendFirst('/empty', empty), { status: 200, trailers: { 'grpc-status': '0' } });
+  t.ok(arrived.get('/empty')?.equals(empty));
+  const tiny = Buffer.concat(Array<Buffer>(5_000).fill(frame('x')));
+  const stream = session.request({ ...grpcPost, ':path': '/tiny' });
+  const answered = answerOf(stream);
+  stream.end(tiny);
+  await once(stream, 'data');
+  t.match(await sendFirst('/other', frame('hello')), { status: 200 });
+  t.ok((arrived.get('/tiny')?.length ?? 0) < tiny.length, 'another call passes between them');
+  t.match(await answered, { trailers: { 'grpc-status': '0' } });
+  t.ok(arrived.get('/tiny')?.equals(tiny));
+});
+
+t.test('over HTTP/1.1 a call is judged message by message as well, once all of it is there', async (t) => {
+  const { arrived, gateway, upstream } = await startFrameLab(t);
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const headers = {
+    ...{ host: authority, te: 'trailers' },
+    ...{ 'content-type': 'application/grpc', 'grpc-encoding': 'gzip' },
+  };
+  const post = async (path: string, body: Buffer) => {
+    const { proxyUrl, key } = gateway;
+    const socket = await openSecureTunnel({ proxyUrl, authorization: basic(key), authority, ca });
+    t.teardown(() => socket.destroy());
+    return await sendOn(socket, { method: 'POST', path, headers, body });
+  };
+  const clean = Buffer.concat([
+    frame('one'),
+    ...Array<Buffer>(2_000).fill(frame('')),
+    frame(gzipSync('two'), { flag: 1 }),
+  ]);
+  t.equal((await post('/clean', clean)).status, 200);
+  t.ok(arrived.get('/clean')?.equals(clean));
+  const secret = frame(gzipSync(`our key is ${awsKeyId()}`), { flag: 1 });
+  await post('/secret', Buffer.concat([clean, secret]));
+  t.ok(arrived.get('/secret')?.equals(clean), 'nothing of the message goes out');
+});
+
+t.test('what must be cut is cut out of JSON, and a message that cannot be cut does not go', async (t) => {
+  const { arrived, gateway, sendFirst, sendSecond } = await startFrameLab(t);
+  await gateway.apply([{ ...denySecrets, action: 'SANITIZE' }]);
+  const json = frame(JSON.stringify({ note: `our key is ${awsKeyId()}` }));
+  const headers = { 'content-type': 'application/grpc+json' };
+  const cut = /^\0[\s\S]{4}\{"note":"our key is \[REDACTED:[\w-]+\]"\}$/;
+  await sendFirst('/json', json, headers);
+  const [first = Buffer.alloc(0)] = [arrived.get('/json')];
+  t.match(first.toString('latin1'), cut);
+  t.equal(first.readUInt32BE(1), first.length - 5);
+  await sendSecond('/json/2', json, headers);
+  t.same(arrived.get('/json/2'), Buffer.concat([frame('hello'), first]));
+  for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc-web+proto']) {
+    const reply = await sendFirst('/proto', json, { 'content-type': type });
+    t.match(reply, { status: 403, head: { 'x-service-reasons': /UNSANITIZABLE/ } }, type);
+  }
+  t.match(await sendSecond('/proto/2', json), {
+    trailers: { 'grpc-status': '7', 'grpc-message': /UNSANITIZABLE/ },
+  });
+  t.notOk(arrived.has('/proto'));
 });

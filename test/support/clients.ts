@@ -117,9 +117,13 @@ export const basic = (key: string, user = 'agent'): string =>
 /** HTTP/2 inside a tunnel. The session is the test's to close. */
 export async function openHttp2Tunnel(
   target: TunnelTarget & { ca: string },
+  options: http2.ClientSessionOptions = {},
 ): Promise<http2.ClientHttp2Session> {
   const secured = await openSecureTunnel(target, { ALPNProtocols: ['h2'] });
-  const session = http2.connect(`https://${target.authority}`, { createConnection: () => secured });
+  const session = http2.connect(`https://${target.authority}`, {
+    ...options,
+    createConnection: () => secured,
+  });
   // What a server does to it is for the test to see in its streams.
   session.on('error', () => session.destroy());
   return session;
