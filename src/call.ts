@@ -335,6 +335,8 @@ export interface MessageOf {
   readonly opening: Call;
   /** The last bytes that went out before it: what begins there may end in it. */
   readonly before: Buffer;
+  /** The same of each field of protobuf, by its path. */
+  readonly fieldEnds: ReadonlyMap<string, Buffer>;
 }
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */

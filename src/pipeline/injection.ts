@@ -33,7 +33,10 @@ export interface ReadyCredential {
  * Not sent on, because the answer must be read: in no coding that would have to be undone first, and whole, for one who got it in pieces
  * of his choice would get the secret in pieces, too.
  */
-const ofReading = ['accept-encoding', 'range', 'if-range', 'request-range', 'x-ms-range'];
+const ofReading = [
+  ...['accept-encoding', 'grpc-accept-encoding'],
+  ...['range', 'if-range', 'request-range', 'x-ms-range'],
+];
 
 export function toReadyCredential(secret: Secret): ReadyCredential {
   const headers = headersOf(secret);

@@ -10,7 +10,7 @@ import { callerNow } from './caller-now.ts';
 import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
-import { lastBytes } from './seam.ts';
+import { type FieldEnds, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
 import { doneBy } from './stages/admit.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
 import { type ReadOptions, read } from './stages/read.ts';
@@ -56,6 +56,7 @@ export const tracesPerSecondMax = 50;
 /** What an open call remembers from message to message, whatever generation of the configuration judges them. */
 interface Conversation {
   before: Buffer;
+  fieldEnds: FieldEnds;
   tails: readonly Tail[];
   /** That a trace of this conversation names already. */
   readonly toldSignals: Set<string>;
@@ -74,6 +75,7 @@ function conversationOf(opening: Call): Conversation {
   if (known) return known;
   const conversation: Conversation = {
     before: lastBytes(noBytes, sentOf(opening)),
+    fieldEnds: holdsProtobuf(opening) ? lastFieldEnds(noFieldEnds, sentOf(opening)) : noFieldEnds,
     tails: [...opening.openTails, ...opening.leftTails],
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
@@ -176,7 +178,9 @@ export function createMessageInspector(
     understand?.(message);
     const verdict = await judge(message);
     if (wasLetOut(verdict)) {
-      conversation.before = lastBytes(conversation.before, sentOf(message));
+      const sent = sentOf(message);
+      conversation.before = lastBytes(conversation.before, sent);
+      if (holdsProtobuf(message)) conversation.fieldEnds = lastFieldEnds(conversation.fieldEnds, sent);
       if (message.leftTails.length > 0)
         conversation.tails = [...conversation.tails, ...message.leftTails].slice(-tailsMax);
     }
@@ -190,6 +194,7 @@ export function createMessageInspector(
 }
 
 const noBytes = Buffer.alloc(0);
+const holdsProtobuf = ({ contentType }: Call): boolean => /^application\/grpc(?!\+json)/i.test(contentType);
 
 /** What has gone out of it, without its coding. */
 function sentOf({ body, plain = body, verdict }: Call): Buffer {
@@ -245,7 +250,7 @@ function toMessage(
     claimed: opening.claimed,
     lastHead: undefined,
     isAwaited: opening.isAwaited,
-    message: { opening, before: conversation.before },
+    message: { opening, before: conversation.before, fieldEnds: conversation.fieldEnds },
   });
   message.identity = opening.identity;
   message.exceededBudgets = opening.exceededBudgets;

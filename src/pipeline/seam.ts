@@ -1,5 +1,6 @@
 import type { Finding } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
+import { protobufTexts } from '../text/protobuf.ts';
 import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
 import { counts } from './sanitize.ts';
 
@@ -12,6 +13,7 @@ import { counts } from './sanitize.ts';
 export const seamBytesMax = 512;
 /** No vendor's host: what is sent in pieces is at home nowhere. */
 const nowhere = 'seam.invalid';
+const noBytes = Buffer.alloc(0);
 const none: readonly Finding[] = Object.freeze([]);
 
 /** Findings that begin `before` the message and end in it, with the bytes that they have of the message. */
@@ -34,6 +36,41 @@ export function findAcross(
     })),
     unreadable,
   };
+}
+
+/** The last bytes that have gone out in each field of messages of protobuf, by the field's path. */
+export type FieldEnds = ReadonlyMap<string, Buffer>;
+
+export const noFieldEnds: FieldEnds = new Map();
+/** Those that were sent last. */
+const fieldEndsMax = 64;
+
+/** The same within each field: tags and lengths of protobuf stand between what a field holds in one message and in the next. */
+export function findAcrossFields(
+  before: FieldEnds,
+  message: Buffer,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+): { readonly findings: readonly Finding[]; readonly unreadable: string | undefined } {
+  const found: Finding[] = [];
+  if (before.size === 0) return { findings: none, unreadable: undefined };
+  for (const { path, start, end } of protobufTexts(message)) {
+    const text = message.subarray(start, end);
+    const { findings, unreadable } = findAcross(before.get(path) ?? noBytes, text, engine, bounds);
+    if (unreadable !== undefined) return { findings: found, unreadable };
+    found.push(...findings.map((it) => ({ ...it, start, end: start + it.end })));
+  }
+  return { findings: found, unreadable: undefined };
+}
+
+export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {
+  const ends = new Map(before);
+  for (const { path, start, end } of protobufTexts(message)) {
+    const last = lastBytes(ends.get(path) ?? noBytes, message.subarray(start, end));
+    ends.delete(path);
+    ends.set(path, last);
+  }
+  return new Map([...ends].slice(-fieldEndsMax));
 }
 
 /** The last bytes of what has gone out, once this has gone too. A copy, so that it keeps no message alive. */

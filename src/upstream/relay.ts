@@ -4,7 +4,9 @@ import type { ResponseHead } from '../http1/head.ts';
 import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
-import { toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
+import { isGrpcType } from './grpc-type.ts';
+import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
+import { MessageScrub } from './message-scrub.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';
 import { isLinewise, toUnscrubbable } from './scrubbable.ts';
 import type { TurnEnd, TurnEndListener } from './turn-end.ts';
@@ -139,7 +141,8 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
       this.fail(failure);
       return false;
     }
-    this.#scrubbed = scrub.body(isLinewise(this.#head));
+    const isGrpc = isGrpcType(fieldOf(this.#head, 'content-type'));
+    this.#scrubbed = isGrpc ? new MessageScrub(scrub.body(false)) : scrub.body(isLinewise(this.#head));
     this.#head = scrub.fields(withoutField(this.#head, 'content-length'));
     this.#contentLength = -1;
     return true;

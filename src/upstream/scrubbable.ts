@@ -11,6 +11,9 @@ const linewise =
 
 export const isLinewise = (head: readonly string[]): boolean => linewise.test(fieldOf(head, 'content-type'));
 
+/** Of the whole, and of the messages of gRPC. */
+const codingFields = ['content-encoding', 'grpc-encoding'];
+
 /** Why it cannot be looked for; undefined where it can. `head` is flat. */
 export function toUnscrubbable(
   status: number,
@@ -18,7 +21,8 @@ export function toUnscrubbable(
   isBodiless: boolean,
 ): GatewayError | undefined {
   if (isPart(status, head)) return inPart();
-  return isBodiless || /^(?:identity)?$/i.test(fieldOf(head, 'content-encoding')) ? undefined : stillCoded();
+  const isPlain = codingFields.every((name) => /^(?:identity)?$/i.test(fieldOf(head, name)));
+  return isBodiless || isPlain ? undefined : stillCoded();
 }
 
 /** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. */

@@ -16,8 +16,8 @@ import { startHttp2Upstream } from '../support/upstream.ts';
 /* gRPC by its own client and server, through the gate. Messages are strings; what they mean is no matter of the transport. */
 
 const asText = {
-  requestSerialize: (text: string) => Buffer.from(text),
-  requestDeserialize: (bytes: Buffer) => bytes.toString(),
+  requestSerialize: (text: string) => Buffer.from(text, 'latin1'),
+  requestDeserialize: (bytes: Buffer) => bytes.toString('latin1'),
   responseSerialize: (text: string) => Buffer.from(text),
   responseDeserialize: (bytes: Buffer) => bytes.toString(),
 };
@@ -169,6 +169,13 @@ function talk(
 const denySecrets = {
   ...{ rule_id: 'no-secrets', priority: 1, match: {}, action: 'DENY' },
   condition: { has_data_class: ['SECRETS'] },
+};
+
+/** A field of protobuf that holds a text, or other fields. */
+const field = (number: number, text: string): string => {
+  const { length } = text;
+  const size = length < 128 ? [length] : [(length & 127) | 128, length >> 7];
+  return String.fromCharCode((number << 3) | 2, ...size) + text;
 };
 
 const grpcPost = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
@@ -334,6 +341,18 @@ t.test('a secret that is split over messages is caught', async (t) => {
   for (const [name, first, second] of [
     ['from the first message on', `our key is ${key.slice(0, 9)}`, key.slice(9)],
     ['in two halves', key.slice(0, 10), key.slice(10)],
+    ['in fields of protobuf', field(1, `our key is ${key.slice(0, 9)}`), field(1, key.slice(9))],
+    [
+      'in fields with others beside them',
+      field(1, key.slice(0, 9)) + field(2, 'x'),
+      field(1, key.slice(9)) + field(2, 'y'),
+    ],
+    ['in nested fields', field(3, field(1, key.slice(0, 9))), field(3, field(1, key.slice(9)))],
+    [
+      'in long fields',
+      field(1, `${'word '.repeat(40)}${key.slice(0, 9)}`),
+      field(1, `${key.slice(9)}${' word'.repeat(40)}`),
+    ],
   ] as const) {
     said.length = 0;
     const { call, hear, status } = talk(client);

@@ -1,12 +1,16 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { GatewayError } from '../../src/errors.ts';
+import type { Answer } from '../../src/http1/answer.ts';
 import { parseTarget } from '../../src/target.ts';
+import type { BodySink, StreamedBody } from '../../src/upstream/carrier.ts';
+import type { Outcome } from '../../src/upstream/relay.ts';
 import { startHttp2Upstream, startRawUpstream, startUpstream } from '../support/upstream.ts';
-import { openFront } from './front.ts';
+import { type Front, openFront } from './front.ts';
 
 /* Upstreams that are spoken to in HTTP/2. */
 
@@ -335,3 +339,184 @@ t.test(
     t.pass('it is closed');
   },
 );
+
+/** A body that goes as the test wants. */
+class TestBody implements StreamedBody {
+  moves = 0;
+  isEnded = false;
+  readonly begun = Promise.withResolvers<void>();
+  #sink: BodySink | undefined;
+  #onDrain: (() => void) | undefined;
+
+  start(sink: BodySink): void {
+    this.#sink = sink;
+    this.begun.resolve();
+  }
+
+  drained(): void {
+    this.#onDrain?.();
+  }
+
+  write(text: string): boolean {
+    this.moves++;
+    return this.#sink?.write(Buffer.from(text)) ?? false;
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.moves++;
+    this.#sink?.end();
+  }
+
+  whenDrained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrain = resolve;
+    });
+  }
+}
+
+/** Keeps an answer, and tells of it. */
+class TestAnswer extends EventEmitter implements Answer {
+  headersSent = false;
+  writableEnded = false;
+  destroyed = false;
+  readonly chunkedEncoding = true;
+  text = '';
+
+  writeHead(): void {
+    this.headersSent = true;
+  }
+
+  flushHeaders(): void {}
+
+  write(chunk: Buffer): boolean {
+    this.text += chunk;
+    this.emit('text');
+    return true;
+  }
+
+  end(chunk?: Buffer): void {
+    if (chunk) this.write(chunk);
+    this.writableEnded = true;
+  }
+
+  addTrailers(): void {}
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+function stream(front: Front, url: string, method = 'POST') {
+  const body = new TestBody();
+  const answer = new TestAnswer();
+  const { promise: over, resolve } = Promise.withResolvers<Outcome | GatewayError>();
+  const forwarding = front.upstream.forward(
+    {
+      ...{ tenantId: 'acme', target: parseTarget(url), method, body: undefined, messages: body },
+      headers: ['Content-Type', 'application/grpc', 'Host', 'localhost'],
+    },
+    { response: answer, extraHeaders: [], onError: resolve, onEnd: resolve },
+  );
+  return { body, answer, forwarding, over };
+}
+
+t.test('a body is sent as it is let through, and answered meanwhile', async (t) => {
+  const upstream = await startHttp2Upstream(t, echo);
+  const front = await openFront(t);
+  const { body, answer, over } = stream(front, `${upstream.origin}/chat`);
+  await body.begun.promise;
+  for (let n = 1; n <= 10; n++) {
+    body.write(`${n} `);
+    await once(answer, 'text');
+  }
+  body.end();
+  t.match(await over, { status: 200, aborted: false });
+  t.equal(answer.text, '1 2 3 4 5 6 7 8 9 10 ');
+});
+
+t.test('an upstream that does not read holds the body back', async (t) => {
+  const held = Promise.withResolvers<http2.ServerHttp2Stream>();
+  const upstream = await startHttp2Upstream(t, (it) => {
+    it.respond({ ':status': 200 });
+    held.resolve(it);
+  });
+  const front = await openFront(t);
+  const { body, over } = stream(front, `${upstream.origin}/slow`);
+  await body.begun.promise;
+  const chunk = 'x'.repeat(16_384);
+  let written = 1;
+  while (body.write(chunk)) written++;
+  const drained = body.whenDrained();
+  const reader = await held.promise;
+  let readBytes = 0;
+  reader.on('data', (it: Buffer) => {
+    readBytes += it.length;
+  });
+  reader.on('end', () => reader.end());
+  await drained;
+  body.end();
+  await over;
+  t.equal(readBytes, written * chunk.length);
+});
+
+t.test('an answer that is whole before its request ends that, and frees its stream', async (t) => {
+  const codes: number[] = [];
+  const upstream = await startHttp2Upstream(
+    t,
+    (it) => {
+      it.once('close', () => codes.push(it.rstCode));
+      it.respond({ ':status': 200 });
+      it.end('enough');
+    },
+    { settings: { maxConcurrentStreams: 1 } },
+  );
+  const front = await openFront(t, { connectionsMax: 1 });
+  for (let round = 1; round <= 3; round++) {
+    const { body, answer, over } = stream(front, `${upstream.origin}/early`);
+    await body.begun.promise;
+    body.write('one');
+    t.match(await over, { status: 200, aborted: false });
+    t.equal(answer.text, 'enough');
+    t.notOk(body.write('two'), 'nothing more is taken');
+    body.end();
+  }
+  t.ok(codes.every((it) => it !== http2.constants.NGHTTP2_INTERNAL_ERROR));
+});
+
+t.test('a body that was begun is never sent again, nor over HTTP/1.1', async (t) => {
+  const upstream = await startHttp2Upstream(t, (it) => it.close(http2.constants.NGHTTP2_REFUSED_STREAM));
+  const front = await openFront(t);
+  const { over } = stream(front, `${upstream.origin}/refused`, 'PUT');
+  t.match(await over, { code: 'UPSTREAM_PROTOCOL' });
+  t.same(upstream.requests, ['PUT /refused']);
+  const never = await openFront(t, { h2: 'never' });
+  t.match(await stream(never, `${upstream.origin}/x`).over, { code: 'UPSTREAM_PROTOCOL' });
+  t.equal(upstream.requests.length, 1);
+});
+
+t.test('an upstream may wait for the end of the body; what stands still is ended', async (t) => {
+  const upstream = await startHttp2Upstream(t, (it, headers) => {
+    it.resume();
+    if (headers[':path'] === '/gather')
+      it.on('end', () => it.respond({ ':status': 200 }, { endStream: true }));
+  });
+  const front = await openFront(t, { responseTimeoutMs: 60, idleTimeoutMs: 400 });
+  const gathering = stream(front, `${upstream.origin}/gather`);
+  await gathering.body.begun.promise;
+  for (let n = 0; n < 12; n++) {
+    gathering.body.write('x');
+    await wait(40);
+  }
+  gathering.body.end();
+  t.match(await gathering.over, { status: 200 });
+  const silent = stream(front, `${upstream.origin}/silent`);
+  await silent.body.begun.promise;
+  silent.body.write('x');
+  t.match(await silent.over, { code: 'UPSTREAM_TIMEOUT', message: /was sent nothing more/ });
+  const ended = stream(front, `${upstream.origin}/silent`);
+  await ended.body.begun.promise;
+  ended.body.end();
+  t.match(await ended.over, { code: 'UPSTREAM_TIMEOUT', message: /did not begin to answer/ });
+});

@@ -36,6 +36,12 @@ t.test('refuses an answer in which the secret cannot be looked for', async (t) =
       detail: 'part',
     },
     { name: 'a difference', head: '226 IM Used', fields: ['IM: vcdiff'], detail: 'part' },
+    {
+      name: 'messages of gRPC that are compressed',
+      head: '200 OK',
+      fields: ['Content-Type: application/grpc', 'grpc-encoding: gzip'],
+      detail: 'compressed',
+    },
     { name: 'a compressed one', head: '200 OK', fields: ['Content-Encoding: gzip'], detail: 'compressed' },
     {
       name: 'one that is compressed in the second field',

@@ -12,7 +12,7 @@ import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
-import { findAcross } from '../seam.ts';
+import { findAcross, findAcrossFields } from '../seam.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
@@ -90,11 +90,16 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     if (bytes !== call.body) readCoding(call, engine, bounds);
   }
 
-  function readSeam(call: Call, { before }: MessageOf, engine: DetectorEngine, bounds: ReadBounds): void {
+  function readSeam(call: Call, from: MessageOf, engine: DetectorEngine, bounds: ReadBounds): void {
     const body = plainBody(call, bounds.maxDecodedBytes);
-    const { findings, unreadable } = findAcross(before, body, engine, bounds);
-    call.findings.push(...findings);
-    call.unreadable ??= unreadable;
+    const seams = [
+      findAcross(from.before, body, engine, bounds),
+      findAcrossFields(from.fieldEnds, body, engine, bounds),
+    ];
+    for (const { findings, unreadable } of seams) {
+      call.findings.push(...findings);
+      call.unreadable ??= unreadable;
+    }
   }
 
   /** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
