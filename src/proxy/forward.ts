@@ -8,14 +8,11 @@ import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
-import { codingsOf } from '../text/inflate.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
-import { fieldOf } from '../upstream/headers.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
 import { whyBlocked } from './egress.ts';
 import { enforce, type FurtherBody } from './enforce.ts';
-import { GrpcBody } from './grpc-body.ts';
-import { GrpcCall } from './grpc-call.ts';
+import { receiveGrpc } from './grpc-call.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 
@@ -90,24 +87,16 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
       const failed = (error: GatewayError): void => {
         turnAway(current, toCall(noBody), error).then(refuse, refuse);
       };
-      const inspectMessages = (): void => {
-        const options = { bytesMax: bodyBytesMax, encoding: fieldOf(head.headers, 'grpc-encoding') };
-        const body = new GrpcBody(options, {
-          opened: (opening) => {
-            const call = toCall(opening.body, opening.contentEncoding);
-            // Its messages have a coding of their own: who would take off which is not known.
-            if (codingsOf(head.contentEncoding).length > 0)
-              call.unreadable = 'gRPC has no coding of the whole body';
-            judge(current, call, exchange, new GrpcCall(gate, call, exchange, body)).catch(refuse);
-          },
-          failed,
-        });
-        body.readFrom(exchange);
-      };
       if (from.refusal) failed(from.refusal);
       else if (!exchange.hasBody) inspect(noBody);
-      else if (isGrpcType(head.contentType)) inspectMessages();
-      else exchange.collect(bodyBytesMax, { done: inspect, failed });
+      else if (isGrpcType(head.contentType)) {
+        receiveGrpc(gate, exchange, head, {
+          bytesMax: bodyBytesMax,
+          toCall,
+          judge: (call, further) => judge(current, call, exchange, further).catch(refuse),
+          failed,
+        });
+      } else exchange.collect(bodyBytesMax, { done: inspect, failed });
     };
 
     try {

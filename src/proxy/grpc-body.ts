@@ -126,6 +126,7 @@ export class GrpcBody implements Receiver, StreamedBody {
   stop(): void {
     clearTimeout(this.#patience);
     this.#phase = 'over';
+    this.#flow?.pause();
     this.#onRoom?.();
   }
 

@@ -4,18 +4,55 @@ import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { wasLetOut } from '../state/destinations.ts';
+import { codingsOf } from '../text/inflate.ts';
+import { fieldOf } from '../upstream/headers.ts';
 import type { Forwarding, RelayOptions } from '../upstream/relay.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import type { FurtherBody } from './enforce.ts';
 import { toRefusal } from './enforce.ts';
 import { failureFields, GrpcAnswer } from './grpc-answer.ts';
-import type { GrpcBody } from './grpc-body.ts';
+import { GrpcBody } from './grpc-body.ts';
 import { frameOf, type Message } from './grpc-messages.ts';
+import type { RequestHead } from './request-head.ts';
 
 const noBytes = Buffer.alloc(0);
 
+interface Receiving {
+  /** Of a message. */
+  readonly bytesMax: number;
+  /** The call as it is judged first. */
+  toCall(body: Buffer, contentEncoding: string): Call;
+  judge(call: Call, further: FurtherBody): void;
+  /** Before there was anything to judge. */
+  failed(error: GatewayError): void;
+}
+
+/** Reads the body of a call of gRPC message by message: what is judged first goes with the call, and the others where that goes. */
+export function receiveGrpc(
+  gate: () => Gate,
+  exchange: Exchange,
+  head: RequestHead,
+  { bytesMax, toCall, judge, failed }: Receiving,
+): void {
+  const encoding = fieldOf(head.headers, 'grpc-encoding');
+  const body = new GrpcBody(
+    { bytesMax, encoding },
+    {
+      opened: (opening) => {
+        const call = toCall(opening.body, opening.contentEncoding);
+        // Messages have a coding of their own: who would take off that of the whole is not known.
+        if (codingsOf(head.contentEncoding).length > 0)
+          call.unreadable = 'gRPC has no coding of a whole body';
+        judge(call, new GrpcCall(gate, call, exchange, body));
+      },
+      failed,
+    },
+  );
+  body.readFrom(exchange);
+}
+
 /** A call of gRPC that was let out, and stays open: judges what follows on it, and ends it where that may not go. */
-export class GrpcCall implements FurtherBody {
+class GrpcCall implements FurtherBody {
   readonly #gate: () => Gate;
   readonly #call: Call;
   readonly #exchange: Exchange;

@@ -725,3 +725,64 @@ t.test('what must be cut is cut out of JSON, and a message that cannot be cut do
   });
   t.notOk(arrived.has('/proto'));
 });
+
+t.test('a message that does not come to its end takes no longer than a body', async (t) => {
+  const { arrived, session } = await startFrameLab(t, { header_timeout: '150ms', body_timeout: '150ms' });
+  const half = frame('half', { length: 8 });
+  const first = session.request({ ...grpcPost, ':path': '/first' });
+  first.write(half);
+  t.match(await answerOf(first), { status: 400 });
+  t.notOk(arrived.has('/first'));
+  const second = session.request({ ...grpcPost, ':path': '/second' });
+  second.write(frame('hello'));
+  const answered = answerOf(second);
+  await once(second, 'data');
+  second.write(half);
+  t.match(await answered, { status: 200, trailers: { 'grpc-status': '13' } });
+  t.same(arrived.get('/second'), frame('hello'));
+});
+
+t.test('streams that are open count as connections of their key, whatever is sent on them', async (t) => {
+  const { session, sendFirst } = await startFrameLab(t, { max_connections_per_agent: 4 });
+  const open = Array.from({ length: 3 }, (_, i) => session.request({ ...grpcPost, ':path': `/open/${i}` }));
+  for (const stream of open) {
+    stream.on('error', () => undefined).write(frame('hello'));
+    await once(stream, 'data');
+  }
+  t.match(await sendFirst('/more', frame('hello')), { status: 503 });
+  const [leaving] = open as [http2.ClientHttp2Stream];
+  leaving.close(http2.constants.NGHTTP2_CANCEL);
+  await once(leaving, 'close');
+  t.match(await sendFirst('/room', frame('hello')), { status: 200 });
+});
+
+t.test('a client that resets at any moment harms nobody', async (t) => {
+  const { session, sendFirst } = await startFrameLab(t);
+  const bytes = Buffer.concat([frame('one'), frame('two'), frame('three', { length: 50 })]);
+  for (let round = 0; round < 120; round++) {
+    const stream = session.request({ ...grpcPost, ':path': `/reset/${round}` });
+    stream.on('error', () => undefined).resume();
+    if (round % 3 > 0) stream.write(bytes.subarray(0, round % bytes.length));
+    for (let turns = round % 7; turns > 0; turns--) await nextTurn();
+    stream.close(round % 2 ? http2.constants.NGHTTP2_CANCEL : http2.constants.NGHTTP2_NO_ERROR);
+  }
+  t.match(await sendFirst('/after', frame('hello')), { status: 200, trailers: { 'grpc-status': '0' } });
+});
+
+t.test('a key that is revoked lets no further message out', async (t) => {
+  const { client, gateway, said } = await startLab(t);
+  const { call, hear, status } = talk(client);
+  call.write('hello');
+  await hear();
+  const { body } = await gateway.api(
+    'DELETE',
+    `/v1/keys/${gateway.keyId}`,
+    undefined,
+    `Bearer ${gateway.adminSecret}`,
+  );
+  t.ok(body);
+  await wait(1_100);
+  call.write('still there');
+  t.match(await status, { code: grpc.status.UNAUTHENTICATED });
+  t.same(said, ['hello']);
+});
