@@ -22,7 +22,7 @@ const rows: readonly (readonly string[])[] = [
     'data-file.ts',
     'url-readings.ts',
   ],
-  ['http1', 'scan'],
+  ['http1', 'scan', 'websocket'],
   ['catalogue', 'detectors', 'feeds', 'text', 'state', 'tls', 'upstream', 'http', 'vault'],
   ['signals', 'policy'],
   ['config'],

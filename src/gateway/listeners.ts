@@ -4,7 +4,7 @@ import {
   type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,6 +15,7 @@ import { GatewayError } from '../errors.ts';
 import { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem, rawProblem } from '../http/problem.ts';
 import { headTooLarge, malformed, tooSlow, unmetExpectation } from '../http/request-problems.ts';
+import { hasItem } from '../websocket/handshake.ts';
 import type { ListenerTls } from './listener-tls.ts';
 
 type Limits = Config['limits'];
@@ -30,6 +31,9 @@ const serverOptions = (limits: Limits): ServerOptions => ({
   // Host is checked by whoever knows what it must say.
   requireHostHeader: false,
   noDelay: true,
+  // Whatever else a client would go on in, its request is answered in HTTP/1.1.
+  shouldUpgradeCallback: ({ headers, httpVersionMinor }) =>
+    httpVersionMinor === 1 && hasItem(headers.upgrade ?? '', 'websocket'),
 });
 
 /**
@@ -60,7 +64,29 @@ export function createHttpServer(
   });
   server.on('checkExpectation', onUnmet);
   server.on('clientError', answerClientError);
+  server.on('upgrade', (request, socket, early) =>
+    take(upgradeExchange(request, socket as Socket, early, limits.headerTimeoutMs)),
+  );
   return server;
+}
+
+/** Node's server has let go of the connection: it is answered, or handed over, and ends in any case. */
+function upgradeExchange(
+  request: IncomingMessage,
+  socket: Socket,
+  early: Buffer,
+  lingerMs: number,
+): NodeExchange {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  socket.on('error', () => socket.destroy());
+  response.once('finish', () => {
+    socket.end();
+    socket.resume();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  });
+  return new NodeExchange(request, response, false, early);
 }
 
 /** What the parser refuses is answered once, and the connection closed: nothing after it can be trusted. */

@@ -11,6 +11,7 @@ import { createConnect } from '../proxy/connect.ts';
 import { createForward } from '../proxy/forward.ts';
 import { createInbound, isInbound } from '../proxy/inbound.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
+import { createWebSockets } from '../proxy/websocket.ts';
 import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
 import type { ListenersTls, ListenerTls } from './listener-tls.ts';
@@ -20,7 +21,8 @@ import { createHttpServer, limitConnections } from './listeners.ts';
 export function openServers(gate: () => Gate, authority: Authority, tls: ListenersTls, log: Log) {
   const { limits } = gate().config;
   const connections = createKeyConnections();
-  const forward = createForward(gate, connections, log);
+  const webSockets = createWebSockets(gate, log);
+  const forward = createForward(gate, connections, webSockets, log);
   const sockets = new Set<Duplex>();
   const inside = createAgentConnections(() => gate().config.limits);
   const connect = createConnect({
@@ -31,7 +33,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     serve: (socket, tunnel) => inside.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, log);
-  const inbound = createInbound(gate, connections, log);
+  const inbound = createInbound(gate, connections, webSockets, log);
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound =
     (serve: (exchange: NodeExchange) => void) =>
@@ -66,6 +68,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
       }
     },
     async drain(graceMs: number): Promise<void> {
+      webSockets.drain();
       await drain([...serving.keys()], inside, sockets, graceMs);
     },
     close(): void {

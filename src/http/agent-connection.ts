@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import { chunked } from '../http1/body.ts';
 import { Gathered } from '../http1/gathered.ts';
@@ -21,10 +22,10 @@ const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
 const noBody = Buffer.alloc(0);
 
 /**
- * `head`: the next request is awaited, or is coming. `exchange`: a request is being read or answered. `closing`: our side is closed,
+ * `switched`: something else is spoken on it, and only its end concerns us. `head`: the next request is awaited, or is coming. `exchange`: a request is being read or answered. `closing`: our side is closed,
  * and what still comes is dropped until the client closes too.
  */
-type Phase = 'head' | 'exchange' | 'closing' | 'closed';
+type Phase = 'head' | 'exchange' | 'switched' | 'closing' | 'closed';
 
 /**
  * The server's side of one HTTP/1.1 connection (RFC 9112). It takes the place of an inner `node:http` server: its parser is stricter,
@@ -89,6 +90,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   /** Asked at every tick. */
   checkDeadline(allowed: AllowedTicks): void {
     const ticks = this.#context.tick - this.#sinceTick;
+    if (this.#phase === 'switched') return;
     if (this.#phase === 'closing') {
       if (ticks >= allowed.linger) this.socket.destroy();
     } else if (this.#phase === 'head') {
@@ -118,6 +120,17 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       if (expectation(head) !== '') this.socket.write(continueHead);
       this.socket.resume();
     }
+  }
+
+  handOver(head: string): Duplex {
+    const { socket } = this;
+    this.#phase = 'switched';
+    socket.pause();
+    for (const event of ['data', 'drain', 'end']) socket.removeAllListeners(event);
+    const early = this.#waiting.take();
+    if (early.length > 0) socket.unshift(early);
+    socket.write(head, 'latin1');
+    return socket;
   }
 
   /** The answer has left: the next request may begin. */

@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Answer } from '../http1/answer.ts';
 import type { RequestHead } from '../http1/head.ts';
 import type { Collected, Exchange } from './exchange.ts';
+import { switchingHead } from './switching-head.ts';
 
 /** What an exchange needs of the connection that it came on. */
 export interface RequestLine {
   readonly socket: Socket;
   /** Without effect where this is not the head that is being answered. */
   collect(head: RequestHead, bytesMax: number, into: Collected): void;
+  /** Writes the head of the last answer and lets go of the connection, on which something else is spoken from now on. */
+  handOver(head: string): Duplex;
 }
 
 /** A request on an `AgentConnection`. */
@@ -49,6 +53,15 @@ export class AgentExchange implements Exchange {
   refuse(status: number, fields: string[], body: Buffer): void {
     this.answer.writeHead(status, fields);
     this.answer.end(body);
+  }
+
+  /** RFC 9110, 7.8: what HTTP/1.0 asks for is not heard. */
+  get maySwitch(): boolean {
+    return !this.#head.isHttp10;
+  }
+
+  switchProtocols(fields: readonly string[]): Duplex {
+    return this.#line.handOver(switchingHead(this.fields, fields));
   }
 }
 

@@ -41,7 +41,11 @@ export class AgentSession implements Served {
       maxHeaderListPairs: maxHeaders + pairsBeyond,
       // An upstream's doubled field goes on, as over HTTP/1.1; by default Node throws.
       strictSingleValueFields: false,
-      settings: { maxConcurrentStreams: streamsMax, maxHeaderListSize: maxHeaderBytes, enablePush: false },
+      settings: {
+        ...{ maxConcurrentStreams: streamsMax, maxHeaderListSize: maxHeaderBytes, enablePush: false },
+        // RFC 8441, 3.
+        enableConnectProtocol: true,
+      },
     });
     this.#session.on('stream', (stream, _headers, _flags, raw) => this.#onStream(stream, raw));
     // The `close` that follows says all that matters.
@@ -102,4 +106,5 @@ const unreadable: StreamRequest = {
   fields: [],
   contentLength: -1,
   expectsContinue: false,
+  isConnect: false,
 };

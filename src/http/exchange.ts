@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 
@@ -24,6 +25,13 @@ export interface Exchange {
   receive?(into: Receiver): Flow;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
   refuse(status: number, fields: string[], body: Buffer): void;
+  /** Whether the client may ask to go on in WebSocket, and is then answered by `switchProtocols`. */
+  readonly maySwitch: boolean;
+  /**
+   * Answers that WebSocket is spoken from now on, with these fields beside those that say it; hands over the connection, or the stream. The
+   * answer is closed with it. Throws as `writeHead` of the answer does.
+   */
+  switchProtocols(fields: readonly string[]): Duplex;
 }
 
 /** A connection, or one of the streams that share one. */

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { BodyCollector, tooLarge } from './collect.ts';
 import type { Collected, Exchange } from './exchange.ts';
+import { switchingHead } from './switching-head.ts';
 
 /** A request and its answer where Node's server speaks HTTP. */
 export class NodeExchange implements Exchange {
@@ -13,9 +15,11 @@ export class NodeExchange implements Exchange {
   readonly hasBody: boolean;
   readonly #contentLength: number;
   readonly #awaitsContinue: boolean;
+  /** What came behind a request that asks for an upgrade; undefined for others. */
+  readonly #early: Buffer | undefined;
 
   /** `awaitsContinue`: the client holds its body back until it is asked for it (RFC 9110, 10.1.1). */
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
+  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, early?: Buffer) {
     this.request = request;
     this.answer = response;
     this.method = request.method ?? 'GET';
@@ -24,6 +28,7 @@ export class NodeExchange implements Exchange {
     this.#contentLength = Number(request.headers['content-length'] ?? -1);
     this.hasBody = this.#contentLength > 0 || request.headers['transfer-encoding'] !== undefined;
     this.#awaitsContinue = awaitsContinue;
+    this.#early = early;
     request.on('error', () => response.destroy());
   }
 
@@ -62,6 +67,19 @@ export class NodeExchange implements Exchange {
     const onEnd = (): void => done(body.take());
     request.on('data', onData);
     request.on('end', onEnd);
+  }
+
+  get maySwitch(): boolean {
+    return this.#early !== undefined;
+  }
+
+  switchProtocols(fields: readonly string[]): Duplex {
+    const { socket } = this;
+    const head = switchingHead(this.fields, fields);
+    socket.pause();
+    if (this.#early && this.#early.length > 0) socket.unshift(this.#early);
+    socket.write(head, 'latin1');
+    return socket;
   }
 
   refuse(status: number, fields: string[], body: Buffer): void {

@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { AllowedTicks } from './agent-connections.ts';
 import { BodyCollector, tooLarge } from './collect.ts';
@@ -36,7 +37,7 @@ export class StreamExchange implements Exchange {
     this.method = request.method;
     this.target = request.target;
     this.fields = request.fields;
-    this.hasBody = !stream.endAfterHeaders;
+    this.hasBody = !request.isConnect && !stream.endAfterHeaders;
     this.socket = socket;
     this.answer = new StreamAnswer(stream, request.method === 'HEAD');
     this.stream = stream;
@@ -90,6 +91,17 @@ export class StreamExchange implements Exchange {
     const onAborted = (): void => fail(cutShort());
     this.#failBody = fail;
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+  }
+
+  get maySwitch(): boolean {
+    return this.#request.isConnect;
+  }
+
+  /** RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. */
+  switchProtocols(fields: readonly string[]): Duplex {
+    this.answer.writeHead(200, [...fields]);
+    this.answer.flushHeaders();
+    return this.stream;
   }
 
   receive(into: Receiver): Flow {

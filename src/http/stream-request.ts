@@ -10,6 +10,8 @@ export interface StreamRequest {
   /** -1 where none is declared. */
   readonly contentLength: number;
   readonly expectsContinue: boolean;
+  /** An extended CONNECT for WebSocket (RFC 8441), which is said here as HTTP/1.1 says it: a GET that asks for an upgrade. */
+  readonly isConnect: boolean;
 }
 
 /** How a stream's head is judged. */
@@ -54,7 +56,8 @@ export function readStreamRequest(
   }
   if (raw.length > 2 * fieldsMax || bytes > bytesMax) throw headTooLarge();
   const { ':method': method = '', ':path': path, ':authority': authority, ':scheme': said } = pseudo;
-  if (method === 'CONNECT') throw nestedTunnel();
+  const isConnect = method === 'CONNECT' && pseudo[':protocol']?.toLowerCase() === 'websocket';
+  if (method === 'CONNECT' && !isConnect) throw nestedTunnel();
   if (said !== scheme) {
     throw new GatewayError('MISDIRECTED_REQUEST', `This connection carries requests for ${scheme} URLs.`);
   }
@@ -63,7 +66,11 @@ export function readStreamRequest(
   // RFC 9113, 8.2.3: the parts of a cookie are one field to whoever does not speak HTTP/2.
   if (cookies.length > 0) fields.push('cookie', cookies.join(cookieSeparator));
   if (expected !== '' && expected !== '100-continue') throw unmetExpectation();
-  return { method, target: path ?? '', fields, contentLength, expectsContinue: expected !== '' };
+  if (isConnect) fields.push('connection', 'Upgrade', 'upgrade', 'websocket');
+  return {
+    ...{ method: isConnect ? 'GET' : method, target: path ?? '', fields, contentLength, isConnect },
+    expectsContinue: expected !== '',
+  };
 }
 
 const contradiction = (): GatewayError =>

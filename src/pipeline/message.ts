@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentStatus, Call, type Tail, type Verdict } from '../call.ts';
-import { toGatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { scopeViolationsOf } from '../state/admission.ts';
 import { wasLetOut } from '../state/destinations.ts';
@@ -189,7 +189,12 @@ export function createMessageInspector(
 
   return {
     inspectMessage,
-    checkOpen: (opening) => whoNow(opening, conversationOf(opening)),
+    async checkOpen(opening) {
+      const conversation = conversationOf(opening);
+      await whoNow(opening, conversation);
+      if (conversation.agentStatus !== 'active')
+        throw new GatewayError('FORBIDDEN', 'The agent is suspended.');
+    },
   };
 }
 

@@ -65,8 +65,12 @@ export function answerFor(
   return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, tenant, scan));
 }
 
+/** Whether what comes in is held until it was read, and refused where it must not come in. */
+export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
+  mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
+
 /** What the route says, else the tool, else the tenant; key by key. */
-function scanOf(
+export function scanOf(
   { config }: Gate,
   { operation }: Call,
   { id, responseScan }: TenantConfig,
@@ -97,17 +101,12 @@ class AnswerScan implements Tap {
   #contentType = '';
   #contentEncoding = '';
 
-  constructor(
-    gate: Gate,
-    call: Call,
-    exchange: Exchange,
-    tenant: TenantConfig,
-    { mode, maxBytes }: ResponseScan,
-  ) {
+  constructor(gate: Gate, call: Call, exchange: Exchange, tenant: TenantConfig, scan: ResponseScan) {
     this.#gate = gate;
     this.#call = call;
     this.#exchange = exchange;
     this.#tenant = tenant;
+    const { maxBytes } = scan;
     this.bytesMax = maxBytes;
     const { maxDecodedBytes } = tenant;
     this.#toolLists = new ToolListScan(gate, call, {
@@ -115,7 +114,7 @@ class AnswerScan implements Tap {
       maxDecodedBytes,
       keep: (bytes) => this.keep(bytes),
     });
-    this.#enforces = mode === 'enforce' && tenant.mode === 'enforce' && gate.config.mode === 'enforce';
+    this.#enforces = isEnforced(gate, scan, tenant);
   }
 
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling {
@@ -187,8 +186,8 @@ class AnswerScan implements Tap {
     const isCrowded = extent === 'crowded';
     if (!identity || (bytes.length === 0 && !isCrowded)) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
-    const reasons = this.#isHeld ? this.#whyNot(reading, extent) : [];
-    if (reasons.length === 0) this.#remember(reading);
+    const reasons = this.#isHeld ? whyNotLetIn(this.#tenant, reading, isCrowded) : [];
+    if (reasons.length === 0) rememberAnswer(this.#gate, this.#call, reading);
     const drift = await this.#toolLists.driftIn(reading.plain, extent === 'whole');
     const isTelling = reading.classes.length > 0 || reading.injection.detected;
     if (isTelling || reasons.length > 0 || drift || isCrowded) {
@@ -207,36 +206,37 @@ class AnswerScan implements Tap {
     return reasons.length === 0 ? 'pass' : { refusal: blocked(reasons) };
   }
 
-  /** Of what does not come in nothing can go out. */
-  #remember(reading: AnswerReading): void {
-    const { identity, traceId, target, operation } = this.#call;
-    if (!identity) return;
-    const { tenantId, agentId } = identity;
-    const toolName = operation?.toolName ?? '';
-    const account = placeOf(this.#call)?.account;
-    const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
-    this.#gate.answerMemory.saw(seen, reading);
-  }
-
-  /** Why it must not come in; empty where it may. */
-  #whyNot({ injection, classes, unreadable }: AnswerReading, extent: SeenAnswer['extent']): string[] {
-    const { posture } = this.#tenant;
-    const denied = classes.filter((it) => posture[postureKeys[it]] === 'DENY');
-    const isUnreadable = unreadable !== undefined || extent === 'crowded';
-    const reasons = [
-      ...(injection.detected ? ['PROMPT_INJECTION'] : []),
-      ...denied,
-      ...(isUnreadable ? ['UNREADABLE'] : []),
-    ];
-    return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
-  }
-
   refuse({ refusal }: Exclude<Judgement, 'pass'>): void {
     const error = toGatewayError(refusal);
     error.traceId = this.#call.traceId;
     const codes = error.extra.reason_codes?.join(',') ?? error.code;
     answerProblem(this.#exchange, error, refusalHeaders(this.#gate.names, this.#call.traceId, codes));
   }
+}
+
+/** Of what does not come in nothing can go out. */
+export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
+  const { identity, traceId, target, operation } = call;
+  if (!identity) return;
+  const { tenantId, agentId } = identity;
+  const toolName = operation?.toolName ?? '';
+  const account = placeOf(call)?.account;
+  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
+  gate.answerMemory.saw(seen, reading);
+}
+
+/** Why it must not come in; empty where it may. `isCut`: there was no room to read all of it. */
+export function whyNotLetIn(
+  { posture }: TenantConfig,
+  { injection, classes, unreadable }: AnswerReading,
+  isCut: boolean,
+): string[] {
+  const reasons = [
+    ...(injection.detected ? ['PROMPT_INJECTION'] : []),
+    ...classes.filter((it) => posture[postureKeys[it]] === 'DENY'),
+    ...(unreadable !== undefined || isCut ? ['UNREADABLE'] : []),
+  ];
+  return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
 }
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;

@@ -1,9 +1,11 @@
+import type { Duplex } from 'node:stream';
 import type { Call, Verdict } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, problems, toGatewayError } from '../errors.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
+import type { ResponseHead } from '../http1/head.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { Injection } from '../pipeline/injection.ts';
 import { toldExplanation } from '../pipeline/told-agent.ts';
@@ -11,7 +13,9 @@ import type { MaybePromise } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
 import type { RelayOptions } from '../upstream/relay.ts';
+import type { Scrub } from '../upstream/scrub.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
+import { newKey, upgradeFields } from '../websocket/handshake.ts';
 import { answerFor } from './answer-scan.ts';
 
 /** By the protocol that the request came in (RFC 9110, 7.6.3). */
@@ -25,6 +29,8 @@ export interface Way {
   readonly route?: InboundRoute;
   /** Where there is more of the body than was judged. */
   readonly further?: FurtherBody | undefined;
+  /** Where it asks to go on in WebSocket: takes both connections, once the upstream has agreed. Never throws. */
+  readonly openWebSocket?: ((opened: Switched) => void) | undefined;
 }
 
 /** A body that goes on behind what was judged with its head. */
@@ -33,13 +39,27 @@ export interface FurtherBody {
   forward(gate: Gate, request: UpstreamRequest, options: RelayOptions): void;
 }
 
+/** An upstream that has agreed to go on in WebSocket. */
+export interface Switched {
+  readonly call: Call;
+  readonly exchange: Exchange;
+  readonly head: ResponseHead;
+  readonly connection: Duplex;
+  /** That the upstream had to answer. */
+  readonly key: string;
+  /** What was decided, as fields of the answer. */
+  readonly ours: readonly string[];
+  readonly scrub: Scrub | undefined;
+  refuse(error: GatewayError): void;
+}
+
 /** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
 export function enforce(
   gate: Gate,
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { findCredential, route, further }: Way,
+  { findCredential, route, further, openWebSocket }: Way,
 ): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
@@ -53,7 +73,7 @@ export function enforce(
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, exchange, { injection, ours, route, further, refuse });
+    send(gate, call, verdict, exchange, { injection, ours, route, further, openWebSocket, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -64,6 +84,7 @@ export function enforce(
 }
 
 interface Sending {
+  readonly openWebSocket: Way['openWebSocket'];
   readonly injection: Injection | undefined;
   readonly ours: readonly string[];
   readonly route: InboundRoute | undefined;
@@ -76,7 +97,7 @@ function send(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { injection, ours, route, further, refuse }: Sending,
+  { injection, ours, route, further, openWebSocket, refuse }: Sending,
 ): void {
   const sanitized = verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
@@ -87,18 +108,28 @@ function send(
   const { target, headers } = injection ? injection.apply(judged) : judged;
   const body = sanitized ?? call.body;
   const authority = toAuthority(target.scheme, target.host, target.port);
+  const scrub = injection?.scrub;
+  const ready = toUpstreamHeaders(headers, authority, viaFor(exchange));
+  const key = openWebSocket && newKey();
   const request: UpstreamRequest = {
     tenantId: call.identity?.tenantId ?? '',
     target,
     method: call.method,
-    headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
+    headers: key === undefined ? ready : [...ready, ...upgradeFields(key)],
     body: body.length > 0 ? body : undefined,
+    isWebSocket: key !== undefined,
   };
   const options: RelayOptions = {
     response: answerFor(gate, call, exchange, route),
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
-    ...(injection ? { scrub: injection.scrub } : {}),
+    ...(scrub ? { scrub } : {}),
+    ...(openWebSocket && key !== undefined
+      ? {
+          onSwitch: (head, connection) =>
+            openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse }),
+        }
+      : {}),
   };
   if (further) further.forward(gate, request, options);
   else gate.upstream.forward(request, options);

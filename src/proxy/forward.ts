@@ -9,12 +9,14 @@ import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
+import { version } from '../websocket/handshake.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
 import { whyBlocked } from './egress.ts';
-import { enforce, type FurtherBody } from './enforce.ts';
+import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
+import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
 
 /** A CONNECT that was answered 200: what all requests inside it share. */
 export interface Tunnel {
@@ -45,23 +47,33 @@ interface Addressed {
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
  * inspected, and sent on or answered.
  */
-export function createForward(gate: () => Gate, connections: KeyConnections, log: Log) {
+export function createForward(
+  gate: () => Gate,
+  connections: KeyConnections,
+  webSockets: WebSockets,
+  log: Log,
+) {
+  const open = (opened: Switched): void => webSockets.open(opened, {});
   return function forward(exchange: Exchange, tunnel: Tunnel | undefined): void {
     const current = gate();
     const { names } = current;
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
+    let wantsWebSocket = false;
     /** Whatever goes wrong before there is a verdict ends here. */
     const refuse = (thrown: unknown): void => {
       const failure = toGatewayError(thrown);
       // Inside a tunnel 401 says of the origin's answer what 407 says outside.
       const error = tunnel ? failure : inProxyTerms(failure);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-      answerProblem(exchange, error, refusalHeaders(names, traceId, error.code));
+      // RFC 6455, 4.4: which version would do.
+      const beside = wantsWebSocket ? ['Sec-WebSocket-Version', version] : [];
+      answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside]);
     };
     exchange.answer.once('close', current.enter());
 
     const proceed = (head: RequestHead, from: Addressed): void => {
+      wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
       const bodyBytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
       const toCall = (body: Buffer, contentEncoding = head.contentEncoding): Call =>
         new Call({
@@ -72,7 +84,7 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           key: from.key,
           method: exchange.method,
           target: from.target,
-          headers: head.headers,
+          headers: wantsWebSocket ? withoutHandshake(head.headers) : head.headers,
           body,
           contentType: head.contentType,
           contentEncoding,
@@ -82,18 +94,20 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
           isAwaited: () => !exchange.answer.destroyed,
         });
       const inspect = (body: Buffer): void => {
-        judge(current, toCall(body), exchange).catch(refuse);
+        const openWebSocket = wantsWebSocket ? open : undefined;
+        judge(current, toCall(body), exchange, { openWebSocket }).catch(refuse);
       };
       const failed = (error: GatewayError): void => {
         turnAway(current, toCall(noBody), error).then(refuse, refuse);
       };
-      if (from.refusal) failed(from.refusal);
+      const refusal = from.refusal ?? (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
+      if (refusal) failed(refusal);
       else if (!exchange.hasBody) inspect(noBody);
       else if (isGrpcType(head.contentType)) {
         receiveGrpc(gate, exchange, head, {
           bytesMax: bodyBytesMax,
           toCall,
-          judge: (call, further) => judge(current, call, exchange, further).catch(refuse),
+          judge: (call, further) => judge(current, call, exchange, { further }).catch(refuse),
           failed,
         });
       } else exchange.collect(bodyBytesMax, { done: inspect, failed });
@@ -115,12 +129,15 @@ export function createForward(gate: () => Gate, connections: KeyConnections, log
 }
 
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
-async function judge(gate: Gate, call: Call, exchange: Exchange, further?: FurtherBody): Promise<void> {
+async function judge(
+  gate: Gate,
+  call: Call,
+  exchange: Exchange,
+  way: Pick<Way, 'further' | 'openWebSocket'>,
+): Promise<void> {
   const verdict = await gate.inspect(call);
-  enforce(gate, call, verdict, exchange, {
-    findCredential: (it) => gate.credentials.forCall(it),
-    further,
-  });
+  const findCredential: Way['findCredential'] = (it) => gate.credentials.forCall(it);
+  enforce(gate, call, verdict, exchange, { findCredential, ...way });
 }
 
 const noBody = Buffer.alloc(0);

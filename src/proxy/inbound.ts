@@ -21,6 +21,7 @@ import { authenticateInbound, foldedName, noRoute } from './inbound-auth.ts';
 import { type InboundPath, isInboundTarget, parseInboundPath, targetBelow } from './inbound-path.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { readRequestHead } from './request-head.ts';
+import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
 
 /** Whether a request target belongs to the inbound routes, so that `createInbound` answers it. */
 export const isInbound = isInboundTarget;
@@ -32,6 +33,7 @@ export const isInbound = isInboundTarget;
 export function createInbound(
   gate: () => Gate,
   connections: KeyConnections,
+  webSockets: WebSockets,
   log: Log,
 ): (exchange: NodeExchange) => void {
   return function inbound(exchange) {
@@ -39,7 +41,7 @@ export function createInbound(
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
     exchange.answer.once('close', current.enter());
-    serve(current, connections, { exchange, traceId, receivedAtMs }).catch((thrown: unknown) => {
+    serve(current, connections, { exchange, webSockets, traceId, receivedAtMs }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(exchange, error, refusalHeaders(current.names, traceId, error.code));
@@ -49,6 +51,7 @@ export function createInbound(
 
 interface Arrival {
   readonly exchange: NodeExchange;
+  readonly webSockets: WebSockets;
   readonly traceId: string;
   readonly receivedAtMs: number;
 }
@@ -57,7 +60,7 @@ interface Arrival {
 async function serve(
   gate: Gate,
   connections: KeyConnections,
-  { exchange, traceId, receivedAtMs }: Arrival,
+  { exchange, webSockets, traceId, receivedAtMs }: Arrival,
 ): Promise<void> {
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
@@ -70,6 +73,7 @@ async function serve(
     { headers: forUpstream(head.headers), query: path.query, clientAddress },
     receivedAtMs,
   );
+  const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
   const toCall = (target: Target, body: Buffer): Call =>
     new Call({
       traceId,
@@ -79,7 +83,7 @@ async function serve(
       key,
       method: exchange.method,
       target,
-      headers,
+      headers: wantsWebSocket ? withoutHandshake(headers) : headers,
       body,
       contentType: head.contentType,
       contentEncoding: head.contentEncoding,
@@ -92,13 +96,18 @@ async function serve(
   if (refusal || !route)
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
-  await passOn(gate, connections, { exchange, route, path, toCall: (body) => toCall(target, body) });
+  await passOn(gate, connections, {
+    ...{ exchange, route, path, toCall: (body: Buffer) => toCall(target, body) },
+    webSockets: wantsWebSocket ? webSockets : undefined,
+  });
 }
 
 interface Passing {
   readonly exchange: NodeExchange;
   readonly route: InboundRoute;
   readonly path: InboundPath;
+  /** Where it asks to go on in WebSocket. */
+  readonly webSockets: WebSockets | undefined;
   toCall(body: Buffer): Call;
 }
 
@@ -106,7 +115,7 @@ interface Passing {
 async function passOn(
   gate: Gate,
   connections: KeyConnections,
-  { exchange, route, path, toCall }: Passing,
+  { exchange, route, path, webSockets, toCall }: Passing,
 ): Promise<void> {
   const bodyless = toCall(noBody);
   const { target, key } = bodyless;
@@ -116,7 +125,8 @@ async function passOn(
   const refused =
     whyMethodNotAllowed(gate, route, bodyless) ??
     whyPathNotAllowed(route, path) ??
-    whyBlocked(gate.guard, target);
+    whyBlocked(gate.guard, target) ??
+    (webSockets ? whyNoHandshake(exchange) : undefined);
   if (refused) return turnBack(refused);
   const connectionsMax = gate.tenants.find(route.tenantId)?.maxConnectionsPerAgent ?? 0;
   if (key) connections.claim(exchange.socket, key.hash, connectionsMax);
@@ -124,11 +134,13 @@ async function passOn(
   // A form may name another method, too.
   const refusedByBody = whyMethodNotAllowed(gate, route, call);
   if (refusedByBody) return turnBack(refusedByBody);
-  understandByRoute(gate, call, route, path);
+  const understand = (it: Call): void => understandByRoute(gate, it, route, path);
+  understand(call);
   const verdict = await gate.inspect(call);
   enforce(gate, call, verdict, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
     route,
+    openWebSocket: webSockets && ((opened) => webSockets.open(opened, { route, understand })),
   });
 }
 

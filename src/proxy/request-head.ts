@@ -2,6 +2,7 @@ import type { Claimed } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { parseUuid } from '../ids.ts';
 import { withoutNamedFields } from '../upstream/headers.ts';
+import { hasItem } from '../websocket/handshake.ts';
 
 /** What the proxies need of a request's head, read in one pass over the raw fields. */
 export interface RequestHead {
@@ -13,6 +14,8 @@ export interface RequestHead {
   readonly proxyAuthorization: string | undefined;
   /** What the gateway's own headers say of the caller; undefined where there are none. */
   readonly claimed: Claimed | undefined;
+  /** It asks to go on in WebSocket (RFC 9110, 7.8), rightly or not. */
+  readonly wantsWebSocket: boolean;
 }
 
 const nameLengthMax = 128;
@@ -22,6 +25,7 @@ const contextLengthMax = 65_536;
 /** The lengths of the names below, as bits: most names are spared the lower-casing, which is half of what this costs. */
 const knownLengths = [
   'host',
+  'upgrade',
   'connection',
   'content-type',
   'content-encoding',
@@ -48,6 +52,7 @@ export function readRequestHead(
   let contentEncoding = '';
   let proxyAuthorization: string | undefined;
   let connection = '';
+  let upgrade = '';
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
@@ -74,6 +79,9 @@ export function readRequestHead(
         continue;
       case 'proxy-connection':
         continue;
+      case 'upgrade':
+        upgrade += `,${value}`;
+        break;
       case 'connection':
         connection += connection === '' ? value : `,${value}`;
         break;
@@ -81,9 +89,13 @@ export function readRequestHead(
     headers.push(name, value);
   }
   const kept = connection === '' ? fields : withoutNamedFields(fields, connection);
-  if (kept.length < fields.length) return readRequestHead(kept, ownPrefix, maxHeaders);
+  const wantsWebSocket = upgrade !== '' && hasItem(upgrade, 'websocket') && hasItem(connection, 'upgrade');
+  if (kept.length < fields.length) return { ...readRequestHead(kept, ownPrefix, maxHeaders), wantsWebSocket };
   const claimed = own && claimedIn(own, ownPrefix);
-  return { headers, host, contentType: contentType ?? '', contentEncoding, proxyAuthorization, claimed };
+  return {
+    ...{ headers, host, contentType: contentType ?? '', contentEncoding, proxyAuthorization, claimed },
+    wantsWebSocket,
+  };
 }
 
 const isOwn = (name: string, ownPrefix: string): boolean =>

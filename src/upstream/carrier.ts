@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import type { Target } from '../target.ts';
@@ -15,6 +16,8 @@ export interface Outgoing {
   readonly body: Buffer | undefined;
   /** In place of `body`, for carriers that can send and be answered at the same time. */
   readonly messages: StreamedBody | undefined;
+  /** Asks to go on in WebSocket. */
+  readonly isWebSocket: boolean;
 }
 
 /** A body that is sent as it comes, or as it is let through. */
@@ -39,6 +42,8 @@ export interface BodySink {
 /** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the carrier. */
 export interface Exchange {
   onHead(head: ResponseHead): void;
+  /** The upstream goes on in WebSocket on this connection, which is the exchange's from now on, or stream. Nothing more is heard. */
+  onSwitch(head: ResponseHead, connection: Duplex): void;
   onData(chunk: Buffer): void;
   /** The answer is whole; `trailers` is flat. */
   onEnd(trailers: readonly string[]): void;
@@ -86,4 +91,6 @@ export interface OriginContext {
   readonly turnEnd: TurnEnd;
   readonly connectionsMax: number;
   readonly keptMs: number;
+  /** Of sessions of HTTP/2: what their upstream can do must be known before the first request. */
+  readonly awaitsSettings?: boolean;
 }

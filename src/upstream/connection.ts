@@ -51,6 +51,7 @@ export class Connection implements Carrier, TurnEndListener {
   #wasKept = false;
   #hasBegun = false;
   #isHeadRequest = false;
+  #maySwitch = false;
   #mayBeUnread = false;
   #isPersistent = true;
   #headReader = new HeadReader();
@@ -76,12 +77,13 @@ export class Connection implements Carrier, TurnEndListener {
   }
 
   /** Only when it is ready. */
-  ask({ method, head, body }: Outgoing, exchange: Exchange): void {
+  ask({ method, head, body, isWebSocket }: Outgoing, exchange: Exchange): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
     this.age = 'kept';
     this.#hasBegun = false;
     this.#isHeadRequest = method === 'HEAD';
+    this.#maySwitch = isWebSocket;
     this.#mayBeUnread = body !== undefined && !bodyMethods.has(method);
     this.#send(head, body);
   }
@@ -154,9 +156,13 @@ export class Connection implements Carrier, TurnEndListener {
   #read(bytes: Buffer): void {
     let unread = bytes;
     if (!this.#body) {
-      const head = this.#headReader.read(bytes);
+      const head = this.#headReader.read(bytes, this.#maySwitch);
       if (!head) return;
       unread = this.#headReader.rest;
+      if (head.status === 101) {
+        this.#handOver(head, unread);
+        return;
+      }
       // For the next answer; this one holds on to the bytes that it read.
       this.#headReader = new HeadReader();
       this.#begin(head);
@@ -175,6 +181,19 @@ export class Connection implements Carrier, TurnEndListener {
     this.keptMs = keptMs(head.fields, this.#unhintedKeptMs);
     this.#body = new BodyReader(length);
     this.#exchange?.onHead(head);
+  }
+
+  /** Counts as ours until it is closed. */
+  #handOver(head: ResponseHead, unread: Buffer): void {
+    const exchange = this.#exchange;
+    const socket = this.#socket;
+    this.#exchange = undefined;
+    this.#isOpen = false;
+    socket.pause();
+    for (const event of ['data', 'end', 'close']) socket.removeAllListeners(event);
+    if (unread.length > 0) socket.unshift(unread);
+    socket.once('close', () => this.#home.onGone(this, new ConnectionEnded()));
+    exchange?.onSwitch(head, socket);
   }
 
   /** `isExact`: nothing stands behind the answer. */

@@ -23,8 +23,8 @@ export class HeadReader {
   readonly #held = new Gathered();
   #interimHeads = 0;
 
-  /** The final head, or undefined where it has not come yet. Throws `MalformedMessage`. */
-  read(bytes: Buffer): ResponseHead | undefined {
+  /** The final head, or undefined where it has not come yet. Throws `MalformedMessage`. `maySwitch`: 101 is final. */
+  read(bytes: Buffer, maySwitch = false): ResponseHead | undefined {
     let seen = this.#held.length;
     let unread = bytes;
     if (seen > 0) {
@@ -42,8 +42,8 @@ export class HeadReader {
       }
       const head = parseResponseHead(unread.toString('latin1', 0, end + 2), fieldsMax);
       this.rest = unread.subarray(end + emptyLineBytes);
-      if (head.status >= 200) return head;
-      // Nobody asks for an upgrade here: the field is removed.
+      if (head.status >= 200 || (maySwitch && head.status === 101)) return head;
+      // Nobody else asks for an upgrade: the field is removed.
       if (head.status === 101) throw new MalformedMessage('It switched protocols unasked.');
       // The others are about the hop to us, or hints that a client can do without (RFC 9110, 15.2).
       if (++this.#interimHeads > interimMax)

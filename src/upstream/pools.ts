@@ -24,12 +24,18 @@ export interface PoolsOptions extends OriginContext {
   readonly idleTicks: number;
 }
 
+/** Connections that stay open for hours do not take the places of those that calls take turns on. */
+export type Purpose = 'calls' | 'websocket';
+
+/** Of one tenant to one origin. */
+const webSocketsMax = 1_024;
+
 export interface Pools {
   /**
    * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
    * refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
-  take(tenantId: string, target: Target, protocol: Protocol, tick: number): Origin;
+  take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin;
   /** Closes the connections, and lets go of the origins, that were idle for too long. */
   sweep(tick: number): void;
   /** Keeps no connection any more; those that run or wait go on. */
@@ -63,7 +69,7 @@ export function createPools(options: PoolsOptions): Pools {
     drop(key, origin);
   }
 
-  function create(key: string, { scheme, host, port }: Target, protocol: Protocol): Origin {
+  function create(key: string, { scheme, host, port }: Target, protocol: Protocol, purpose: Purpose): Origin {
     if (scheme !== 'http' && scheme !== 'https') {
       throw new GatewayError('VALIDATION_FAILED', 'Only http and https URLs can be forwarded.');
     }
@@ -71,10 +77,12 @@ export function createPools(options: PoolsOptions): Pools {
     options.guard.checkHost(host, port);
     if (origins.size >= options.originsMax) evict();
     const endpoint: Endpoint = { scheme, host, port };
-    const withSessions = (): Origin => new SessionOrigin(options, (session) => dial(endpoint, 'h2', session));
+    const context =
+      purpose === 'calls' ? options : { ...options, connectionsMax: webSocketsMax, awaitsSettings: true };
+    const withSessions = (): Origin => new SessionOrigin(context, (session) => dial(endpoint, 'h2', session));
     const withConnections = (): Origin => {
       const successor = options.mayFallBack ? withSessions : undefined;
-      return new ConnectionOrigin(options, (session) => dial(endpoint, 'http/1.1', session), successor);
+      return new ConnectionOrigin(context, (session) => dial(endpoint, 'http/1.1', session), successor);
     };
     const origin = protocol === 'h2' ? withSessions() : withConnections();
     origins.set(key, origin);
@@ -86,10 +94,10 @@ export function createPools(options: PoolsOptions): Pools {
   }
 
   return {
-    take(tenantId, target, protocol, tick) {
-      const key = keyOf(tenantId, target, protocol);
-      const origin = origins.get(key) ?? create(key, target, protocol);
-      if (origin.running >= requestsMax) {
+    take(tenantId, target, protocol, purpose, tick) {
+      const key = keyOf(tenantId, target, protocol, purpose);
+      const origin = origins.get(key) ?? create(key, target, protocol, purpose);
+      if (origin.running >= (purpose === 'calls' ? requestsMax : webSocketsMax)) {
         throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
           retryAfterSeconds: 1,
         });
@@ -115,5 +123,9 @@ export function createPools(options: PoolsOptions): Pools {
   };
 }
 
-const keyOf = (tenantId: string, { scheme, host, port }: Target, protocol: Protocol): string =>
-  `${tenantId} ${protocol} ${scheme}://${toAuthority(scheme, host, port)}`;
+const keyOf = (
+  tenantId: string,
+  { scheme, host, port }: Target,
+  protocol: Protocol,
+  purpose: Purpose,
+): string => `${tenantId} ${purpose} ${protocol} ${scheme}://${toAuthority(scheme, host, port)}`;

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
@@ -23,6 +24,11 @@ export interface RelayOptions {
   onCut?(error: GatewayError): void;
   /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
   onEnd?(outcome: Outcome): void;
+  /**
+   * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is whoever's who is told, and has its place
+   * among those to its origin until it closes.
+   */
+  onSwitch?(head: ResponseHead, connection: Duplex): void;
   /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
   onData?(chunk: Buffer): void;
 }
@@ -126,6 +132,16 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
     if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
     this.#wait();
+  }
+
+  onSwitch(head: ResponseHead, connection: Duplex): void {
+    this.#carrier = undefined;
+    this.#isSettled = true;
+    this.#outgoing = undefined;
+    this.#context.deadlines.delete(this);
+    connection.once('close', () => this.#origin.release(this, this.#context.deadlines.tick));
+    if (this.#options.onSwitch) this.#options.onSwitch(head, connection);
+    else connection.destroy();
   }
 
   #wait(): void {

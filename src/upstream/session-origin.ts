@@ -88,7 +88,7 @@ export class SessionOrigin implements Origin {
       this.#fail(new GatewayError('UPSTREAM_PROTOCOL', 'The upstream does not speak HTTP/2.'));
       return;
     }
-    const session = new Session(socket, () => this.#context.deadlines.tick, {
+    const session = new Session(socket, this.#context, {
       onRoom: () => this.#serve(session),
       onGone: (error) => this.#gone(session, error),
     });
@@ -145,16 +145,16 @@ class Session {
   idleTick: number;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
-  readonly #tick: () => number;
+  readonly #context: OriginContext;
   readonly #events: SessionEvents;
   #streams = 0;
   #failure: unknown = new ConnectionEnded();
 
-  constructor(socket: Socket, tick: () => number, events: SessionEvents) {
+  constructor(socket: Socket, context: OriginContext, events: SessionEvents) {
     this.#socket = socket;
-    this.#tick = tick;
+    this.#context = context;
     this.#events = events;
-    this.idleTick = tick();
+    this.idleTick = context.deadlines.tick;
     const options = { ...sessionOptions, createConnection: () => socket };
     // The authority is said by each request itself.
     this.#session = connect('https://upstream', options);
@@ -169,7 +169,8 @@ class Session {
   }
 
   get hasRoom(): boolean {
-    return this.#isOpen && this.#streams < Math.min(streamsMax, this.#streamsTaken);
+    const isKnown = this.wasReady || !this.#context.awaitsSettings;
+    return this.#isOpen && isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
   }
 
   /** It stands, and the upstream has said that it takes no streams for now (RFC 9113, 5.1.2). */
@@ -199,7 +200,7 @@ class Session {
 
   #streamEnded(): void {
     this.#streams--;
-    if (this.#streams === 0) this.idleTick = this.#tick();
+    if (this.#streams === 0) this.idleTick = this.#context.deadlines.tick;
     this.#leaveIfDone();
     if (this.hasRoom) this.#events.onRoom();
   }

@@ -1,8 +1,16 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
+import type { ResponseHead } from '../http1/head.ts';
 import { toAuthority } from '../target.ts';
 import type { Carrier, Exchange, Outgoing, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
 import { interimMax } from './head-reader.ts';
+
+/** It does not say that it takes WebSocket over HTTP/2 (RFC 8441, 3). */
+export class NoWebSocket extends MalformedStream {
+  constructor() {
+    super('It does not take WebSocket over HTTP/2.');
+  }
+}
 
 /** Carries one request on a stream of HTTP/2 (RFC 9113, 8.1). */
 export class StreamCarrier implements Carrier {
@@ -15,6 +23,7 @@ export class StreamCarrier implements Carrier {
   /** The upstream has said that nothing follows. */
   #isWhole = false;
   #trailers: readonly string[] = [];
+  #maySwitch = false;
 
   /** `onClosed` is called once, when the session has room for another stream. */
   constructor(session: ClientHttp2Session, onClosed: () => void) {
@@ -33,11 +42,13 @@ export class StreamCarrier implements Carrier {
   }
 
   #send(outgoing: Outgoing): void {
-    const { body, messages } = outgoing;
-    const isWhole = body === undefined && messages === undefined;
+    const { body, messages, isWebSocket } = outgoing;
+    if (isWebSocket && !this.#session.remoteSettings.enableConnectProtocol) throw new NoWebSocket();
+    const isWhole = body === undefined && messages === undefined && !isWebSocket;
     const stream = this.#session.request(toStreamFields(outgoing), { endStream: isWhole });
     this.#stream = stream;
     this.#watchEnd(stream);
+    this.#maySwitch = isWebSocket;
     stream.on('headers', () => this.#guarded(() => this.#countInterim()));
     stream.on('response', (_headers, _flags, raw) => this.#guarded(() => this.#begin(raw)));
     stream.on('data', (chunk: Buffer) => this.#guarded(() => this.#exchange?.onData(chunk)));
@@ -97,14 +108,20 @@ export class StreamCarrier implements Carrier {
     }
     // Nobody asks for another protocol here; HTTP/2 has no such answer (RFC 9113, 8.6).
     if (status < 200 || status > 999) throw new MalformedStream('Its answer has no status.');
-    this.#exchange?.onHead({
-      status,
-      fields,
-      contentLength,
-      isHttp10: false,
-      isChunked: false,
-      connection: '',
-    });
+    const head = { status, fields, contentLength, isHttp10: false, isChunked: false, connection: '' };
+    if (this.#maySwitch && status < 300) this.#handOver(head);
+    else this.#exchange?.onHead(head);
+  }
+
+  /** RFC 8441, 4: a status of 2xx says what 101 says in HTTP/1.1. */
+  #handOver(head: ResponseHead): void {
+    const exchange = this.#exchange;
+    const stream = this.#stream;
+    if (!exchange || !stream) return;
+    this.#exchange = undefined;
+    stream.pause();
+    for (const event of ['data', 'end', 'trailers', 'error']) stream.removeAllListeners(event);
+    exchange.onSwitch(head, stream);
   }
 
   #end(): void {
@@ -151,19 +168,23 @@ function sendMessages(stream: ClientHttp2Stream, messages: StreamedBody): void {
   });
 }
 
+/** RFC 8441, 5. */
+const ofUpgrade: ReadonlySet<string> = new Set(['connection', 'upgrade', 'sec-websocket-key']);
+
 /**
  * RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here, and of what is about a connection
  * `toUpstreamHeaders` has left nothing.
  */
-function toStreamFields({ method, target, headers, body }: Outgoing): string[] {
+function toStreamFields({ method, target, headers, body, isWebSocket }: Outgoing): string[] {
   const { scheme, host, port, path } = target;
   const fields = [
-    ...[':method', method, ':scheme', scheme],
+    ...(isWebSocket ? [':method', 'CONNECT', ':protocol', 'websocket'] : [':method', method]),
+    ...[':scheme', scheme],
     ...[':authority', toAuthority(scheme, host, port), ':path', path],
   ];
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();
-    if (name !== 'host') fields.push(name, headers[i + 1] as string);
+    if (name !== 'host' && !(isWebSocket && ofUpgrade.has(name))) fields.push(name, headers[i + 1] as string);
   }
   if (body !== undefined) fields.push('content-length', String(body.length));
   return fields;

@@ -12,6 +12,7 @@ import { createPools } from './pools.ts';
 import { type Forwarding, Relay, type RelayContext, type RelayOptions } from './relay.ts';
 import { toRequestHead } from './request-head.ts';
 import type { Resolver } from './resolve.ts';
+import { NoWebSocket } from './stream-carrier.ts';
 import { createTurnEnd } from './turn-end.ts';
 
 /*
@@ -52,6 +53,8 @@ export interface UpstreamRequest {
   readonly body: Buffer | undefined;
   /** In place of `body`: needs HTTP/2, and is never sent twice. */
   readonly messages?: StreamedBody | undefined;
+  /** Asks to go on in WebSocket, with the fields that HTTP/1.1 wants for it. */
+  readonly isWebSocket?: boolean;
 }
 
 export interface Upstream {
@@ -98,20 +101,39 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     return isGrpcType(fieldOf(headers, 'content-type')) ? 'h2' : 'http/1.1';
   }
 
-  function prepare({
-    tenantId,
-    target,
-    method,
-    headers,
-    body,
-    messages,
-  }: UpstreamRequest): [Origin, Outgoing] {
+  function prepare(request: UpstreamRequest, protocol: Protocol): [Origin, Outgoing] {
     if (isClosing) throw shuttingDown();
+    const { tenantId, target, method, headers, body, messages, isWebSocket = false } = request;
     const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
-    const protocol = protocolFor(headers);
     if (messages && protocol !== 'h2') throw cannotStream();
-    const origin = pools.take(tenantId, target, protocol, deadlines.tick);
-    return [origin, { method, target, headers, head, body, messages }];
+    const purpose = isWebSocket ? 'websocket' : 'calls';
+    const origin = pools.take(tenantId, target, protocol, purpose, deadlines.tick);
+    return [origin, { method, target, headers, head, body, messages, isWebSocket }];
+  }
+
+  function forwardBy(protocol: Protocol, request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
+    let prepared: [Origin, Outgoing];
+    try {
+      prepared = prepare(request, protocol);
+    } catch (error) {
+      relayOptions.onError(toGatewayError(error));
+      return nothingSent;
+    }
+    const [origin, outgoing] = prepared;
+    const relay = new Relay(outgoing, relayOptions, context, origin);
+    relay.start();
+    return relay;
+  }
+
+  /** Most servers that speak HTTP/2 take WebSocket over HTTP/1.1 alone. */
+  function forwardByEither(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
+    let second: Forwarding | undefined;
+    const onError = (error: GatewayError): void => {
+      if (error.cause instanceof NoWebSocket) second = forwardBy('http/1.1', request, relayOptions);
+      else relayOptions.onError(error);
+    };
+    const first = forwardBy('h2', request, { ...relayOptions, onError });
+    return { abort: () => (second ?? first).abort() };
   }
 
   return {
@@ -121,17 +143,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         relayOptions.onEnd?.({ status: 0, receivedBytes: 0, aborted: true });
         return nothingSent;
       }
-      let prepared: [Origin, Outgoing];
-      try {
-        prepared = prepare(request);
-      } catch (error) {
-        relayOptions.onError(toGatewayError(error));
-        return nothingSent;
-      }
-      const [origin, outgoing] = prepared;
-      const relay = new Relay(outgoing, relayOptions, context, origin);
-      relay.start();
-      return relay;
+      const protocol = protocolFor(request.headers);
+      return request.isWebSocket && protocol === 'h2'
+        ? forwardByEither(request, relayOptions)
+        : forwardBy(protocol, request, relayOptions);
     },
     async close() {
       isClosing = true;

@@ -184,6 +184,7 @@ t.test('reads on after an answer that ended while it was paused', async (t) => {
     const readyAgain = once(ready, 'ready');
     const chunks: string[] = [];
     connection.ask(outgoing, {
+      onSwitch: () => {},
       onHead: ({ status }) => t.equal(status, 200),
       onData(chunk) {
         chunks.push(chunk.toString());

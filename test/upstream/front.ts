@@ -149,4 +149,5 @@ export const outgoing: Outgoing = {
   head: 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n',
   body: undefined,
   messages: undefined,
+  isWebSocket: false,
 };

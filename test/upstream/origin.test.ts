@@ -307,6 +307,7 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
   origin.dispatch(request('other', false));
   await dialledAgain;
   kept.ask(outgoing, {
+    onSwitch() {},
     onHead() {},
     onData() {},
     onEnd() {},

@@ -1,0 +1,21 @@
+import { isField } from '../http1/field.ts';
+import { acceptOf } from '../websocket/handshake.ts';
+
+/** The answer to an upgrade to WebSocket (RFC 6455, 4.2.2); `asked` are the fields of the request, with its key. */
+export function switchingHead(asked: readonly string[], fields: readonly string[]): string {
+  let head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n';
+  head += `Sec-WebSocket-Accept: ${acceptOf(keyIn(asked))}\r\n`;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    if (!isField(name, value))
+      throw new TypeError('A field of the answer has characters that no head may have.');
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+function keyIn(fields: readonly string[]): string {
+  const at = fields.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'sec-websocket-key');
+  return fields[at + 1] ?? '';
+}

@@ -1,0 +1,219 @@
+import type { Call, Verdict } from '../call.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { Scrub } from '../upstream/scrub.ts';
+import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../websocket/peer.ts';
+import type { MessageScan } from './message-scan.ts';
+
+export interface WebSocketRelayOptions {
+  /** The present one: messages are judged by what holds when they come. */
+  readonly gate: () => Gate;
+  /** That has opened the connection. */
+  readonly call: Call;
+  readonly understand: ((message: Call) => void) | undefined;
+  readonly scan: MessageScan;
+  readonly scrub: Scrub | undefined;
+  readonly agent: Peer;
+  readonly upstream: Peer;
+  readonly log: Log;
+}
+
+const goingAway = 1001;
+const policyViolation = 1008;
+const internalError = 1011;
+const tryAgainLater = 1013;
+/** For the other side to answer a close frame, and to close its connection. */
+const closeTimeoutMs = 2_000;
+const noBytes = Buffer.alloc(0);
+
+/**
+ * Passes messages from one end to the other, each way one after the other: the next one is not read before the one before it was judged
+ * and the other end has taken it. Where one must not pass, both ends are closed.
+ */
+export class WebSocketRelay {
+  readonly #options: WebSocketRelayOptions;
+  readonly #idle: NodeJS.Timeout;
+  #isEnding = false;
+
+  constructor(options: WebSocketRelayOptions) {
+    this.#options = options;
+    this.#idle = setTimeout(
+      () => this.#endWith(goingAway, 'IDLE'),
+      options.gate().config.limits.idleTimeoutMs,
+    );
+    this.#idle.unref();
+  }
+
+  /** Resolves when both connections are closed. Never rejects. */
+  async run(): Promise<void> {
+    const { agent, upstream } = this.#options;
+    const closed = [agent, upstream].map((it) => new Promise<void>((resolve) => it.onceClosed(resolve)));
+    await Promise.all([
+      this.#pump(agent, (it) => this.#fromAgent(it)),
+      this.#pump(upstream, (it) => this.#fromUpstream(it)),
+    ]);
+    agent.end();
+    upstream.end();
+    const cut = setTimeout(() => this.#destroy(), closeTimeoutMs);
+    await Promise.all(closed);
+    clearTimeout(cut);
+    clearTimeout(this.#idle);
+  }
+
+  drain(): void {
+    this.#endWith(goingAway, 'SHUTTING_DOWN');
+  }
+
+  /** Takes what comes from one end until nothing follows. */
+  async #pump(peer: Peer, take: (incoming: Incoming) => Promise<void>): Promise<void> {
+    for (;;) {
+      const incoming = await peer.next();
+      this.#idle.refresh();
+      if (
+        this.#isEnding &&
+        incoming.kind !== 'gone' &&
+        incoming.kind !== 'close' &&
+        incoming.kind !== 'broken'
+      )
+        continue;
+      try {
+        await take(incoming);
+      } catch (error) {
+        this.#fail(toGatewayError(error));
+      }
+      if (incoming.kind === 'close' || incoming.kind === 'broken' || incoming.kind === 'gone') return;
+    }
+  }
+
+  async #fromAgent(incoming: Incoming): Promise<void> {
+    const { upstream } = this.#options;
+    switch (incoming.kind) {
+      case 'message': {
+        const { data, isBinary } = incoming;
+        const judged = await this.#judged(data, isBinary);
+        if (judged) await upstream.send(judged, isBinary);
+        return;
+      }
+      case 'ping':
+      case 'pong': {
+        const { data, kind } = incoming;
+        const judged = data.length === 0 ? data : await this.#judged(data, true);
+        if (judged) await upstream[kind](judged === data ? data : noBytes);
+        return;
+      }
+      case 'close': {
+        const { code, reason } = incoming;
+        const judged = reason.length === 0 ? reason : await this.#judged(reason, false);
+        if (judged) this.#passClose(upstream, code, judged === reason ? reason : noBytes);
+        return;
+      }
+      default:
+        this.#ended(incoming);
+    }
+  }
+
+  async #fromUpstream(incoming: Incoming): Promise<void> {
+    const { gate, agent, scan, call } = this.#options;
+    switch (incoming.kind) {
+      case 'message': {
+        await gate().checkOpen(call);
+        const { isBinary } = incoming;
+        const data = this.#scrubbed(incoming.data);
+        const isHeld = scan.holds;
+        if (!isHeld && !this.#isEnding) await agent.send(data, isBinary);
+        const reasons = await scan.read(data, contentTypeOf(data, isBinary));
+        if (reasons.length > 0) this.#endWith(policyViolation, reasons[0] ?? '');
+        else if (isHeld && !this.#isEnding) await agent.send(data, isBinary);
+        return;
+      }
+      case 'ping':
+      case 'pong':
+        await agent[incoming.kind](this.#scrubbed(incoming.data).subarray(0, controlBytesMax));
+        return;
+      case 'close': {
+        const reason = this.#scrubbed(incoming.reason);
+        this.#passClose(agent, incoming.code, reason.length > reasonBytesMax ? noBytes : reason);
+        return;
+      }
+      default:
+        this.#ended(incoming);
+    }
+  }
+
+  /** What may go out of what the agent sends; undefined where nothing may, and both ends are being closed. */
+  async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
+    const { gate, call, understand } = this.#options;
+    const contentType = contentTypeOf(data, isBinary);
+    const verdict = await gate().inspectMessage(call, data, { contentType, understand });
+    if (this.#isEnding) return undefined;
+    if (verdict.decision === 'ALLOW') return data;
+    if (verdict.decision === 'SANITIZE') return verdict.sanitizedBody ?? data;
+    this.#endWith(policyViolation, reasonOf(verdict));
+    return undefined;
+  }
+
+  #scrubbed(data: Buffer): Buffer {
+    const body = this.#options.scrub?.body(false);
+    if (!body || data.length === 0) return data;
+    return Buffer.concat([body.push(data), body.end()]);
+  }
+
+  /** One end has said goodbye: the other one hears it, and may answer within a short while. */
+  #passClose(to: Peer, code: number, reason: Buffer): void {
+    to.close(code, reason);
+    this.#cutOff();
+  }
+
+  /** One end broke off, or broke the protocol: the other one hears of it what it may. */
+  #ended(incoming: Incoming): void {
+    if (incoming.kind === 'broken') this.#endWith(incoming.code, '');
+    else if (!this.#isEnding) this.#endWith(goingAway, '');
+  }
+
+  #fail(error: GatewayError): void {
+    const { call, log } = this.#options;
+    if (error.code === 'INTERNAL')
+      log.error({ trace_id: call.traceId, err: error.cause }, 'a message could not be judged');
+    const code = error.code === 'INTERNAL' ? internalError : codeOf[error.code];
+    this.#endWith(code ?? policyViolation, error.code);
+  }
+
+  /** Closes both ends; nothing more passes. */
+  #endWith(code: number, reason: string): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    const { agent, upstream } = this.#options;
+    const said = Buffer.from(reason).subarray(0, reasonBytesMax);
+    agent.close(code, said);
+    upstream.close(code, said);
+    this.#cutOff();
+  }
+
+  #cutOff(): void {
+    setTimeout(() => this.#destroy(), closeTimeoutMs).unref();
+  }
+
+  #destroy(): void {
+    this.#options.agent.destroy();
+    this.#options.upstream.destroy();
+  }
+}
+
+const codeOf: Readonly<Partial<Record<GatewayError['code'], number>>> = {
+  STATE_UNAVAILABLE: tryAgainLater,
+  GATEWAY_BUSY: tryAgainLater,
+  SHUTTING_DOWN: goingAway,
+};
+
+const reasonOf = ({ reasonCodes, decision }: Verdict): string => reasonCodes[0] ?? decision;
+
+/** Messages do not say what they are. */
+const contentTypeOf = (data: Buffer, isBinary: boolean): string =>
+  isBinary
+    ? 'application/octet-stream'
+    : beginsAsJson(data)
+      ? 'application/json'
+      : 'text/plain; charset=utf-8';
+
+const beginsAsJson = (data: Buffer): boolean => /^[\t\n\r ]*[[{]/.test(data.toString('latin1', 0, 256));

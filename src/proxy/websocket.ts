@@ -1,0 +1,123 @@
+import type { Call } from '../call.ts';
+import type { InboundRoute } from '../config/schema.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { ResponseHead } from '../http1/head.ts';
+import type { Log } from '../log.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { fieldOf, toClientHeaders } from '../upstream/headers.ts';
+import { acceptOf, hasItem, isKey, itemsOf, version } from '../websocket/handshake.ts';
+import { Peer } from '../websocket/peer.ts';
+import type { Switched } from './enforce.ts';
+import { MessageScan } from './message-scan.ts';
+import { WebSocketRelay } from './websocket-relay.ts';
+
+/*
+ * WebSocket through the gateway (RFC 6455, RFC 8441). The handshake is a call like any other. What follows is put together from its frames
+ * on each side, judged or read as messages, and sent on in frames of our own: no frame is passed on unread. Extensions are taken out of
+ * the handshake, so that nothing is compressed and no message is larger than the frames that bring it.
+ */
+
+/** What the call of a WebSocket needs beside that of others. */
+export interface WebSocketWay {
+  readonly route?: InboundRoute | undefined;
+  /** For routes that know the tool. */
+  readonly understand?: ((message: Call) => void) | undefined;
+}
+
+export interface WebSockets {
+  /** Takes over both connections. Never throws. */
+  open(opened: Switched, way: WebSocketWay): void;
+  /** Says goodbye on all of them (1001). */
+  drain(): void;
+}
+
+export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
+  const relays = new Set<WebSocketRelay>();
+  let isDraining = false;
+
+  function start(opened: Switched, { route, understand }: WebSocketWay): void {
+    const { call, exchange, connection, scrub } = opened;
+    const current = gate();
+    const tenant = current.tenants.find(call.identity?.tenantId ?? '');
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const fields = toClientFields(opened, current.names.requestPrefix);
+    const maxMessageBytes = tenant.maxWsMessageBytes;
+    const relay = new WebSocketRelay({
+      gate,
+      call,
+      understand,
+      scan: new MessageScan(gate, call, route),
+      scrub,
+      log,
+      // The one that is given away last can still be refused.
+      upstream: new Peer(connection, { isServer: false, maxMessageBytes }),
+      agent: new Peer(exchange.switchProtocols(fields), { isServer: true, maxMessageBytes }),
+    });
+    relays.add(relay);
+    void relay.run().then(() => relays.delete(relay));
+    if (isDraining) relay.drain();
+  }
+
+  return {
+    open(opened, way) {
+      try {
+        start(opened, way);
+      } catch (error) {
+        opened.connection.destroy();
+        opened.refuse(toGatewayError(error));
+      }
+    },
+    drain() {
+      isDraining = true;
+      for (const relay of relays) relay.drain();
+    },
+  };
+}
+
+/** Fields of the handshake itself, which say nothing of the call: each side has its own. */
+const ofHandshake: ReadonlySet<string> = new Set([
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+  'sec-websocket-accept',
+]);
+
+export const withoutHandshake = (fields: readonly string[]): string[] =>
+  fields.filter((_, i) => !ofHandshake.has((fields[i & ~1] as string).toLowerCase()));
+
+/** What is wrong with a request that asks to go on in WebSocket (RFC 6455, 4.2.1); undefined where nothing is. */
+export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
+  const { fields, method, hasBody, stream } = exchange;
+  const wrong = (detail: string): GatewayError => new GatewayError('VALIDATION_FAILED', detail);
+  if (method !== 'GET' || hasBody) return wrong('WebSocket begins with a GET without a body.');
+  if (fieldOf(fields, 'sec-websocket-version') !== version)
+    return wrong(`WebSocket is spoken here in version ${version}.`);
+  // RFC 8441, 5: on a stream there is none.
+  if (!stream && !isKey(fieldOf(fields, 'sec-websocket-key')))
+    return wrong('Sec-WebSocket-Key must be 16 bytes in base64.');
+  return undefined;
+}
+
+/** What the agent is told of the upstream's answer. Throws where that does not agree to what was asked. */
+function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: string): string[] {
+  const why = whyNotSwitched(call, head, key);
+  if (why !== undefined)
+    throw new GatewayError('UPSTREAM_PROTOCOL', `The upstream did not agree to WebSocket: ${why}.`);
+  const fields = withoutHandshake(toClientHeaders(head, ours, ownPrefix));
+  const sent = fields.filter((_, i) => (fields[i & ~1] as string).toLowerCase() !== 'content-length');
+  return scrub?.fields(sent) ?? sent;
+}
+
+/** RFC 6455, 4.1. */
+function whyNotSwitched(call: Call, { status, fields }: ResponseHead, key: string): string | undefined {
+  const isHttp1 = status === 101;
+  if (isHttp1 && !hasItem(fieldOf(fields, 'upgrade'), 'websocket')) return 'it went on in another protocol';
+  if (isHttp1 && !hasItem(fieldOf(fields, 'connection'), 'upgrade')) return 'it did not say so in Connection';
+  if (isHttp1 && fieldOf(fields, 'sec-websocket-accept') !== acceptOf(key)) return 'it answered another key';
+  if (fieldOf(fields, 'sec-websocket-extensions') !== '') return 'it chose an extension that was not offered';
+  const chosen = fieldOf(fields, 'sec-websocket-protocol');
+  const offered = itemsOf(fieldOf(call.headers, 'sec-websocket-protocol'));
+  if (chosen !== '' && !offered.includes(chosen)) return 'it chose a subprotocol that was not offered';
+  return undefined;
+}

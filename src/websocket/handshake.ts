@@ -1,0 +1,31 @@
+import { hash, randomBytes } from 'node:crypto';
+
+/* The opening handshake of WebSocket (RFC 6455, 4), as far as both sides of a gateway need it. */
+
+const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+export const version = '13';
+
+/** What the server answers to a key, so that the client knows that it was understood. */
+export const acceptOf = (key: string): string => hash('sha1', `${key}${guid}`, 'base64');
+
+export const newKey = (): string => randomBytes(16).toString('base64');
+
+/** What a request over HTTP/1.1 says beside the fields of its sender, flat. */
+export const upgradeFields = (key: string): string[] => [
+  ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
+  ...['Sec-WebSocket-Version', version, 'Sec-WebSocket-Key', key],
+];
+
+/** 16 bytes in base64. */
+export const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text);
+
+/** The items of a list field (RFC 9110, 5.6.1); none are empty. */
+export const itemsOf = (value: string): string[] =>
+  value
+    .split(',')
+    .map((it) => it.trim())
+    .filter((it) => it !== '');
+
+/** Whether a list has the item, in any case. `item` is in lower case. */
+export const hasItem = (value: string, item: string): boolean =>
+  itemsOf(value).some((it) => it.toLowerCase() === item);

@@ -1,0 +1,182 @@
+import type { Duplex } from 'node:stream';
+import { Receiver, Sender } from 'ws';
+
+/*
+ * One end of a WebSocket connection (RFC 6455, 5): what comes is asked for message by message, and while nobody asks nothing more is read
+ * from the connection. The frames are read by the parser of `ws`, without any extension: bits that an extension would set end it.
+ */
+
+export type Incoming =
+  | { readonly kind: 'message'; readonly data: Buffer; readonly isBinary: boolean }
+  | { readonly kind: 'ping' | 'pong'; readonly data: Buffer }
+  /** `code` is 1005 where the frame has none. Nothing follows. */
+  | { readonly kind: 'close'; readonly code: number; readonly reason: Buffer }
+  /** What came is no WebSocket, or too large: the code with which to close. Nothing follows. */
+  | { readonly kind: 'broken'; readonly code: number }
+  /** The connection ended without a word. Nothing follows. */
+  | { readonly kind: 'gone' };
+
+export interface PeerOptions {
+  /** We are the server: what comes must be masked, and what goes is not (RFC 6455, 5.1). */
+  readonly isServer: boolean;
+  readonly maxMessageBytes: number;
+}
+
+export const noStatus = 1005;
+const protocolError = 1002;
+const codes: Readonly<Record<string, number>> = {
+  WS_ERR_INVALID_UTF8: 1007,
+  WS_ERR_TOO_MANY_BUFFERED_PARTS: 1009,
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 1009,
+  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: 1009,
+};
+const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+export const controlBytesMax = 125;
+/** Of a close frame, behind its code. */
+export const reasonBytesMax = controlBytesMax - 2;
+/** Frames of one message, and pieces in which one frame may come: each costs memory beside its bytes. */
+const fragmentsMax = 8_192;
+const chunksMin = 8_192;
+const chunkBytes = 512;
+
+export class Peer {
+  readonly #socket: Duplex;
+  readonly #isServer: boolean;
+  readonly #receiver: Receiver;
+  /** What one chunk has brought, and nobody has asked for yet. */
+  readonly #waiting: Incoming[] = [];
+  #wanted: ((incoming: Incoming) => void) | undefined;
+  /** The last thing that is answered was queued. */
+  #isOver = false;
+  #hasClosed = false;
+
+  /** All events of the connection are heard here from now on. */
+  constructor(socket: Duplex, { isServer, maxMessageBytes }: PeerOptions) {
+    socket.pause();
+    this.#socket = socket;
+    this.#isServer = isServer;
+    this.#receiver = new Receiver({
+      isServer,
+      maxPayload: maxMessageBytes,
+      maxFragments: fragmentsMax,
+      maxBufferedChunks: Math.max(chunksMin, Math.ceil(maxMessageBytes / chunkBytes)),
+    });
+    this.#receiver.on('message', (data, isBinary) => this.#take({ kind: 'message', data, isBinary }));
+    this.#receiver.on('ping', (data) => this.#take({ kind: 'ping', data }));
+    this.#receiver.on('pong', (data) => this.#take({ kind: 'pong', data }));
+    this.#receiver.on('conclude', (code, reason) => this.#last({ kind: 'close', code, reason }));
+    this.#receiver.on('error', (error) =>
+      this.#last({
+        kind: 'broken',
+        code: codes[(error as NodeJS.ErrnoException).code ?? ''] ?? protocolError,
+      }),
+    );
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('end', () => this.#last({ kind: 'gone' }));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#last({ kind: 'gone' }));
+  }
+
+  /** What comes next. Asked for one at a time, and not again after the last. */
+  next(): Promise<Incoming> {
+    const incoming = this.#waiting.shift();
+    if (incoming) return Promise.resolve(incoming);
+    if (this.#socket.destroyed) return Promise.resolve({ kind: 'gone' });
+    return new Promise((resolve) => {
+      this.#wanted = resolve;
+      this.#socket.resume();
+    });
+  }
+
+  /** Resolves when the connection takes more, or is gone. */
+  send(data: Buffer, isBinary: boolean): Promise<void> {
+    return this.#write(isBinary ? opcodes.binary : opcodes.text, data);
+  }
+
+  /** `data` has at most `controlBytesMax` bytes. */
+  ping(data: Buffer): Promise<void> {
+    return this.#write(opcodes.ping, data);
+  }
+
+  pong(data: Buffer): Promise<void> {
+    return this.#write(opcodes.pong, data);
+  }
+
+  /** The first one goes out, and nothing behind it. `reason` has at most `reasonBytesMax` bytes. */
+  close(code: number, reason: Buffer): void {
+    if (this.#hasClosed) return;
+    const status = Buffer.alloc(2);
+    status.writeUInt16BE(code);
+    const payload = code === noStatus ? Buffer.alloc(0) : Buffer.concat([status, reason]);
+    // Nobody waits for it: whoever does not read is cut off in the end.
+    void this.#write(opcodes.close, payload);
+    this.#hasClosed = true;
+  }
+
+  /** Closes our side of the connection and reads no more than it takes to see the other one closed. */
+  end(): void {
+    this.#isOver = true;
+    this.#socket.resume();
+    this.#socket.end();
+  }
+
+  /** Reads and drops what comes, so that a close frame behind it is not stuck. */
+  drop(): void {
+    this.#isOver = true;
+    this.#waiting.length = 0;
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  onceClosed(listener: () => void): void {
+    if (this.#socket.closed) listener();
+    else this.#socket.once('close', listener);
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isOver) return;
+    // Of what one chunk brings nothing can be put off, but for the next chunk nobody has asked.
+    this.#socket.pause();
+    this.#receiver.write(chunk);
+    if (this.#wanted && !this.#isOver && !this.#receiver.errored) this.#socket.resume();
+  }
+
+  #last(incoming: Incoming): void {
+    if (this.#isOver) return;
+    this.#take(incoming);
+    this.#isOver = true;
+  }
+
+  #take(incoming: Incoming): void {
+    if (this.#isOver) return;
+    const wanted = this.#wanted;
+    this.#wanted = undefined;
+    if (wanted) wanted(incoming);
+    else this.#waiting.push(incoming);
+  }
+
+  #write(opcode: number, data: Buffer): Promise<void> {
+    const socket = this.#socket;
+    if (this.#hasClosed || !socket.writable) return done;
+    const frame = Sender.frame(data, {
+      ...{ fin: true, opcode, rsv1: false, readOnly: true },
+      mask: !this.#isServer,
+    });
+    socket.cork();
+    for (const part of frame) socket.write(part);
+    socket.uncork();
+    if (!socket.writableNeedDrain) return done;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        socket.off('drain', settle).off('close', settle);
+        resolve();
+      };
+      socket.on('drain', settle).on('close', settle);
+    });
+  }
+}
+
+const done = Promise.resolve();
