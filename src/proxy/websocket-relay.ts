@@ -24,7 +24,7 @@ const policyViolation = 1008;
 const internalError = 1011;
 const tryAgainLater = 1013;
 /** For the other side to answer a close frame, and to close its connection. */
-const closeTimeoutMs = 2_000;
+const closeTimeoutMs = 5_000;
 const noBytes = Buffer.alloc(0);
 
 /**

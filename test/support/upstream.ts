@@ -7,6 +7,7 @@ import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { type IssuedCertificate, testAuthority } from './certificates.ts';
 
 /*
@@ -122,6 +123,32 @@ export async function startRawUpstream(
     ? tls.createServer(credentials(options.certificate), listener)
     : net.createServer(listener);
   return await start(t, server, isTls, options.address);
+}
+
+export interface WebSocketUpstream extends TestServer {
+  /** The requests of the handshakes. */
+  readonly handshakes: readonly http.IncomingMessage[];
+}
+
+/** Starts an upstream that takes WebSocket; TLS unless told otherwise. It would compress, and chooses the first subprotocol. */
+export async function startWebSocketUpstream(
+  t: Test,
+  onSocket: (socket: WebSocket, request: http.IncomingMessage) => void,
+  options: UpstreamServerOptions = {},
+): Promise<WebSocketUpstream> {
+  const handshakes: http.IncomingMessage[] = [];
+  const isTls = options.tls ?? true;
+  const server = isTls ? https.createServer(credentials(options.certificate)) : http.createServer();
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
+  server.on('upgrade', (request, socket, head) => {
+    handshakes.push(request);
+    sockets.handleUpgrade(request, socket, head, (it) => {
+      // What a client does to it is for the test to see in its close code.
+      it.on('error', () => {});
+      onSocket(it, request);
+    });
+  });
+  return { handshakes, ...(await start(t, server, isTls, options.address)) };
 }
 
 export interface Http2Upstream extends TestServer {
