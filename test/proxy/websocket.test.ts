@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ProxyAgent, WebSocket as UndiciWebSocket } from 'undici';
 import { WebSocket } from 'ws';
+import { acceptOf } from '../../src/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { gitlabToken } from '../support/secrets.ts';
@@ -30,7 +31,7 @@ interface LabSetup {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Further sections, where the port of the upstream is needed. */
   readonly configFor?: (port: number) => Readonly<Record<string, unknown>>;
-  readonly server?: UpstreamServerOptions;
+  readonly server?: UpstreamServerOptions & { readonly isHttp2?: boolean };
 }
 
 async function startLab(
@@ -627,4 +628,102 @@ t.test('where the upstream speaks it, HTTP/2 carries it on, else HTTP/1.1', asyn
   client.socket.send('hello');
   t.match(await client.next(), { text: 'ok' });
   t.same(upstream.requests, ['CONNECT /s']);
+});
+
+t.test('frames that come with the handshake, and thousands at once, keep their order', async (t) => {
+  const { tunnel, authority, received } = await startLab(t);
+  const socket = await tunnel();
+  t.teardown(() => socket.destroy());
+  const count = 2_000;
+  const frames = Array.from({ length: count }, (_, i) => frameOf(`message ${i}`));
+  socket.write(Buffer.concat([Buffer.from(handshake(authority)), ...frames]));
+  socket.resume();
+  while (received.length < count) await wait(20);
+  t.same(
+    received.map(({ text }) => text),
+    Array.from({ length: count }, (_, i) => `message ${i}`),
+  );
+});
+
+t.test('an upstream that breaks the protocol ends its connection, and the agent hears of it', async (t) => {
+  const answers: readonly [name: string, bytes: Buffer, code: number][] = [
+    ['masked', frameOf('x'), 1002],
+    ['compressed', frameOf('x', { isMasked: false, rsv: 4 }), 1002],
+    ['too large', frameOf('x', { isMasked: false, length: 5_000_000 }), 1009],
+    ['no UTF-8', frameOf(Buffer.from([0xff]), { isMasked: false }), 1007],
+    ['no WebSocket', Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), 1002],
+  ];
+  let next = 0;
+  const upstream = await startRawUpstream(t, (socket) =>
+    socket.once('data', (head: Buffer) => {
+      const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(head.toString('latin1'))?.[1] ?? '';
+      const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade'];
+      socket.write([...lines, `Sec-WebSocket-Accept: ${acceptOf(key)}`, '', ''].join('\r\n'));
+      // With the head of its answer, and behind it.
+      socket.write(answers[next]?.[1] ?? '');
+    }),
+  );
+  const gateway = await startTestGateway(t, { upstream });
+  const authority = `chat.test.example:${upstream.port}`;
+  const target = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority };
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  for (const [index, [name, , code]] of answers.entries()) {
+    next = index;
+    const inner = await openSecureTunnel({ ...target, ca });
+    const client = toClient(new WebSocket(`ws://${authority}/s`, [], { createConnection: () => inner }));
+    t.equal((await client.closed).code, code, name);
+  }
+});
+
+t.test('whenever an end leaves, the gateway serves on, and the other end hears of it', async (t) => {
+  const { open, tunnel, authority, upstream, target, ca } = await startLab(t);
+  // Before its answer, with it, and in the middle of a frame, of a message, and of a message that is judged.
+  const begun = frameOf('begun', { fin: false });
+  const cut = frameOf('x'.repeat(1000)).subarray(0, 500);
+  for (const bytes of [Buffer.alloc(0), cut, begun, frameOf('x'.repeat(50_000))]) {
+    for (const waits of [false, true]) {
+      const socket = await tunnel();
+      socket.write(handshake(authority));
+      if (waits) await once(socket, 'data');
+      socket.write(bytes);
+      socket.destroy();
+    }
+  }
+  const session = await openHttp2Tunnel({ ...target, ca });
+  await once(session, 'remoteSettings');
+  const ask = () =>
+    session.request(
+      {
+        ...{ ':method': 'CONNECT', ':protocol': 'websocket', ':scheme': 'https', ':path': '/socket' },
+        ...{ ':authority': authority, 'sec-websocket-version': '13' },
+      },
+      { endStream: false },
+    );
+  for (const code of [0, 8]) {
+    const stream = ask().on('error', () => {});
+    await once(stream, 'response');
+    stream.write(frameOf('x'.repeat(5_000)));
+    stream.close(code);
+  }
+  const last = ask().on('error', () => {});
+  await once(last, 'response');
+  session.destroy();
+  const { socket, next } = await open();
+  socket.send('still here');
+  t.match(await next(), { text: 'still here' });
+  socket.terminate();
+  while ((await connectionsOf(upstream.server)) > 0) await wait(50);
+  t.pass('no connection to the upstream is left');
+});
+
+const connectionsOf = (server: net.Server): Promise<number> =>
+  new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  );
+
+t.test('an upstream of HTTP/2 that does not take WebSocket in it is asked over HTTP/1.1', async (t) => {
+  const { open } = await startLab(t, { server: { isHttp2: true }, config: { upstream: { h2: 'always' } } });
+  const { socket, next } = await open();
+  socket.send('hello');
+  t.match(await next(), { text: 'hello' });
 });

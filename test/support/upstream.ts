@@ -128,19 +128,27 @@ export async function startRawUpstream(
 export interface WebSocketUpstream extends TestServer {
   /** The requests of the handshakes. */
   readonly handshakes: readonly http.IncomingMessage[];
+  readonly server: net.Server;
 }
 
-/** Starts an upstream that takes WebSocket; TLS unless told otherwise. It would compress, and chooses the first subprotocol. */
+/**
+ * Starts an upstream that takes WebSocket, over HTTP/1.1 also where it speaks HTTP/2; TLS unless told otherwise. It would compress, and
+ * chooses the first subprotocol.
+ */
 export async function startWebSocketUpstream(
   t: Test,
   onSocket: (socket: WebSocket, request: http.IncomingMessage) => void,
-  options: UpstreamServerOptions = {},
+  options: UpstreamServerOptions & { readonly isHttp2?: boolean } = {},
 ): Promise<WebSocketUpstream> {
   const handshakes: http.IncomingMessage[] = [];
   const isTls = options.tls ?? true;
-  const server = isTls ? https.createServer(credentials(options.certificate)) : http.createServer();
+  const server = options.isHttp2
+    ? http2.createSecureServer({ ...credentials(options.certificate), allowHTTP1: true })
+    : isTls
+      ? https.createServer(credentials(options.certificate))
+      : http.createServer();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
-  server.on('upgrade', (request, socket, head) => {
+  server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket, head: Buffer) => {
     handshakes.push(request);
     sockets.handleUpgrade(request, socket, head, (it) => {
       // What a client does to it is for the test to see in its close code.
@@ -148,7 +156,7 @@ export async function startWebSocketUpstream(
       onSocket(it, request);
     });
   });
-  return { handshakes, ...(await start(t, server, isTls, options.address)) };
+  return { handshakes, server, ...(await start(t, server, isTls, options.address)) };
 }
 
 export interface Http2Upstream extends TestServer {
