@@ -23,7 +23,7 @@ const rows: readonly (readonly string[])[] = [
     'url-readings.ts',
   ],
   ['http1', 'scan', 'websocket'],
-  ['catalogue', 'detectors', 'feeds', 'text', 'state', 'tls', 'upstream', 'http', 'vault'],
+  ['catalogue', 'detectors', 'feeds', 'text', 'state', 'tls', 'upstream', 'http', 'vault', 'aws'],
   ['signals', 'policy'],
   ['config'],
   ['pipeline'],

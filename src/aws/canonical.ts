@@ -1,0 +1,97 @@
+/*
+ * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature calculations for the
+ * Authorization header", Amazon S3 API reference). All texts have one character for each byte that is sent, as the heads have that they
+ * are made of: what is signed are the bytes that go out.
+ */
+
+/**
+ * Not signed: what the next hop may change, and what the gateway or the connection puts in after the signature. AWS's own SDKs leave out
+ * the same ones.
+ */
+const unsigned: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'authorization',
+  'cache-control',
+  'connection',
+  'expect',
+  'from',
+  'keep-alive',
+  'max-forwards',
+  'pragma',
+  'referer',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'via',
+  'x-amzn-trace-id',
+]);
+
+export interface CanonicalHeaders {
+  /** A line each, in the order of their names. */
+  readonly lines: string;
+  /** Their names, with `;` between. */
+  readonly names: string;
+}
+
+/** Of a flat head. Fields of one name become a list, in their order. */
+export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
+  const values = new Map<string, string[]>();
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = (headers[i] as string).toLowerCase();
+    if (unsigned.has(name) || name.startsWith('proxy-') || name.startsWith('sec-')) continue;
+    const value = (headers[i + 1] as string).replace(/^[\t ]+|[\t ]+$/g, '').replace(/[\t ]+/g, ' ');
+    const standing = values.get(name);
+    if (standing) standing.push(value);
+    else values.set(name, [value]);
+  }
+  const names = [...values.keys()].sort();
+  return { lines: names.map((it) => `${it}:${values.get(it)?.join()}\n`).join(''), names: names.join(';') };
+}
+
+/**
+ * The path of a request target without its query. S3 takes it as it is, with each byte escaped once; all other services resolve it and
+ * escape what stands on the wire once more, so that `%20` is `%2520`.
+ */
+export const canonicalPath = (path: string, isS3: boolean): string =>
+  isS3 ? escapeBytes(undoEscapes(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');
+
+/** Without empty and dot segments; a slash at the end stays. */
+function resolved(path: string): readonly string[] {
+  const segments: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(segment);
+  }
+  const isFolder = path.endsWith('/') && segments.length > 0;
+  return ['', ...segments, ...(isFolder || segments.length === 0 ? [''] : [])];
+}
+
+/** Escaped anew, in the order of the names and then of the values. A name without a value has an empty one. */
+export function canonicalQuery(query: string): string {
+  const pairs = query.split('&').filter((it) => it !== '');
+  return pairs
+    .map((pair) => {
+      const [name = '', ...value] = pair.split('=');
+      return [escapeBytes(undoEscapes(name)), escapeBytes(undoEscapes(value.join('=')))] as const;
+    })
+    .sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)))
+    .map((pair) => pair.join('='))
+    .join('&');
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** All but the unreserved characters of RFC 3986, in capitals. */
+const escapeBytes = (text: string): string =>
+  text.replace(
+    /[^A-Za-z0-9\-._~]/g,
+    (it) => `%${it.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+
+/** AWS reads `+` as a space. What is no escape stands for itself. */
+const undoEscapes = (text: string): string =>
+  text
+    .replaceAll('+', ' ')
+    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

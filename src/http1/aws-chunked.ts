@@ -1,0 +1,75 @@
+/*
+ * The content coding `aws-chunked` of Amazon S3: chunks with their sizes in hex, each with a signature or none, and trailers behind the
+ * last one ("Signature calculations: transferring payload in multiple chunks" and "… including trailing headers" of the S3 API
+ * reference). It is read strictly: what S3 would pass over could carry something out that nobody looked at.
+ */
+
+export interface AwsChunks {
+  /** Of content, without the last chunk, which is empty. */
+  readonly chunks: readonly Buffer[];
+  /** Without a signature of their own. Names in lower case. */
+  readonly trailers: readonly (readonly [name: string, value: string])[];
+}
+
+/** A size, and a signature by HMAC, or the longer one of Signature Version 4A, which is filled up with stars. */
+const chunkLine = /^(0|[1-9a-fA-F][0-9a-fA-F]{0,7})(;chunk-signature=(?:[0-9a-f]{64}|[0-9a-f*]{144}))?$/;
+/** The longest chunk line is shorter. */
+const lineBytesMax = 256;
+const trailerLine = /^(x-amz-checksum-[a-z0-9]{1,16}):[\t ]*([A-Za-z0-9+/]{1,88}={0,2})$/i;
+const trailerSignature = /^x-amz-trailer-signature:[\t ]*(?:[0-9a-f]{64}|[0-9a-f*]{144})$/i;
+const trailersMax = 4;
+/** S3 takes no smaller one but the last. Smaller ones would give signatures, which nobody can read, too much room. */
+const signedChunkBytesMin = 8_192;
+const lineEnd = '\r\n';
+
+/** Undefined where the bytes are not all of such a body and nothing else. */
+export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
+  const chunks: Buffer[] = [];
+  let isLastSmall = false;
+  for (let at = 0; ; ) {
+    const line = lineAt(bytes, at);
+    const [, size = '', signature] = chunkLine.exec(line ?? '') ?? [];
+    if (line === undefined || size === '') return undefined;
+    const start = at + line.length + lineEnd.length;
+    const length = Number.parseInt(size, 16);
+    if (length === 0) {
+      const trailers = parseTrailers(bytes, start);
+      return trailers && { chunks, trailers };
+    }
+    const end = start + length;
+    if (isLastSmall || bytes.toString('latin1', end, end + lineEnd.length) !== lineEnd) return undefined;
+    isLastSmall = signature !== undefined && length < signedChunkBytesMin;
+    chunks.push(bytes.subarray(start, end));
+    at = end + lineEnd.length;
+  }
+}
+
+/** Up to the empty line, which ends the bytes. */
+function parseTrailers(bytes: Buffer, start: number): AwsChunks['trailers'] | undefined {
+  const trailers: (readonly [string, string])[] = [];
+  for (let at = start, lines = 0; lines <= trailersMax; lines++) {
+    const line = lineAt(bytes, at);
+    if (line === undefined) return undefined;
+    at += line.length + lineEnd.length;
+    if (line === '') return at === bytes.length ? trailers : undefined;
+    const [, name, value] = trailerLine.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) trailers.push([name.toLowerCase(), value]);
+    else if (!trailerSignature.test(line)) return undefined;
+  }
+  return undefined;
+}
+
+function lineAt(bytes: Buffer, start: number): string | undefined {
+  const text = bytes.toString('latin1', start, start + lineBytesMax);
+  const end = text.indexOf(lineEnd);
+  return end < 0 ? undefined : text.slice(0, end);
+}
+
+/** One chunk as it is sent; an empty one is the last, and trailers follow it. */
+export const awsChunk = (content: Buffer, signature: string): readonly Buffer[] => [
+  Buffer.from(`${content.length.toString(16)};chunk-signature=${signature}${lineEnd}`),
+  ...(content.length > 0 ? [content, Buffer.from(lineEnd)] : []),
+];
+
+/** Whether `x-amz-content-sha256` says that the body is in this coding; then Content-Encoding need not. */
+export const saysAwsChunked = (contentSha256: string): boolean => /^STREAMING-/i.test(contentSha256.trim());
