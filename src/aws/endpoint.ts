@@ -141,6 +141,8 @@ function nameOf(labels: readonly string[]): string {
     .slice(-2)
     .join('.')
     .replace(/-fips$/, '');
+  // Each account has an address of its own for its devices.
+  if (two.endsWith('-ats.iot')) return 'data.iot';
   return Object.hasOwn(signingNames, two) ? two : (labels.at(-1) ?? '');
 }
 

@@ -59,6 +59,14 @@ function weakSettings(written: Written): readonly Finding[] {
   }
   if (written.mode === 'monitor')
     findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
+  for (const [index, credential] of written.credentials.entries()) {
+    if (credential.type === 'oauth2_client_credentials' && isPlainHttp(credential.tokenUrl)) {
+      findings.push({
+        path: ['credentials', index, 'token_url'],
+        message: 'the secret of the client goes over plain http, for everybody on the way to read',
+      });
+    }
+  }
   for (const [index, { credential, tenant, upstream }] of written.inbound.entries()) {
     if (credential !== null && isPlainHttp(upstream)) {
       findings.push({

@@ -32,6 +32,7 @@ import { createStages } from '../pipeline/stages.ts';
 import type { TenantSecrets } from '../pipeline/tenant-secrets.ts';
 import { createTenants } from '../pipeline/tenants.ts';
 import { createThreatFinder } from '../pipeline/threats.ts';
+import { createTokenFetcher } from '../pipeline/token-endpoint.ts';
 import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
@@ -173,7 +174,12 @@ export function createGate(config: Config, on: Foundations): Gate {
     simulator: createSimulator(judging),
     record,
     names,
-    credentials: createCredentials(config, on.store, on.vault),
+    credentials: createCredentials(config, {
+      store: on.store,
+      vault: on.vault,
+      fetchToken: createTokenFetcher(upstream),
+      onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
+    }),
     vault: on.vault,
     throttles: on.throttles,
     approvals: on.approvals,

@@ -31,12 +31,6 @@ const refused: readonly Gap[] = [
     isAsked: ({ upstream }) => upstream.proxy !== null,
     instead: 'calls would be dialled directly',
   },
-  {
-    path: 'credentials[].type',
-    isAsked: ({ credentials }) =>
-      credentials.some(({ type }) => type === 'oauth2_client_credentials' || type === 'aws_sigv4'),
-    instead: 'use bearer, basic, headers or query',
-  },
 ];
 
 const ignored: readonly Gap[] = [

@@ -4,17 +4,16 @@ import { compileGlob } from '../policy/glob.ts';
 import { parseTarget } from '../target.ts';
 import { toHostMatcher } from '../upstream/host-glob.ts';
 import { toSecret } from './credential-secret.ts';
-import { type ReadyCredential, toReadyCredential } from './injection.ts';
+import type { Secret } from './injection.ts';
 import { compilePathGlob } from './path-glob.ts';
 
 /** A credential of one tenant, as the configuration names it. */
 export interface Entry {
   readonly name: string;
   /** Undefined where only a route names it: then the vault knows. */
-  readonly type: string | undefined;
-  readonly parameter: string | null;
-  /** Where the secret stands in the file. */
-  readonly ready: ReadyCredential | undefined;
+  readonly config: CredentialConfig | undefined;
+  /** Where it stands in the file. */
+  readonly secret: Secret | undefined;
   /** Whether calls of the forward proxy to this host may get it. */
   isFor(host: string): boolean;
   /** Whether a route may send it to this host. */
@@ -57,16 +56,16 @@ function toEntry(config: CredentialConfig, reached: ReadonlySet<string>): Entry 
   const hosts = config.hosts.map(toHostMatcher);
   const paths = config.paths?.map(compilePathGlob);
   const names = config.agents.map((it) => compileGlob(it));
-  const secret = config.vault ? undefined : toSecret(config);
+  const tokenHost =
+    config.type === 'oauth2_client_credentials' ? parseTarget(config.tokenUrl).host : undefined;
   const isFor = (host: string): boolean => hosts.some((matches) => matches(host));
   return {
     name: config.name,
-    type: config.type,
-    parameter: config.type === 'query' ? config.parameter : null,
-    ready: secret && toReadyCredential(secret),
+    config,
+    secret: config.vault ? undefined : toSecret(config),
     isFor,
     goesTo: (host) => hosts.length === 0 || isFor(host),
-    mayReach: (host) => isFor(host) || reached.has(host),
+    mayReach: (host) => isFor(host) || reached.has(host) || host === tokenHost,
     isAt: (path) => paths === undefined || paths.some((matches) => matches(path)),
     isOf: ({ agentId, name }) => config.agents.includes(agentId) || names.some((matches) => matches(name)),
   };
@@ -74,9 +73,8 @@ function toEntry(config: CredentialConfig, reached: ReadonlySet<string>): Entry 
 
 const ofVaultAlone = (name: string, reached: ReadonlySet<string>): Entry => ({
   name,
-  type: undefined,
-  parameter: null,
-  ready: undefined,
+  config: undefined,
+  secret: undefined,
   isFor: () => false,
   goesTo: () => true,
   mayReach: (host) => reached.has(host),

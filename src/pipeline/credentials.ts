@@ -11,7 +11,15 @@ import { readingsOf } from '../url-readings.ts';
 import { createVault, parseVaultKey, type Vault, vaultKeyBytes } from '../vault/vault.ts';
 import { type Entry, toEntries } from './credential-entry.ts';
 import { parseSecret } from './credential-secret.ts';
-import { askReadable, type Injection, type ReadyCredential, toReadyCredential } from './injection.ts';
+import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
+import {
+  askReadable,
+  type Injection,
+  type ReadyCredential,
+  type Secret,
+  toReadyCredential,
+} from './injection.ts';
+import type { FetchToken } from './token-endpoint.ts';
 
 /**
  * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
@@ -49,37 +57,80 @@ interface Owned {
   readonly byNames: Cache<Near>;
 }
 
+export interface CredentialsOptions {
+  readonly store: Pick<Store, 'credentialOf'>;
+  readonly vault: Vault;
+  readonly fetchToken: FetchToken;
+  /** Why a token could not be fetched, and whose. */
+  onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
+  /** What time it is, for signatures. Default: the clock of the machine. */
+  readonly now?: () => number;
+  /** Milliseconds since anything, for tokens; never set back. */
+  readonly elapsed?: () => number;
+}
+
 export function createCredentials(
   config: Pick<Config, 'credentials' | 'inbound'>,
-  store: Pick<Store, 'credentialOf'>,
-  vault: Vault,
+  {
+    store,
+    vault,
+    fetchToken,
+    onFailure,
+    now = Date.now,
+    elapsed = () => performance.now(),
+  }: CredentialsOptions,
 ): Credentials {
   const byTenant = new Map<string, Owned>();
   for (const [tenantId, entries] of toEntries(config))
     byTenant.set(tenantId, { entries, byHost: createCache(hostsMax), byNames: createCache(nearMax) });
-  /** Opening and making the needles costs more than a small call: done once for each record of the state. */
-  const opened = new WeakMap<SealedCredential, ReadyCredential>();
+  /** Opening and making the needles costs more than a small call: done once for each secret. */
+  const opened = new Map<Entry, Opened>();
 
-  function open(record: SealedCredential | undefined, { name, type, parameter }: Entry): Found {
+  function make(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+    if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, now));
+    const client = { ...secret.client, tenantId };
+    const where = { tenantId, credential: entry.name };
+    return heldByToken(client, {
+      fetch: () => fetchToken(client),
+      now: elapsed,
+      onFailure: (error) => onFailure(where, error),
+    });
+  }
+
+  function open(tenantId: string, entry: Entry, record: SealedCredential | undefined): Found {
+    const { name, config } = entry;
+    const known = opened.get(entry);
+    if (record && known?.sealed === record.sealed) return known.held;
+    // With it goes its token: one that was taken out and put in again begins anew.
+    opened.delete(entry);
     if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
-    if (type !== undefined && record.type !== type)
+    if (config && record.type !== config.type)
       return unavailable(`The credential ${name} is of another type in the vault than in the configuration.`);
-    const known = opened.get(record);
-    if (known) return known;
     const text = vault.open(record, record.sealed);
     if (text === undefined)
       return unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
-    const secret = parseSecret(record.type, text, parameter ?? name);
-    if (!secret) return unavailable('The credential is of a type that this version does not send.');
-    const ready = toReadyCredential(secret);
-    opened.set(record, ready);
-    return ready;
+    const secret = parseSecret(record.type, text, name, config);
+    if (!secret)
+      return unavailable(`Neither the configuration nor the vault says how the credential ${name} is sent.`);
+    const held = make(tenantId, entry, secret);
+    opened.set(entry, { sealed: record.sealed, held });
+    return held;
+  }
+
+  function ofFile(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+    const known = opened.get(entry);
+    if (known) return known.held;
+    const held = make(tenantId, entry, secret);
+    opened.set(entry, { sealed: undefined, held });
+    return held;
   }
 
   function find(tenantId: string, entry: Entry): MaybePromise<Found> {
-    if (entry.ready) return entry.ready;
+    if (entry.secret) return ofFile(tenantId, entry, entry.secret);
     const record = store.credentialOf(tenantId, entry.name);
-    return record instanceof Promise ? record.then((it) => open(it, entry)) : open(record, entry);
+    return record instanceof Promise
+      ? record.then((it) => open(tenantId, entry, it))
+      : open(tenantId, entry, record);
   }
 
   function nearOf({ entries, byHost, byNames }: Owned, host: string): Near {
@@ -99,13 +150,22 @@ export function createCredentials(
     chosen: Entry | undefined,
   ): MaybePromise<Injection | undefined> {
     const all = near.entries.map((it) => find(tenantId, it));
-    const toInjection = (found: readonly Found[]): Injection | undefined => {
+    const toInjection = (found: readonly Found[]): MaybePromise<Injection | undefined> => {
       const sent = chosen && found[near.entries.indexOf(chosen)];
       if (sent instanceof GatewayError) throw sent;
-      const scrub = scrubOf(near, found.filter(isReady));
-      return scrub && { apply: sent?.apply ?? askReadable, scrub };
+      const others = found.filter(isThere);
+      const ready = sent?.take();
+      if (!(ready instanceof Promise)) return injectionOf(near, others, ready);
+      // While it was fetched, the credential may have been revoked, or replaced.
+      return ready
+        .then(() => find(tenantId, chosen as Entry))
+        .then((again) => {
+          if (again instanceof GatewayError) throw again;
+          return again.take();
+        })
+        .then((it) => injectionOf(near, others, it));
     };
-    return all.every(isThere) ? toInjection(all) : Promise.all(all).then(toInjection);
+    return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
 
   return {
@@ -134,9 +194,27 @@ export function createCredentials(
   };
 }
 
-type Found = ReadyCredential | GatewayError;
-const isReady = (it: Found): it is ReadyCredential => !(it instanceof GatewayError);
-const isThere = (it: MaybePromise<Found>): it is Found => !(it instanceof Promise);
+/** One of the vault with what it was sealed as. */
+interface Opened {
+  readonly sealed: string | undefined;
+  readonly held: HeldCredential;
+}
+
+type Found = HeldCredential | GatewayError;
+const isThere = (it: Found): it is HeldCredential => !(it instanceof GatewayError);
+const isSettled = (it: MaybePromise<Found>): it is Found => !(it instanceof Promise);
+
+function injectionOf(
+  near: Near,
+  held: readonly HeldCredential[],
+  sent: ReadyCredential | undefined,
+): Injection | undefined {
+  const known = held.map((it) => it.known());
+  const scrub = scrubOf(near, sent && !known.includes(sent) ? [...known, sent] : known);
+  if (!scrub) return undefined;
+  const { apply = askReadable, sign, onStatus } = sent ?? {};
+  return { apply, scrub, ...(sign ? { sign } : {}), ...(onStatus ? { onStatus } : {}) };
+}
 
 /** Made anew when the vault has changed; undefined where there is nothing to look for. */
 function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefined {

@@ -1,13 +1,35 @@
+import { scopeOfHost } from '../aws/endpoint.ts';
+import { type AwsKeys, type AwsScope, signatureFields, signRequest } from '../aws/sign.ts';
+import { GatewayError } from '../errors.ts';
 import { type Target, targetWithin } from '../target.ts';
 import type { Scrub } from '../upstream/scrub.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { decodePercent } from './percent.ts';
+import type { TokenClient } from './token-endpoint.ts';
 
 /** The secrets of a credential, by its type: what the configuration or the vault holds. */
-export type Secret =
+export type Secret = SentSecret | TokenSecret;
+
+/** What tokens are fetched with; what is sent is a token. */
+export interface TokenSecret {
+  readonly type: 'oauth2_client_credentials';
+  readonly client: Omit<TokenClient, 'tenantId'>;
+}
+
+/** What is sent, or signed with, as it is. */
+export type SentSecret =
   | { readonly type: 'bearer'; readonly value: string }
   | { readonly type: 'basic'; readonly username: string; readonly password: string }
   | { readonly type: 'headers'; readonly values: ReadonlyMap<string, string> }
-  | { readonly type: 'query'; readonly parameter: string; readonly value: string };
+  | { readonly type: 'query'; readonly parameter: string; readonly value: string }
+  | AwsSecret;
+
+/** What the scope does not say, the host does. */
+export interface AwsSecret {
+  readonly type: 'aws_sigv4';
+  readonly keys: AwsKeys;
+  readonly scope: { readonly [K in keyof AwsScope]: string | undefined };
+}
 
 /** A request before it is made ready to send. `headers` is flat. */
 export interface Injectable {
@@ -16,8 +38,7 @@ export interface Injectable {
 }
 
 /** A change that a request goes out with, and what is to be looked for in the answer. */
-export interface Injection {
-  apply(request: Injectable): Injectable;
+export interface Injection extends Pick<ReadyCredential, 'apply' | 'sign' | 'onStatus'> {
   readonly scrub: Scrub;
 }
 
@@ -25,6 +46,10 @@ export interface Injection {
 export interface ReadyCredential {
   /** The request with the credential, and without what the agent has sent in its place. Its answer can be read. */
   apply(request: Injectable): Injectable;
+  /** The last change, of a request as it is about to go out: a signature. Throws where it cannot be signed. */
+  sign?(request: UpstreamRequest): UpstreamRequest;
+  /** Is told what the upstream answered. */
+  onStatus?(status: number): void;
   /** What no answer may show. */
   readonly secrets: readonly string[];
 }
@@ -38,7 +63,8 @@ const ofReading = [
   ...['range', 'if-range', 'request-range', 'x-ms-range'],
 ];
 
-export function toReadyCredential(secret: Secret): ReadyCredential {
+export function toReadyCredential(secret: SentSecret, now: () => number = Date.now): ReadyCredential {
+  if (secret.type === 'aws_sigv4') return toSigner(secret, now);
   const headers = headersOf(secret);
   const replaced = new Set([...ofReading, 'authorization', ...[...headers.keys()].map(toFieldName)]);
   const flat = [...headers].flat();
@@ -65,7 +91,9 @@ const withoutFields = (headers: readonly string[], names: ReadonlySet<string>): 
 /** There are servers to which `X_Api_Key` is `X-Api-Key` (RFC 3875, 4.1.18). */
 const toFieldName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
-function headersOf(secret: Secret): ReadonlyMap<string, string> {
+type PlainSecret = Exclude<SentSecret, AwsSecret>;
+
+function headersOf(secret: PlainSecret): ReadonlyMap<string, string> {
   switch (secret.type) {
     case 'bearer':
       return new Map([['Authorization', `Bearer ${secret.value}`]]);
@@ -83,7 +111,7 @@ const basicToken = (username: string, password: string): string =>
   Buffer.from(`${username}:${password}`, 'latin1').toString('base64');
 
 /** What an answer must not show. */
-function secretsOf(secret: Secret, headers: ReadonlyMap<string, string>): string[] {
+function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): string[] {
   if (secret.type === 'query') return [secret.value];
   const sent = [...headers].flatMap(([name, value]) => (isPlain.test(name) ? [] : secretsIn(value)));
   return secret.type === 'basic' ? [...sent, secret.password] : sent;
@@ -118,6 +146,61 @@ function inBasic(value: string): string[] {
   if (token === undefined) return [];
   const pair = Buffer.from(token, 'base64').toString('latin1');
   return [pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+/** Read by the signature, which makes it anew. */
+const contentHash = 'x-amz-content-sha256';
+const notOfAgent: ReadonlySet<string> = new Set([
+  ...ofReading,
+  ...signatureFields.filter((it) => it !== contentHash),
+]);
+
+function toSigner({ keys, scope }: AwsSecret, now: () => number): ReadyCredential {
+  const { accessKeyId, secretAccessKey, sessionToken } = keys;
+  return {
+    secrets: [accessKeyId, secretAccessKey, ...(sessionToken === undefined ? [] : [sessionToken])],
+    apply: ({ target, headers }) => ({
+      target: withoutSignature(target),
+      headers: [...withoutFields(headers, notOfAgent), 'Accept-Encoding', 'identity'],
+    }),
+    sign(request) {
+      const { target, method, headers, body } = request;
+      const told = scopeOfHost(target.host);
+      const service = scope.service ?? told?.service;
+      const region = scope.region ?? told?.region;
+      if (service === undefined || region === undefined)
+        throw new GatewayError(
+          'CREDENTIAL_UNAVAILABLE',
+          'The host does not say for which service and region of AWS the call is to be signed; the credential must.',
+        );
+      const terms = { keys, scope: { service, region }, nowMs: now() };
+      const signed = signRequest({ method, path: target.path, headers, body }, terms);
+      return { ...request, headers: [...signed.headers], body: signed.body };
+    },
+  };
+}
+
+/**
+ * A URL can be signed as well ("Authenticating requests: using query parameters", Amazon S3 API reference), and by the older version 2: a
+ * signature of the agent's must neither win over ours nor be one too many. Other parameters that begin so say what is to be done.
+ */
+const signatureParameters: readonly string[] = [
+  ...['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-SignedHeaders'],
+  ...['X-Amz-Signature', 'X-Amz-Security-Token', 'X-Amz-Content-Sha256', 'X-Amz-Region-Set'],
+  ...['X-Amz-S3session-Token', 'AWSAccessKeyId', 'Signature', 'SignatureVersion', 'SignatureMethod'],
+].map((it) => it.toLowerCase());
+
+function withoutSignature(target: Target): Target {
+  const { scheme, host, port, path } = target;
+  const mark = path.indexOf('?');
+  if (mark < 0) return target;
+  const pairs = path.slice(mark + 1).split('&');
+  const isOfSignature = (pair: string): boolean =>
+    signatureParameters.includes(decode(pair.split('=', 1)[0] ?? '').toLowerCase());
+  const kept = pairs.filter((it) => !isOfSignature(it));
+  if (kept.length === pairs.length) return target;
+  const query = kept.length === 0 ? '' : `?${kept.join('&')}`;
+  return targetWithin(scheme as 'http' | 'https', host, port, path.slice(0, mark) + query);
 }
 
 /** The parameter stands first and alone: of two with one name, some servers take the first and some the last. */

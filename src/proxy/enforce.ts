@@ -108,22 +108,35 @@ function send(
   const { target, headers } = injection ? injection.apply(judged) : judged;
   const body = sanitized ?? call.body;
   const authority = toAuthority(target.scheme, target.host, target.port);
-  const scrub = injection?.scrub;
-  const ready = toUpstreamHeaders(headers, authority, viaFor(exchange));
-  const key = openWebSocket && newKey();
-  const request: UpstreamRequest = {
+  const { scrub, sign, onStatus } = injection ?? {};
+  if (sign && further) {
+    refuse(
+      new GatewayError(
+        'CREDENTIAL_UNAVAILABLE',
+        'What is signed must be known as a whole, and this is streamed.',
+      ),
+    );
+    return;
+  }
+  const unsigned = {
     tenantId: call.identity?.tenantId ?? '',
     target,
     method: call.method,
-    headers: key === undefined ? ready : [...ready, ...upgradeFields(key)],
+    headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
     body: body.length > 0 ? body : undefined,
-    isWebSocket: key !== undefined,
   };
+  const ready = sign ? sign(unsigned) : unsigned;
+  const key = openWebSocket && newKey();
+  const request: UpstreamRequest =
+    key === undefined
+      ? ready
+      : { ...ready, headers: [...ready.headers, ...upgradeFields(key)], isWebSocket: true };
   const options: RelayOptions = {
     response: answerFor(gate, call, exchange, route),
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
     ...(scrub ? { scrub } : {}),
+    ...(onStatus ? { onEnd: ({ status }) => onStatus(status) } : {}),
     ...(openWebSocket && key !== undefined
       ? {
           onSwitch: (head, connection) =>
@@ -150,10 +163,17 @@ const bodyFields = new Set([
   'repr-digest',
   'signature',
   'signature-input',
+  'x-amz-content-sha256',
+  'x-amz-decoded-content-length',
+  'x-amz-sdk-checksum-algorithm',
+  'x-amz-trailer',
 ]);
 
 function withoutBodyFields(headers: readonly string[]): string[] {
-  return headers.filter((_, i) => !bodyFields.has((headers[i - (i % 2)] ?? '').toLowerCase()));
+  return headers.filter((_, i) => {
+    const name = (headers[i - (i % 2)] ?? '').toLowerCase();
+    return !bodyFields.has(name) && !name.startsWith('x-amz-checksum-');
+  });
 }
 
 /** What the agent is told of a call, or a message, that may not go. */

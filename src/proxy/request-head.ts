@@ -1,5 +1,6 @@
 import type { Claimed } from '../call.ts';
 import { GatewayError } from '../errors.ts';
+import { saysAwsChunked } from '../http1/aws-chunked.ts';
 import { parseUuid } from '../ids.ts';
 import { withoutNamedFields } from '../upstream/headers.ts';
 import { hasItem } from '../websocket/handshake.ts';
@@ -31,6 +32,7 @@ const knownLengths = [
   'content-encoding',
   'proxy-connection',
   'proxy-authorization',
+  'x-amz-content-sha256',
 ].reduce((bits, { length }) => bits | (1 << length), 0);
 
 /**
@@ -71,7 +73,11 @@ export function readRequestHead(
         contentType = value;
         break;
       case 'content-encoding':
-        contentEncoding = contentEncoding === '' ? value : `${contentEncoding}, ${value}`;
+        contentEncoding = withCoding(contentEncoding, value);
+        break;
+      case 'x-amz-content-sha256':
+        // S3 takes the chunks off whether or not Content-Encoding says that there are some.
+        if (saysAwsChunked(value)) contentEncoding = withCoding(contentEncoding, 'aws-chunked');
         break;
       case 'proxy-authorization':
         if (proxyAuthorization !== undefined) throw doubled('Proxy-Authorization');
@@ -97,6 +103,9 @@ export function readRequestHead(
     wantsWebSocket,
   };
 }
+
+const withCoding = (codings: string, coding: string): string =>
+  codings === '' ? coding : `${codings}, ${coding}`;
 
 const isOwn = (name: string, ownPrefix: string): boolean =>
   name.length >= ownPrefix.length &&

@@ -1,7 +1,8 @@
 import { inflateRawSync } from 'node:zlib';
+import { parseAwsChunked } from '../http1/aws-chunked.ts';
 import { onePass } from './budget.ts';
 import { gzipHeaderLength } from './compression.ts';
-import { codingsOf, inflateBody } from './inflate.ts';
+import { awsChunkedCoding, codingsOf, inflateBody } from './inflate.ts';
 import { textMin, textPieces } from './readable.ts';
 
 /*
@@ -31,7 +32,9 @@ export function besideContent(body: Buffer, contentEncoding: string, maxBytes: n
   for (let coding = outermost; coding !== undefined; coding = inner.shift()) {
     const fields = fieldsOf.get(coding)?.(layer, maxBytes) ?? [];
     if (fields === 'too many' || byteCount(fields) > fieldBytesMax) return undefined;
-    found.push(...fields.flatMap((it) => [it, lineEnd]), textPieces(layer, textMin, onePass()));
+    found.push(...fields.flatMap((it) => [it, lineEnd]));
+    // Chunks have the content as it is, and nothing beside it but what was taken out of them.
+    if (coding !== awsChunkedCoding) found.push(textPieces(layer, textMin, onePass()));
     const next = inner.length > 0 ? inflateBody(layer, coding, maxBytes) : undefined;
     if (next && 'unreadable' in next) return undefined;
     layer = next?.body ?? layer;
@@ -45,7 +48,12 @@ const fieldsOf: ReadonlyMap<string, FieldsOf> = new Map([
   ['gzip', gzipFields],
   ['x-gzip', gzipFields],
   ['zstd', zstdFields],
+  [awsChunkedCoding, trailerValues],
 ]);
+
+function trailerValues(bytes: Buffer): readonly Buffer[] {
+  return parseAwsChunked(bytes)?.trailers.map(([, value]) => Buffer.from(value)) ?? [];
+}
 
 const byteCount = (fields: readonly Buffer[]): number => fields.reduce((sum, it) => sum + it.length, 0);
 

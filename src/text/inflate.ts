@@ -11,6 +11,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
+import { parseAwsChunked } from '../http1/aws-chunked.ts';
 import { isTooLarge } from './compression.ts';
 
 const codingsMax = 3;
@@ -34,12 +35,22 @@ const hasFrame = (bytes: Buffer): boolean =>
 const deflate: Decoder = (bytes, options) =>
   hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
+/** The coding of uploads to S3, which is always the outermost: whoever keeps the content takes it off. */
+export const awsChunkedCoding = 'aws-chunked';
+
+function unchunked(bytes: Buffer): Inflated {
+  const parsed = parseAwsChunked(bytes);
+  if (!parsed) throw new TypeError('the chunks are broken');
+  return { buffer: Buffer.concat(parsed.chunks), engine: { bytesWritten: bytes.length } };
+}
+
 const decoders: Readonly<Record<string, Decoder>> = {
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
   deflate,
   br: brotliDecompressSync,
   zstd: zstdDecompressSync,
+  [awsChunkedCoding]: unchunked,
 };
 
 /**
@@ -111,12 +122,18 @@ async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Pr
   return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
-/** The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. */
-export const codingsOf = (contentEncoding: string): string[] =>
-  contentEncoding
+/**
+ * The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. `aws-chunked` is
+ * the last one wherever it stands: S3's own documentation names it first.
+ */
+export function codingsOf(contentEncoding: string): string[] {
+  const codings = contentEncoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== '' && coding !== 'identity');
+  if (!codings.includes(awsChunkedCoding)) return codings;
+  return [...codings.filter((it) => it !== awsChunkedCoding), awsChunkedCoding];
+}
 
 function inflateOnce(
   bytes: Buffer,

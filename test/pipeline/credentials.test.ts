@@ -53,7 +53,12 @@ interface Asked {
 /** The credentials of `acme`, asked about calls to https://api.test.example. */
 function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = new Map()) {
   const config = validateConfig({ tenants: [{ id: 'acme' }], ...written }, { file: undefined, env: {} });
-  const credentials = createCredentials(config, { credentialOf: (_, name) => sealed.get(name) }, vault);
+  const credentials = createCredentials(config, {
+    store: { credentialOf: (_, name) => sealed.get(name) },
+    vault,
+    fetchToken: () => Promise.reject(new Error('nothing here has a token')),
+    onFailure() {},
+  });
   const injectionFor = async ({
     path = '/',
     host = 'api.test.example',

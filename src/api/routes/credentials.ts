@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
-import { isSentType, secretSchemas, sentTypes } from '../../pipeline/credential-secret.ts';
+import { isSecretType, secretSchemas, secretTypes } from '../../pipeline/credential-secret.ts';
 import type { SealedCredential } from '../../state/store.ts';
 import { auditEvent } from '../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIso, toListAnswer } from '../fields.ts';
@@ -36,7 +36,7 @@ export const putCredential = route({
   summary: 'Set a credential of the vault',
   access,
   body: ofTenant.extend({
-    type: z.enum(sentTypes),
+    type: z.enum(secretTypes),
     secret: z.record(z.string(), z.unknown()).describe('The fields of the type; never answered.'),
   }),
   answer: publicCredential,
@@ -99,7 +99,8 @@ function nameOf(written: string | undefined): string {
 
 /** Messages name fields and never quote what stands in them. */
 function parseSecret(type: string, secret: unknown): unknown {
-  if (!isSentType(type)) throw invalid([{ path: 'type', message: `must be one of ${sentTypes.join(', ')}` }]);
+  if (!isSecretType(type))
+    throw invalid([{ path: 'type', message: `must be one of ${secretTypes.join(', ')}` }]);
   const parsed = secretSchemas[type].safeParse(secret);
   if (parsed.success) return parsed.data;
   throw invalid(

@@ -19,7 +19,7 @@ interface SecretOptions extends CommonOptions {
 
 type Credential = Readonly<Record<string, unknown>> & { readonly name: string; readonly type: string };
 
-const types = ['bearer', 'basic', 'headers', 'query'];
+const types = ['bearer', 'basic', 'headers', 'query', 'oauth2_client_credentials', 'aws_sigv4'];
 const secretBytesMax = 131_072;
 const columns = ['name', 'type', 'tenant_id', 'changed_at'];
 
