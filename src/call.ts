@@ -204,6 +204,8 @@ export class Call {
   readonly lastHead: ReadHead | undefined;
   /** Whether the caller is still there to get an answer. */
   readonly isAwaited: () => boolean;
+  /** What its way says of the credential that it goes out with: a name, or null for none. Undefined: the configuration chooses. */
+  readonly wayCredential: string | null | undefined;
   /** Of the body, where the way that the call came on has a limit of its own; else that of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
   /** Where it is one further message of a call that was let out and is still open. */
@@ -305,6 +307,7 @@ export class Call {
     this.isAwaited = from.isAwaited ?? always;
     this.bodyBytesMax = from.bodyBytesMax;
     this.message = from.message;
+    this.wayCredential = from.wayCredential;
   }
 }
 
@@ -324,6 +327,7 @@ export interface CallFields {
   lastHead: ReadHead | undefined;
   bodyBytesMax?: number | undefined;
   message?: MessageOf;
+  wayCredential?: string | null | undefined;
   /** Default: always. Entrances that can hold a call open say it. */
   isAwaited?: () => boolean;
 }

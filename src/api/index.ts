@@ -17,7 +17,7 @@ import {
   showApproval,
 } from './routes/approvals.ts';
 import { listAudit } from './routes/audit.ts';
-import { listCredentials, putCredential, revokeCredential } from './routes/credentials.ts';
+import { listCredentials, putCredential, rekeyCredentials, revokeCredential } from './routes/credentials.ts';
 import { ephemeralKey } from './routes/ephemeral-key.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
@@ -69,6 +69,7 @@ export const apiRoutes: readonly Route[] = [
   reactivateAgents,
   putCredential,
   listCredentials,
+  rekeyCredentials,
   revokeCredential,
   usage,
   listApprovals,

@@ -64,7 +64,7 @@ export function checkDaemon(
 }
 
 const isVaultKey = (text: string | undefined): boolean =>
-  text !== undefined && (/^[0-9a-fA-F]{64}$/.test(text) || /^[A-Za-z0-9+/_-]{43}=?$/.test(text));
+  text !== undefined && /^\s*(?:(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)(?:\s+|$)){1,4}$/.test(text);
 
 function checkListeners(root: Mapping): readonly Finding[] {
   const seen = new Set<string>();

@@ -87,7 +87,7 @@ export const authority = section({
 
 export const vault = section({
   key_file: optionalPath.describe(
-    'File with the key of the vault: 32 bytes in hex or base64; null: made beside the state.',
+    'File with the key of the vault: 32 bytes in hex or base64; null: made beside the state. Up to four, a line each: the first one seals, all open.',
   ),
   key_env: variable.nullable().default(null).describe('Environment variable that holds that key instead.'),
 }).prefault({});

@@ -127,7 +127,13 @@ export function createGate(config: Config, on: Foundations): Gate {
     h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
   });
-  const record = createRecorder({ ...on, trustLosses: config.risk.trust });
+  const credentials = createCredentials(config, {
+    store: on.store,
+    vault: on.vault,
+    fetchToken: createTokenFetcher(upstream),
+    onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
+  });
+  const record = createRecorder({ ...on, trustLosses: config.risk.trust, credentials });
   let running = 0;
   let isRetired = false;
   const closeWhenIdle = (): void => {
@@ -174,12 +180,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     simulator: createSimulator(judging),
     record,
     names,
-    credentials: createCredentials(config, {
-      store: on.store,
-      vault: on.vault,
-      fetchToken: createTokenFetcher(upstream),
-      onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
-    }),
+    credentials,
     vault: on.vault,
     throttles: on.throttles,
     approvals: on.approvals,

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Call } from '../call.ts';
+import type { Call, OwnAgent } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { type Cache, createCache } from '../state/cache.ts';
-import { loadOrMakeSecret } from '../state/secrets.ts';
+import { loadOrMakeSecrets } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { createScrub, type Scrub } from '../upstream/scrub.ts';
 import { readingsOf } from '../url-readings.ts';
-import { createVault, parseVaultKey, type Vault, vaultKeyBytes } from '../vault/vault.ts';
+import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from '../vault/vault.ts';
 import { type Entry, toEntries } from './credential-entry.ts';
 import { parseSecret } from './credential-secret.ts';
 import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
@@ -32,6 +32,8 @@ export interface Credentials {
    * where there is one that cannot be sent: the call must not go without.
    */
   forCall(call: Call): MaybePromise<Injection | undefined>;
+  /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
+  nameFor(call: Call): string | undefined;
   /**
    * What a call of a route goes out with: the credential that it names. Fails in the same way, also where that is for other hosts, paths or
    * agents; the agent is the route's, or else the key's own.
@@ -168,13 +170,27 @@ export function createCredentials(
     return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
 
+  /** Those of which the path chooses. */
+  const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly Entry[] =>
+    entries.filter((it) => it.isFor(target.host) && it.isOf(agent));
+
   return {
-    forCall({ identity, target }) {
+    nameFor(call) {
+      const { identity, target, wayCredential } = call;
+      if (wayCredential !== undefined) return wayCredential ?? undefined;
+      const owned = identity && byTenant.get(identity.tenantId);
+      if (!owned) return undefined;
+      const candidates = candidatesFor(call, nearOf(owned, target.host), identity.ownAgent);
+      const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, target.href);
+      return more.length === 0 ? chosen?.name : undefined;
+    },
+    forCall(call) {
+      const { identity, target } = call;
       const owned = identity && byTenant.get(identity.tenantId);
       if (!owned) return undefined;
       const near = nearOf(owned, target.host);
       if (near.entries.length === 0) return undefined;
-      const candidates = near.entries.filter((it) => it.isFor(target.host) && it.isOf(identity.ownAgent));
+      const candidates = candidatesFor(call, near, identity.ownAgent);
       const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
       if (chosen && target.scheme !== 'https')
         throw unavailable(`The credential ${chosen.name} is sent over https only.`);
@@ -227,11 +243,16 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
 
 /** A path that servers read in several ways must lead to one credential in all of them. */
 function choose(candidates: readonly Entry[], href: string): Entry | undefined {
-  const chosen = new Set(pathsOf(href).map((path) => candidates.find((it) => it.isAt(path))));
-  if (chosen.size > 1)
+  const [chosen, ...more] = chosenBy(candidates, href);
+  if (more.length > 0)
     throw unavailable('The path can be read in several ways, which lead to different credentials.');
-  return [...chosen][0];
+  return chosen;
 }
+
+/** By each reading of the path. */
+const chosenBy = (candidates: readonly Entry[], href: string): readonly (Entry | undefined)[] => [
+  ...new Set(pathsOf(href).map((path) => candidates.find((it) => it.isAt(path)))),
+];
 
 const isAlwaysAt = (entry: Entry, href: string): boolean => pathsOf(href).every((path) => entry.isAt(path));
 
@@ -245,16 +266,16 @@ const pathsOf = (href: string): readonly string[] =>
 const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
 
 /**
- * The vault with the key of the configuration; where it names none, with the one beside the state, made on the first start. A file that
+ * The vault with the keys of the configuration; where it names none, with the one beside the state, made on the first start. A file that
  * is named must be there: a new key would open nothing that was sealed before.
  */
 export function openVault({ vault, state }: Pick<Config, 'vault' | 'state'>): Vault {
   if (vault.key !== null) {
-    const key = parseVaultKey(vault.key);
-    if (!key) throw new Error('The variable that vault.key_env names must hold 32 bytes in hex or base64.');
-    return createVault(key);
+    const keys = parseVaultKeys(vault.key);
+    if (!keys) throw new Error('The variable that vault.key_env names must hold 32 bytes in hex or base64.');
+    return createVault(...keys);
   }
   if (vault.keyFile !== null && !existsSync(vault.keyFile))
     throw new Error(`${vault.keyFile}, the key of the vault, is not there.`);
-  return createVault(loadOrMakeSecret(vault.keyFile ?? join(state.dir, 'vault-key'), vaultKeyBytes));
+  return createVault(...loadOrMakeSecrets(vault.keyFile ?? join(state.dir, 'vault-key'), vaultKeyBytes));
 }

@@ -7,6 +7,7 @@ import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import { lostWithinHour } from '../state/trust.ts';
+import type { Credentials } from './credentials.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
@@ -20,6 +21,7 @@ export interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
   readonly store: Pick<Store, 'noteCall' | 'noteTails' | 'noteSighting'>;
   readonly trustLosses: TrustLosses;
+  readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
   readonly log: Log;
 }
@@ -28,7 +30,14 @@ export interface RecorderOptions {
  * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be recorded is not
  * let out. Refused calls are recorded too, once it is known whose key was used.
  */
-export function createRecorder({ journal, store, incidents, log, trustLosses }: RecorderOptions): Recorder {
+export function createRecorder({
+  journal,
+  store,
+  incidents,
+  log,
+  trustLosses,
+  credentials,
+}: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     store.noteCall({ ...call, decision: 'DENY' });
     log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
@@ -48,6 +57,7 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
     call.trustLoss = trustLossOf(call, trustLosses);
     if (isTrustDrop(call)) call.incidents = [...call.incidents, trustDrop];
     const names = keptNames(call);
+    const credential = !refusal && isLetOut(call) ? credentials.nameFor(call) : undefined;
     const recorded: RecordedCall = {
       traceId: call.traceId,
       tenantId: identity.tenantId,
@@ -61,7 +71,8 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
       ...(names.length > 0 ? { names } : {}),
       ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
       ...(call.charges.length > 0 ? { charges: call.charges } : {}),
-      line: traceLine(call, refusal),
+      ...(credential === undefined ? {} : { credential }),
+      line: traceLine(call, refusal, credential),
     };
     return journal.append(recorded).then(
       () => {
@@ -78,6 +89,10 @@ export function createRecorder({ journal, store, incidents, log, trustLosses }: 
     );
   };
 }
+
+const isLetOut = ({ entrance, verdict }: Call): boolean =>
+  (entrance === 'forward' || entrance === 'inbound') &&
+  (verdict?.decision === 'ALLOW' || verdict?.decision === 'SANITIZE');
 
 const nothingToRecord = Promise.resolve();
 
@@ -103,7 +118,7 @@ const json = JSON.stringify;
  * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by hand, because
  * every call pays for it: half of what one `JSON.stringify` of the whole costs.
  */
-export function traceLine(call: Call, refusal: GatewayError | undefined): string {
+export function traceLine(call: Call, refusal: GatewayError | undefined, credential?: string): string {
   const { operation, verdict, runtimeType, findings, signals } = call;
   const method = redactedMethod(call);
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
@@ -122,6 +137,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined): string
   line += `,"risk_score":${call.riskScore},"risk_band":"${call.riskBand}"`;
   if (signals.length > 0 || call.riskFloor > 0 || call.trustModifier > 0)
     line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
+  if (credential !== undefined) line += `,"credential":${json(credential)}`;
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
   line += list('classifications', verdict?.classifications);
   line += list('signals', signals.length === 0 ? signals : signals.map(recordedSignal));

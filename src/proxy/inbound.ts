@@ -90,6 +90,7 @@ async function serve(
       claimed: route ? claimedFor(route, head.claimed) : {},
       lastHead: undefined,
       bodyBytesMax: route ? bodyBytesMax(gate, route) : 0,
+      wayCredential: route?.credential ?? null,
       isAwaited: () => !exchange.answer.destroyed,
     });
   // Where a route leads is for its tenant to know, and a key that is not valid may be of another one.

@@ -21,12 +21,19 @@ import { dirname } from 'node:path';
  * the old one would be lost.
  */
 export function loadOrMakeSecret(file: string, bytes: number): Buffer {
+  const [secret, ...more] = loadOrMakeSecrets(file, bytes);
+  if (!secret || more.length > 0) throw new Error(`${file} must hold ${bytes} bytes as hex or base64.`);
+  return secret;
+}
+
+/** The same of a file that may have several, each on a line of its own. */
+export function loadOrMakeSecrets(file: string, bytes: number): readonly Buffer[] {
   return load(file, bytes) ?? make(file, bytes);
 }
 
 const fileBytesMax = 4_096;
 
-function load(file: string, bytes: number): Buffer | undefined {
+function load(file: string, bytes: number): readonly Buffer[] | undefined {
   let fd: number;
   try {
     fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -38,10 +45,12 @@ function load(file: string, bytes: number): Buffer | undefined {
     checkOwner(file, fstatSync(fd));
     const content = Buffer.alloc(fileBytesMax);
     const text = content.toString('latin1', 0, readSync(fd, content)).trim();
-    const secret =
-      /^[0-9a-f]+$/i.test(text) && text.length === bytes * 2 ? Buffer.from(text, 'hex') : fromBase64(text);
-    if (secret?.length !== bytes) throw new Error(`${file} must hold ${bytes} bytes as hex or base64.`);
-    return secret;
+    return text.split(/\s+/).map((line) => {
+      const secret =
+        /^[0-9a-f]+$/i.test(line) && line.length === bytes * 2 ? Buffer.from(line, 'hex') : fromBase64(line);
+      if (secret?.length !== bytes) throw new Error(`${file} must hold ${bytes} bytes as hex or base64.`);
+      return secret;
+    });
   } finally {
     closeSync(fd);
   }
@@ -59,7 +68,7 @@ const fromBase64 = (text: string): Buffer | undefined =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;
 
 /** Written beside its place and linked into it when it is whole: the link fails where another starter was first. */
-function make(file: string, bytes: number): Buffer {
+function make(file: string, bytes: number): readonly Buffer[] {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   try {

@@ -16,8 +16,10 @@ export interface SealedPlace {
 export interface Vault {
   /** `v1.` and base64url. Sealing the same twice gives two texts. */
   seal(place: SealedPlace, secret: string): string;
-  /** Undefined where the text was altered, belongs to another place, or was sealed with another key. */
+  /** Undefined where the text was altered, belongs to another place, or was sealed with a key that is not among these. */
   open(place: SealedPlace, sealed: string): string | undefined;
+  /** Whether it was sealed with the key that seals now. */
+  isOfToday(place: SealedPlace, sealed: string): boolean;
 }
 
 export const vaultKeyBytes = 32;
@@ -28,38 +30,61 @@ const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** `key` has 32 bytes. */
-export function createVault(key: Buffer): Vault {
-  if (key.length !== vaultKeyBytes) throw new Error(`The key of the vault must have ${vaultKeyBytes} bytes.`);
+/** What seals and what opens while one key follows another. */
+const keysMax = 4;
+
+/** Each of `keys` has 32 bytes. The first one seals; all of them open. */
+export function createVault(...keys: readonly Buffer[]): Vault {
+  const [today] = keys;
+  if (!today || keys.length > keysMax) throw new Error(`A vault has 1 to ${keysMax} keys.`);
+  if (keys.some((it) => it.length !== vaultKeyBytes))
+    throw new Error(`The key of the vault must have ${vaultKeyBytes} bytes.`);
   return {
     seal(place, secret) {
       const nonce = randomBytes(nonceBytes);
-      const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes });
+      const sealing = createCipheriv(cipher, today, nonce, { authTagLength: tagBytes });
       sealing.setAAD(boundTo(place));
       const sealed = [nonce, sealing.update(secret, 'utf8'), sealing.final(), sealing.getAuthTag()];
       return version + Buffer.concat(sealed).toString('base64url');
     },
     open(place, sealed) {
-      const bytes = Buffer.from(sealed.slice(version.length), 'base64url');
-      if (!sealed.startsWith(version) || bytes.length < nonceBytes + tagBytes) return undefined;
-      const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), {
-        authTagLength: tagBytes,
-      });
-      opening.setAAD(boundTo(place));
-      opening.setAuthTag(bytes.subarray(-tagBytes));
-      const opened = opening.update(bytes.subarray(nonceBytes, -tagBytes));
-      try {
-        return Buffer.concat([opened, opening.final()]).toString('utf8');
-      } catch {
-        // The tag does not fit: that is all there is to know, and what was deciphered must not be looked at.
-        return undefined;
+      for (const key of keys) {
+        const text = openWith(key, place, sealed);
+        if (text !== undefined) return text;
       }
+      return undefined;
     },
+    isOfToday: (place, sealed) => openWith(today, place, sealed) !== undefined,
   };
 }
 
-/** The key as `vault.key_env` holds it, in hex or base64; undefined where it is not 32 bytes. */
-export function parseVaultKey(text: string): Buffer | undefined {
+function openWith(key: Buffer, place: SealedPlace, sealed: string): string | undefined {
+  const bytes = Buffer.from(sealed.slice(version.length), 'base64url');
+  if (!sealed.startsWith(version) || bytes.length < nonceBytes + tagBytes) return undefined;
+  const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+  opening.setAAD(boundTo(place));
+  opening.setAuthTag(bytes.subarray(-tagBytes));
+  const opened = opening.update(bytes.subarray(nonceBytes, -tagBytes));
+  try {
+    return Buffer.concat([opened, opening.final()]).toString('utf8');
+  } catch {
+    // The tag does not fit: that is all there is to know, and what was deciphered must not be looked at.
+    return undefined;
+  }
+}
+
+/** The keys as `vault.key_env` holds them, with white space between; undefined where one is none, or there are none. */
+export function parseVaultKeys(text: string): readonly Buffer[] | undefined {
+  const keys = text
+    .trim()
+    .split(/\s+/)
+    .map(parseVaultKey)
+    .filter((it) => it !== undefined);
+  return keys.length === text.trim().split(/\s+/).length && keys.length <= keysMax ? keys : undefined;
+}
+
+/** A key in hex or base64; undefined where it is not 32 bytes. */
+function parseVaultKey(text: string): Buffer | undefined {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed)
     ? Buffer.from(trimmed, 'hex')

@@ -111,12 +111,15 @@ t.test(
   },
 );
 
+const noCredentials = { nameFor: () => undefined };
+
 t.test('what an analyst should look at is told whatever became of the call', async (t) => {
   const taken: Call[] = [];
   const record = createRecorder({
     journal: { append: async () => undefined, flush: async () => undefined },
     store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
     trustLosses,
+    credentials: noCredentials,
     incidents: { take: (call) => taken.push(call) },
     log: { error: () => undefined } as unknown as Log,
   });
@@ -155,6 +158,7 @@ t.test(
         noteSighting: () => undefined,
       },
       trustLosses,
+      credentials: noCredentials,
       incidents: { take: () => undefined },
       log: { error: () => undefined } as unknown as Log,
     });
@@ -197,3 +201,31 @@ t.test('a method in which something was found, or that nobody has read, is in no
   t.match(JSON.parse(line), { method: '[REDACTED:some-token]', operation: '[REDACTED:some-token]' });
   t.notMatch(line.toLowerCase(), method.toLowerCase());
 });
+
+t.test(
+  'a call that is let out is recorded with the credential that belongs to it, and no other one',
+  async (t) => {
+    const journaled: RecordedCall[] = [];
+    const record = createRecorder({
+      journal: { append: async (it) => void journaled.push(it), flush: async () => undefined },
+      store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
+      trustLosses,
+      credentials: { nameFor: () => 'github-bot' },
+      incidents: { take: () => undefined },
+      log: { error: () => undefined } as unknown as Log,
+    });
+    const cases = [
+      { decision: 'ALLOW', entrance: 'forward', credential: 'github-bot' },
+      { decision: 'SANITIZE', entrance: 'inbound', credential: 'github-bot' },
+      { decision: 'DENY', entrance: 'forward', credential: undefined },
+      { decision: 'REQUIRE_APPROVAL', entrance: 'forward', credential: undefined },
+      { decision: 'ALLOW', entrance: 'scan', credential: undefined },
+    ] as const;
+    for (const { decision, entrance, credential } of cases) {
+      await record(Object.assign(callOf(), { identity, entrance, verdict: verdictOf(decision) }), undefined);
+      const recorded = journaled.at(-1);
+      t.equal(recorded?.credential, credential, `${decision} by ${entrance}`);
+      t.equal(JSON.parse(recorded?.line ?? '{}').credential, credential);
+    }
+  },
+);

@@ -34,7 +34,14 @@ async function openNode(t: Test, store: Store) {
     onError: (error) => t.error(error),
   });
   const incidents = createIncidentDesk(store, log);
-  const record = createRecorder({ journal, store, incidents, log, trustLosses });
+  const record = createRecorder({
+    journal,
+    store,
+    incidents,
+    log,
+    trustLosses,
+    credentials: { nameFor: () => undefined },
+  });
   t.teardown(async () => {
     await incidents.close();
     await journal.close();

@@ -90,6 +90,8 @@ t.test('what else a call has stands in its line as it was', (t) => {
     { names: hostile },
     { marks },
     { sizeClass: 400, names: hostile, marks, charges },
+    { credential: 'github-bot' },
+    { sizeClass: 3, charges, credential: 'a.b-c_d' },
     { names: hostile, destination: '\t{"a"}', charges },
     { marks, agentId: '[1]\t', tenantId: '[]' },
     { names: ['x'.repeat(100_000)] },

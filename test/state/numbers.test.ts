@@ -121,6 +121,7 @@ t.test(
       },
       limitedOf: () => [],
       callsInMonth: () => 0,
+      ofCredentials: () => new Map(),
       ofAgents: () => t.fail('nobody asks') as never,
     };
     const numbers = createNumbers(stored, {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { createVault, parseVaultKey } from '../../src/vault/vault.ts';
+import { createVault, parseVaultKeys } from '../../src/vault/vault.ts';
 
 const place = { tenantId: 'acme', name: 'github-bot', type: 'bearer' };
 
@@ -46,7 +46,8 @@ t.test('opens nothing that was altered, whatever it looks like', async (t) => {
 t.test('takes a key of exactly 32 bytes, in hex or base64', async (t) => {
   const key = randomBytes(32);
   for (const encoding of ['hex', 'base64', 'base64url'] as const)
-    t.same(parseVaultKey(`${key.toString(encoding)}\n`), key, encoding);
+    t.same(parseVaultKeys(`${key.toString(encoding)}\n`), [key], encoding);
+  t.same(parseVaultKeys(`${key.toString('hex')}\n ${key.toString('base64')} `), [key, key], 'several');
   for (const text of [
     '',
     'secret',
@@ -54,6 +55,22 @@ t.test('takes a key of exactly 32 bytes, in hex or base64', async (t) => {
     randomBytes(33).toString('base64'),
     'g'.repeat(64),
   ])
-    t.equal(parseVaultKey(text), undefined);
+    for (const given of [text, `${key.toString('hex')} ${text || '-'}`])
+      t.equal(parseVaultKeys(given), undefined);
   t.throws(() => createVault(randomBytes(16)), /32 bytes/);
+  t.throws(() => createVault(), /1 to 4/);
+  t.throws(() => createVault(...Array.from({ length: 5 }, () => key)), /1 to 4/);
+});
+
+t.test('seals with the first of its keys, and opens with all of them', async (t) => {
+  const [old, today, foreign] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+  const [before, both, after] = [createVault(old), createVault(today, old), createVault(today)];
+  const sealed = before.seal(place, 'x');
+  t.equal(both.open(place, sealed), 'x');
+  t.equal(both.isOfToday(place, sealed), false);
+  const anew = both.seal(place, 'x');
+  t.equal(both.isOfToday(place, anew), true);
+  t.equal(after.open(place, anew), 'x');
+  t.equal(after.open(place, sealed), undefined);
+  t.equal(both.isOfToday(place, createVault(foreign).seal(place, 'x')), false);
 });

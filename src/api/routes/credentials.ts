@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { isSecretType, secretSchemas, secretTypes } from '../../pipeline/credential-secret.ts';
-import type { SealedCredential } from '../../state/store.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { CredentialUse, SealedCredential } from '../../state/store.ts';
 import { auditEvent } from '../audit-event.ts';
-import { pageByPlace, pageOf, pageQuery, time, toIso, toListAnswer } from '../fields.ts';
+import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { route } from '../route.ts';
 
@@ -14,17 +15,42 @@ const access = 'credentials:write';
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 const publicCredential = z
-  .object({ name: z.string(), tenant_id: z.string(), type: z.string(), changed_at: time })
+  .object({
+    name: z.string(),
+    tenant_id: z.string(),
+    type: z.string(),
+    source: z.enum(['vault', 'file']).describe('Where its secret stands.'),
+    changed_at: time.nullable().describe('Null for one of the file.'),
+    uses: z.number().int().describe('Calls that were let out to go with it.'),
+    last_used_at: time.nullable(),
+  })
   .meta({ id: 'Credential' });
 
 type PublicCredential = z.infer<typeof publicCredential>;
 
-const toPublic = ({ name, tenantId, type, changedAtMs }: SealedCredential): PublicCredential => ({
+/** Without `changedAtMs`: of the file. */
+type Listed = Pick<SealedCredential, 'name' | 'tenantId' | 'type'> & { readonly changedAtMs?: number };
+
+const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: CredentialUse): PublicCredential => ({
   name,
   tenant_id: tenantId,
   type,
-  changed_at: toIso(changedAtMs),
+  source: changedAtMs === undefined ? 'file' : 'vault',
+  changed_at: toIsoOrNull(changedAtMs ?? null),
+  uses: use?.uses ?? 0,
+  last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
 });
+
+/** What calls can go out with: where the file has the secret, what the vault has by that name is not sent. */
+async function allOf({ store, config }: Gate, tenantId: string): Promise<readonly Listed[]> {
+  const ofFile = config.credentials.filter((it) => it.tenantId === tenantId && !it.vault);
+  const names = new Set(ofFile.map((it) => it.name));
+  const stored = await store.listCredentials(tenantId);
+  return [
+    ...ofFile.map(({ name, type }) => ({ name, tenantId, type })),
+    ...stored.filter((it) => !names.has(it.name)),
+  ];
+}
 
 const ofTenant = z.object({ tenant_id: z.string().optional() });
 
@@ -46,30 +72,78 @@ export const putCredential = route({
     const sealed = gate.vault.seal(place, JSON.stringify(parseSecret(body.type, body.secret)));
     const credential = { ...place, sealed, changedAtMs: nowMs };
     const { name: subject, type } = place;
+    const [standing, uses] = await Promise.all([
+      gate.store.listCredentials(tenant),
+      gate.store.credentialUses(tenant),
+    ]);
+    const kind = standing.some((it) => it.name === place.name) ? 'credential.rotated' : 'credential.set';
     await gate.store.putCredential(
       credential,
-      auditEvent({ caller, nowMs }, { tenantId: tenant, kind: 'credential.set', subject, details: { type } }),
+      auditEvent({ caller, nowMs }, { tenantId: tenant, kind, subject, details: { type } }),
     );
-    return toPublic(credential);
+    return toPublic(credential, uses.get(subject));
   },
 });
 
-/** `GET /v1/credentials`: names and types of what the vault holds. */
+/** `GET /v1/credentials`: names, types and uses of what the vault and the file hold. */
 export const listCredentials = route({
   method: 'GET',
   path: '/v1/credentials',
   tag,
-  summary: 'List the credentials of the vault',
+  summary: 'List the credentials',
   access,
   query: ofTenant.extend(pageQuery),
   answer: pageOf(publicCredential),
   isListing: true,
   async handle({ gate, query, tenantId }) {
-    const credentials = await gate.store.listCredentials(tenantId());
-    return toListAnswer(
-      pageByPlace(credentials, ({ name }) => name, query),
-      toPublic,
-    );
+    const tenant = tenantId();
+    const [credentials, uses] = await Promise.all([allOf(gate, tenant), gate.store.credentialUses(tenant)]);
+    const page = pageByPlace(credentials, ({ name }) => name, query);
+    return toListAnswer(page, (it) => toPublic(it, uses.get(it.name)));
+  },
+});
+
+/**
+ * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, of the tenant, or of all for
+ * the admin secret where it names none. What is sealed with the
+ * other keys opens as before, so that it may be broken off and repeated; and one that is changed meanwhile is new already.
+ */
+export const rekeyCredentials = route({
+  method: 'POST',
+  path: '/v1/credentials/rekey',
+  tag,
+  summary: 'Seal all credentials with the new key of the vault',
+  access: 'secret',
+  body: ofTenant,
+  answer: z.object({
+    rekeyed: z.number().int(),
+    unchanged: z.number().int().describe('Sealed with that key already.'),
+    unreadable: z
+      .array(z.object({ tenant_id: z.string(), name: z.string() }))
+      .describe('Sealed with a key that is not there.'),
+  }),
+  async handle({ gate, caller, body, tenantId, nowMs }) {
+    const { store, vault } = gate;
+    const done = { rekeyed: 0, unchanged: 0, unreadable: [] as { tenant_id: string; name: string }[] };
+    const isOfAll = caller.kind === 'admin' && body.tenant_id === undefined;
+    for (const tenant of isOfAll ? gate.tenants.ids() : [tenantId()]) {
+      for (const credential of await store.listCredentials(tenant)) {
+        const { name, sealed: from } = credential;
+        const secret = vault.open(credential, from);
+        if (secret === undefined) done.unreadable.push({ tenant_id: tenant, name });
+        else if (vault.isOfToday(credential, from)) done.unchanged += 1;
+        else {
+          const to = vault.seal(credential, secret);
+          const what = { tenantId: tenant, kind: 'credential.rekeyed', subject: name, details: {} };
+          const isMade = await store.resealCredential(
+            { tenantId: tenant, name, from, to },
+            auditEvent({ caller, nowMs }, what),
+          );
+          if (isMade) done.rekeyed += 1;
+        }
+      }
+    }
+    return done;
   },
 });
 

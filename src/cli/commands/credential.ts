@@ -17,11 +17,21 @@ interface SecretOptions extends CommonOptions {
   readonly file?: string;
 }
 
-type Credential = Readonly<Record<string, unknown>> & { readonly name: string; readonly type: string };
+type Credential = Readonly<Record<string, unknown>> & {
+  readonly name: string;
+  readonly type: string;
+  readonly source: 'vault' | 'file';
+};
 
 const types = ['bearer', 'basic', 'headers', 'query', 'oauth2_client_credentials', 'aws_sigv4'];
+interface Rekeyed extends Readonly<Record<string, unknown>> {
+  readonly rekeyed: number;
+  readonly unchanged: number;
+  readonly unreadable: readonly { readonly tenant_id: string; readonly name: string }[];
+}
+
 const secretBytesMax = 131_072;
-const columns = ['name', 'type', 'tenant_id', 'changed_at'];
+const columns = ['name', 'type', 'source', 'tenant_id', 'uses', 'last_used_at', 'changed_at'];
 
 export function addCredential(program: Command): void {
   const group = program.command('credential').description('credentials of the vault, which agents never see');
@@ -46,7 +56,7 @@ export function addCredential(program: Command): void {
     asks<SecretOptions>(async (asking) => {
       const [name] = asking.operands;
       const { items } = await asking.client.get<Page<Credential>>('/v1/credentials');
-      const standing = items.find((it) => it.name === name);
+      const standing = items.find((it) => it.name === name && it.source === 'vault');
       if (!standing)
         throw new Error(`there is no credential ${name} in the vault; "credential set" makes one.`);
       const credential = await put(asking, standing.type);
@@ -54,10 +64,25 @@ export function addCredential(program: Command): void {
     }),
   );
 
-  command(group, 'list', 'names and types of the credentials in the vault').action(
+  command(group, 'list', 'names, types and uses of the credentials').action(
     asks(async ({ client, showPage }) =>
       showPage(await client.get<Page<Credential>>('/v1/credentials'), columns),
     ),
+  );
+
+  command(
+    group,
+    'rekey',
+    'seal all credentials with the first key of the vault, where another one has sealed them',
+  ).action(
+    asks(async ({ client, tell }) => {
+      const done = await client.send<Rekeyed>('POST', '/v1/credentials/rekey', {});
+      await tell(done, `${done.rekeyed} sealed anew, ${done.unchanged} as they should be.`);
+      if (done.unreadable.length > 0)
+        throw new Error(
+          `sealed with a key that the vault does not have: ${done.unreadable.map((it) => `${it.tenant_id}/${it.name}`).join(', ')}`,
+        );
+    }),
   );
 
   command(group, 'revoke', 'take a credential out of the vault')
@@ -80,11 +105,13 @@ async function readFields({ options, misused }: Asking<SecretOptions>, type: str
   if (!fields && type === 'basic' && username === undefined) misused('type basic needs --username.');
   if (!fields && type === 'headers' && header === undefined)
     misused('type headers needs --header, or --fields.');
+  if (!fields && type === 'aws_sigv4') misused('type aws_sigv4 has several secrets: it needs --fields.');
   if (file === undefined && process.stdin.isTTY) note('Type the secret, then Enter and Ctrl-D:');
   const text = (await readInput(file, secretBytesMax)).toString('utf8').replace(/\r?\n$/, '');
   if (text === '') throw new Error('the secret is empty; give it on standard input or with --file.');
   if (fields) return parseFields(text);
   if (type === 'basic') return { username, password: text };
+  if (type === 'oauth2_client_credentials') return { client_secret: text };
   return header !== undefined && type === 'headers' ? { values: { [header]: text } } : { value: text };
 }
 

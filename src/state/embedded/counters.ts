@@ -1,7 +1,7 @@
 import { type Decision, decisions } from '../../call.ts';
 import type { Origin } from '../journal/line.ts';
 import { hourOf, hoursInDay } from '../limits.ts';
-import type { AgentUsage } from '../store.ts';
+import type { AgentUsage, CredentialUse } from '../store.ts';
 import type { Database, Row } from './sqlite.ts';
 
 /*
@@ -36,6 +36,8 @@ export interface CounterReader {
   /** Refused with RATE_LIMITED, as hour and count. */
   limitedOf(tenantId: string, fromHour: number): readonly (readonly [number, number])[];
   callsInMonth(tenantId: string, month: number): number;
+  /** By name. */
+  ofCredentials(tenantId: string): ReadonlyMap<string, CredentialUse>;
   /** In the order of the ids. */
   ofAgents(agentIds: readonly string[], nowMs: number): readonly AgentUsage[];
 }
@@ -47,6 +49,11 @@ export function monthNumberOf(ms: number): number {
 }
 
 const ever = 0;
+
+/** Before the name of a credential. */
+const credentialCounter = 'credential.';
+/** What the counts of a tenant's credentials belong to: no id looks so. */
+const credentialsOf = (tenantId: string): string => `credentials of ${tenantId}`;
 
 /** What is stored of a key or an agent: by counter the count of all time, and hours with theirs. */
 interface Counts {
@@ -71,6 +78,11 @@ export function createCounterReader(db: Database): CounterReader {
     SELECT subject, first_ms, last_ms FROM seen WHERE subject IN (SELECT value FROM json_each(?)) AND kind = ?
   `);
 
+  const ofCredentials = db.prepare(`
+    SELECT counter, count, last_ms FROM counters JOIN seen ON seen.subject = counters.subject AND kind = counter
+    WHERE counters.subject = ? AND counter GLOB '${credentialCounter}*' AND period = ${ever}
+  `);
+
   /** In two statements, however many there are. */
   function read(kind: 'key' | 'agent', ids: readonly string[], fromHour: number): Map<string, Counts> {
     const all = new Map<string, Counts>();
@@ -93,6 +105,15 @@ export function createCounterReader(db: Database): CounterReader {
         .all(tenantId, 'tenant.limited', fromHour)
         .map((row) => [Number(row['period']), Number(row['count'])] as const),
     callsInMonth: (tenantId, month) => Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
+    ofCredentials: (tenantId) =>
+      new Map(
+        ofCredentials
+          .all(credentialsOf(tenantId))
+          .map(({ counter, count, last_ms }) => [
+            String(counter).slice(credentialCounter.length),
+            { uses: Number(count), lastUsedAtMs: Number(last_ms) },
+          ]),
+      ),
     ofAgents(agentIds, nowMs) {
       const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
       return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));
@@ -171,6 +192,11 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
       add.run(origin.agentId, 'agent.calls', ever, count);
       addHour(origin.agentId, `agent.${origin.decision}`, tally);
       see.run(origin.agentId, 'agent', firstMs, lastMs);
+      if (origin.credential !== undefined) {
+        const counter = credentialCounter + origin.credential;
+        add.run(credentialsOf(origin.tenantId), counter, ever, count);
+        see.run(credentialsOf(origin.tenantId), counter, firstMs, lastMs);
+      }
     }
   };
 }
@@ -179,8 +205,8 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
 function sumUp(tallies: readonly Tally[]): Iterable<Tally> {
   const sums = new Map<string, Tally>();
   for (const { origin, window, hour, count, firstMs, lastMs } of tallies) {
-    const { tenantId, agentId, keyId, decision, outcome } = origin;
-    const name = JSON.stringify([tenantId, agentId, keyId, decision, outcome, hour]);
+    const { tenantId, agentId, keyId, decision, outcome, credential } = origin;
+    const name = JSON.stringify([tenantId, agentId, keyId, decision, outcome, hour, credential]);
     const sum = sums.get(name);
     if (!sum) {
       sums.set(name, { origin, window, hour, count, firstMs, lastMs });

@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import type { AuditEvent, SealedCredential } from '../store.ts';
+import type { AuditEvent, Reseal, SealedCredential } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Database, recordOf, toRecord } from './sqlite.ts';
@@ -9,6 +9,7 @@ export interface Credentials {
   put(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   find(tenantId: string, name: string): SealedCredential | undefined;
   list(tenantId: string): readonly SealedCredential[];
+  reseal(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
   remove(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
 }
 
@@ -44,6 +45,17 @@ export function createCredentials(db: Database, commits: GroupCommit, audit: Aud
     },
 
     list: (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
+
+    reseal({ tenantId, name, from, to }, event) {
+      const work = () => {
+        const standing = toRecord<SealedCredential>(byName.get(tenantId, name));
+        if (standing?.sealed !== from) return false;
+        upsert.run(tenantId, name, JSON.stringify({ ...standing, sealed: to }));
+        audit.append(event);
+        return true;
+      };
+      return commits.write(work, () => cache.delete(place(tenantId, name)));
+    },
 
     remove(tenantId, name, event) {
       const work = () => {

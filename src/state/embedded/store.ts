@@ -146,6 +146,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     putCredential: credentials.put,
     credentialOf: credentials.find,
     listCredentials: async (tenantId) => credentials.list(tenantId),
+    resealCredential: credentials.reseal,
+    credentialUses: async (tenantId) => counters.ofCredentials(tenantId),
     removeCredential: credentials.remove,
 
     ...routes,

@@ -7,7 +7,7 @@ import { marksText, parseMarks } from '../trust.ts';
 
 /*
  * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome, destination, and, where there is any of it, a list of
- * the size class, further names, marks and charges; then the trace as JSON, with a tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
+ * the size class, further names, marks, charges and the credential; then the trace as JSON, with a tab between each and a newline at the end. JSON text has neither raw tabs nor newlines in it, and the other fields are quoted as
  * JSON where they could be mistaken for something else: nothing that a caller writes can end a field or a line. Before the
  * trace nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
@@ -39,27 +39,34 @@ export function toHead(call: RecordedCall): string {
 }
 
 /** What few calls have. */
-function moreOf({ sizeClass = 0, names, marks, charges }: RecordedCall): string {
-  if (!names && !marks && !charges) return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
-  const list = [sizeClass, names ?? [], marks ? marksText(marks) : [], charges ? chargesText(charges) : []];
+function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCall): string {
+  if (!names && !marks && !charges && credential === undefined)
+    return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
+  const list: unknown[] = [
+    ...[sizeClass, names ?? [], marks ? marksText(marks) : [], charges ? chargesText(charges) : []],
+    ...(credential === undefined ? [] : [credential]),
+  ];
   return `${JSON.stringify(list)}\t`;
 }
 
 /** Throws where the text is not what `moreOf` makes. */
-function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' | 'charges'> {
+function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' | 'charges' | 'credential'> {
   const list: unknown = JSON.parse(text);
   if (!Array.isArray(list)) throw new TypeError('what else a call has is a list');
-  const [sizeClass, names = [], marks = [], charges = []] = list as unknown[];
+  const [sizeClass, names = [], marks = [], charges = [], credential] = list as unknown[];
   if (typeof sizeClass !== 'number' || !Number.isSafeInteger(sizeClass) || sizeClass < 0)
     throw new TypeError('a size class is a whole number');
   if (!Array.isArray(names) || !names.every((it) => typeof it === 'string'))
     throw new TypeError('names are texts');
+  if (credential !== undefined && typeof credential !== 'string')
+    throw new TypeError('a credential is known by its name');
   const [held, spent] = [parseMarks(marks), parseCharges(charges)];
   return {
     ...(sizeClass > 0 ? { sizeClass } : {}),
     ...(names.length > 0 ? { names } : {}),
     ...(held.length > 0 ? { marks: held } : {}),
     ...(spent.length > 0 ? { charges: spent } : {}),
+    ...(credential === undefined ? {} : { credential }),
   };
 }
 
@@ -79,6 +86,7 @@ export type Origin = Pick<
   | 'names'
   | 'marks'
   | 'charges'
+  | 'credential'
 >;
 
 const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([

@@ -7,8 +7,23 @@ export interface CredentialStore {
   /** As the last `admit` of this tenant has left it; undefined where there is none, or it was revoked. */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;
+  /** Replaces what is sealed, where that is still `from`; else, and where there is none, nothing changes and the answer is false. */
+  resealCredential(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
+  /** By name, of all that calls were recorded with; also of such as are there no more. */
+  credentialUses(tenantId: string): Promise<ReadonlyMap<string, CredentialUse>>;
   /** False where there is none. */
   removeCredential(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
+}
+
+export interface Reseal extends Pick<SealedCredential, 'tenantId' | 'name'> {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Of calls that were let out. */
+export interface CredentialUse {
+  readonly uses: number;
+  readonly lastUsedAtMs: number;
 }
 
 /** A stored credential: the vault has sealed it, and only the vault can open it. */

@@ -67,6 +67,8 @@ export interface RecordedCall {
   readonly marks?: readonly TrustMark[];
   /** What `admit` has charged to budgets: given back where the call was not let out. Absent where that is nothing. */
   readonly charges?: readonly Charge[];
+  /** Name of the stored credential that it goes out with. Absent where it goes with what the agent has sent, or not at all. */
+  readonly credential?: string;
   /** The trace as JSON text: one object, one line. */
   readonly line: string;
 }

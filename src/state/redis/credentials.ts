@@ -6,7 +6,15 @@ import { toRecord } from './records.ts';
 import { createFollower } from './revisions.ts';
 
 export interface Credentials
-  extends Pick<Store, 'putCredential' | 'credentialOf' | 'listCredentials' | 'removeCredential'> {
+  extends Pick<
+    Store,
+    | 'putCredential'
+    | 'credentialOf'
+    | 'listCredentials'
+    | 'resealCredential'
+    | 'credentialUses'
+    | 'removeCredential'
+  > {
   saw(tenantId: string, revision: string): void;
 }
 
@@ -30,6 +38,32 @@ export function createCredentials(connection: Connection, names: Names, commits:
     credentialOf(tenantId, name) {
       const all = follower.of(tenantId);
       return all instanceof Promise ? all.then((it) => it.get(name)) : all.get(name);
+    },
+    async resealCredential({ tenantId, name, from, to }, event) {
+      const isMade = await commits.write(tenantId, async (change) => {
+        const text = await change.read(change.names.credentials, name);
+        const standing = text === undefined ? undefined : toRecord<SealedCredential>(text);
+        if (standing?.sealed !== from) return false;
+        change.put(change.names.credentials, name, JSON.stringify({ ...standing, sealed: to }));
+        change.revise('credentials');
+        change.audit(event);
+        return true;
+      });
+      follower.forget(tenantId);
+      return isMade;
+    },
+    async credentialUses(tenantId) {
+      const flat = (await connection.call('HGETALL', names.of(tenantId).credentialUses)) as string[];
+      const fields = new Map(
+        flat.flatMap((name, i) => (i % 2 === 0 ? [[name, Number(flat[i + 1])] as const] : [])),
+      );
+      const used = [...fields.keys()].filter((it) => it.startsWith('uses ')).map((it) => it.slice(5));
+      return new Map(
+        used.map((name) => [
+          name,
+          { uses: fields.get(`uses ${name}`) ?? 0, lastUsedAtMs: fields.get(`last ${name}`) ?? 0 },
+        ]),
+      );
     },
     listCredentials: async (tenantId) => [...(await read(tenantId)).values()],
     async removeCredential(tenantId, name, event) {

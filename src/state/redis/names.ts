@@ -25,6 +25,8 @@ export interface TenantNames {
   readonly incidents: string;
   readonly credentials: string;
   readonly routes: string;
+  /** By name how often each was used, and when last. */
+  readonly credentialUses: string;
   /** Records of MCP servers, and what stands against their tools. */
   readonly mcpServers: string;
   readonly audit: string;
@@ -82,6 +84,7 @@ export function createNames(prefix: string): Names {
       incidents: `${tag}incidents`,
       credentials: `${tag}credentials`,
       routes: `${tag}routes`,
+      credentialUses: `${tag}credentials:uses`,
       mcpServers: `${tag}mcp`,
       audit: `${tag}audit`,
       numbers: `${tag}numbers`,

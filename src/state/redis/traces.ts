@@ -60,8 +60,8 @@ export function createTraces(
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
-    const back = toGivenBackArgs(own, calls.map(givenBack), 1);
-    const keys = [own.traces, ...back.keys];
+    const back = toGivenBackArgs(own, calls.map(givenBack), 2);
+    const keys = [own.traces, own.credentialUses, ...back.keys];
     const keptMs = keptMsOf(tenantId);
     const trust = termsOf();
     const args: (string | number)[] = [
@@ -79,6 +79,7 @@ export function createTraces(
       keys.push(own.history(agentId), own.marks(agentId));
       const touched = touchedBy(call);
       args.push(traceId, call.atMs, call.decision, sizeClass, touched.length, ...touched, call.line);
+      args.push(call.credential ?? '');
       args.push(marks.length);
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(givenBack(call)));

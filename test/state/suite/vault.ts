@@ -1,7 +1,7 @@
-import { newId } from '../../../src/ids.ts';
+import { newId, newTraceId } from '../../../src/ids.ts';
 import { noncesPerKeyMax } from '../../../src/state/nonces.ts';
 import type { SealedCredential } from '../../../src/state/store.ts';
-import { noonMs } from '../records.ts';
+import { callBatch, noonMs, recordedCall } from '../records.ts';
 import type { SuitePart } from './lab.ts';
 
 /** What is kept for others: sealed credentials, nonces, and who was here a moment ago. */
@@ -37,6 +37,17 @@ export const vault: SuitePart = async (t, { store, ...lab }) => {
     const byName = (a: SealedCredential, b: SealedCredential) => (a.name < b.name ? -1 : 1);
     t.same([...(await store.listCredentials(tenantId))].sort(byName), [changed, slack]);
 
+    const reseal = { tenantId, name: 'github', from: changed.sealed, to: 'sealed-anew' };
+    for (const wrong of [{ from: github.sealed }, { name: 'nothing' }, { tenantId: other.tenantId }])
+      t.equal(await store.resealCredential({ ...reseal, ...wrong }, acme.event()), false);
+    t.same(await find('github'), changed, 'one that was changed meanwhile stays');
+    t.equal(await store.resealCredential(reseal, acme.event({ kind: 'credential.rekeyed' })), true);
+    t.same(await find('github'), { ...changed, sealed: 'sealed-anew' });
+    t.equal(
+      await store.resealCredential({ ...reseal, from: 'sealed-anew', to: changed.sealed }, acme.event()),
+      true,
+    );
+
     t.equal(await store.removeCredential(other.tenantId, 'github', other.event()), false);
     t.equal(await store.removeCredential(tenantId, 'nothing', acme.event()), false);
     t.same(await find('github'), changed);
@@ -46,9 +57,34 @@ export const vault: SuitePart = async (t, { store, ...lab }) => {
     t.same(await store.listCredentials(tenantId), [slack]);
     t.match(
       await store.verifyAudit(tenantId),
-      { ok: true, entries: 1 + 4 },
+      { ok: true, entries: 1 + 6 },
       'what removes nothing is no event',
     );
+  });
+
+  await t.test('uses of credentials are counted with the calls, once each', async (t) => {
+    const acme = await lab.tenant();
+    const other = await lab.tenant();
+    const call = (credential: string, atMs: number, tenantId = acme.tenantId) =>
+      recordedCall({ tenantId, agentId: acme.agent.agentId, traceId: newTraceId(atMs), atMs, credential });
+    const calls = [
+      call('github', noonMs + 5),
+      call('github', noonMs + 9),
+      call('github', noonMs + 7),
+      call('a.b-c_d', noonMs),
+      recordedCall({ tenantId: acme.tenantId, agentId: acme.agent.agentId }),
+    ];
+    t.same([...(await store.credentialUses(acme.tenantId))], []);
+    await store.recordCalls(callBatch(calls));
+    await store.recordCalls(callBatch(calls, true));
+    await store.recordCalls(callBatch([call('github', noonMs + 8), call('github', noonMs, other.tenantId)]));
+    t.same(Object.fromEntries(await store.credentialUses(acme.tenantId)), {
+      github: { uses: 4, lastUsedAtMs: noonMs + 9 },
+      'a.b-c_d': { uses: 1, lastUsedAtMs: noonMs },
+    });
+    t.same(Object.fromEntries(await store.credentialUses(other.tenantId)), {
+      github: { uses: 1, lastUsedAtMs: noonMs },
+    });
   });
 
   await t.test('a nonce is claimed once until its end', async (t) => {
