@@ -77,6 +77,10 @@ const globalRegions: Readonly<Record<string, string>> = {
   'organizations.cn': 'cn-northwest-1',
 };
 
+/** Whether answers from there are what somebody has stored: S3 gives its objects as they are, and runs nobody's code. */
+export const isObjectStore = (host: string): boolean =>
+  /^s3(?:express)?$/.test(scopeOfHost(host)?.service ?? '');
+
 /** Undefined where the host does not say both. In lower case, without a port. */
 export function scopeOfHost(host: string): AwsScope | undefined {
   for (const [suffix, home] of suffixes)

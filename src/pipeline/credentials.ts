@@ -147,7 +147,7 @@ export function createCredentials(
   }
 
   function inject(
-    tenantId: string,
+    { tenantId, host }: { readonly tenantId: string; readonly host: string },
     near: Near,
     chosen: Entry | undefined,
   ): MaybePromise<Injection | undefined> {
@@ -157,7 +157,7 @@ export function createCredentials(
       if (sent instanceof GatewayError) throw sent;
       const others = found.filter(isThere);
       const ready = sent?.take();
-      if (!(ready instanceof Promise)) return injectionOf(near, others, ready);
+      if (!(ready instanceof Promise)) return injectionOf(host, near, others, ready);
       // While it was fetched, the credential may have been revoked, or replaced.
       return ready
         .then(() => find(tenantId, chosen as Entry))
@@ -165,7 +165,7 @@ export function createCredentials(
           if (again instanceof GatewayError) throw again;
           return again.take();
         })
-        .then((it) => injectionOf(near, others, it));
+        .then((it) => injectionOf(host, near, others, it));
     };
     return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
@@ -194,7 +194,7 @@ export function createCredentials(
       const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
       if (chosen && target.scheme !== 'https')
         throw unavailable(`The credential ${chosen.name} is sent over https only.`);
-      return inject(identity.tenantId, near, chosen);
+      return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
     },
     forRoute({ identity, target }, { tenantId, credential, agentId }) {
       const owned = byTenant.get(tenantId);
@@ -205,7 +205,7 @@ export function createCredentials(
         throw unavailable(
           `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
         );
-      return inject(tenantId, nearOf(owned, target.host), named);
+      return inject({ tenantId, host: target.host }, nearOf(owned, target.host), named);
     },
   };
 }
@@ -221,6 +221,7 @@ const isThere = (it: Found): it is HeldCredential => !(it instanceof GatewayErro
 const isSettled = (it: MaybePromise<Found>): it is Found => !(it instanceof Promise);
 
 function injectionOf(
+  host: string,
   near: Near,
   held: readonly HeldCredential[],
   sent: ReadyCredential | undefined,
@@ -229,7 +230,15 @@ function injectionOf(
   const scrub = scrubOf(near, sent && !known.includes(sent) ? [...known, sent] : known);
   if (!scrub) return undefined;
   const { apply = askReadable, sign, onStatus } = sent ?? {};
-  return { apply, scrub, ...(sign ? { sign } : {}), ...(onStatus ? { onStatus } : {}) };
+  // What one credential would let pass must hide no other one that the host may have got.
+  const mayBeStored = known.every((it) => it.mayBeStored?.(host) === true);
+  return {
+    apply: mayBeStored || !sent?.mayBeStored ? apply : (request) => askReadable(apply(request)),
+    scrub,
+    mayBeStored,
+    ...(sign ? { sign } : {}),
+    ...(onStatus ? { onStatus } : {}),
+  };
 }
 
 /** Made anew when the vault has changed; undefined where there is nothing to look for. */

@@ -1,4 +1,4 @@
-import { scopeOfHost } from '../aws/endpoint.ts';
+import { isObjectStore, scopeOfHost } from '../aws/endpoint.ts';
 import { type AwsKeys, type AwsScope, signatureFields, signRequest } from '../aws/sign.ts';
 import { GatewayError } from '../errors.ts';
 import { type Target, targetWithin } from '../target.ts';
@@ -40,6 +40,7 @@ export interface Injectable {
 /** A change that a request goes out with, and what is to be looked for in the answer. */
 export interface Injection extends Pick<ReadyCredential, 'apply' | 'sign' | 'onStatus'> {
   readonly scrub: Scrub;
+  readonly mayBeStored: boolean;
 }
 
 /** A credential that is ready to be sent. */
@@ -50,6 +51,11 @@ export interface ReadyCredential {
   sign?(request: UpstreamRequest): UpstreamRequest;
   /** Is told what the upstream answered. */
   onStatus?(status: number): void;
+  /**
+   * Answers from there may be parts, or compressed, as somebody has stored them: objects of S3, which shows the credential in its errors at
+   * most. Else they must be whole and readable.
+   */
+  mayBeStored?(host: string): boolean;
   /** What no answer may show. */
   readonly secrets: readonly string[];
 }
@@ -151,7 +157,7 @@ function inBasic(value: string): string[] {
 /** Read by the signature, which makes it anew. */
 const contentHash = 'x-amz-content-sha256';
 const notOfAgent: ReadonlySet<string> = new Set([
-  ...ofReading,
+  'accept-encoding',
   ...signatureFields.filter((it) => it !== contentHash),
 ]);
 
@@ -163,6 +169,7 @@ function toSigner({ keys, scope }: AwsSecret, now: () => number): ReadyCredentia
       target: withoutSignature(target),
       headers: [...withoutFields(headers, notOfAgent), 'Accept-Encoding', 'identity'],
     }),
+    mayBeStored: isObjectStore,
     sign(request) {
       const { target, method, headers, body } = request;
       const told = scopeOfHost(target.host);

@@ -108,7 +108,7 @@ function send(
   const { target, headers } = injection ? injection.apply(judged) : judged;
   const body = sanitized ?? call.body;
   const authority = toAuthority(target.scheme, target.host, target.port);
-  const { scrub, sign, onStatus } = injection ?? {};
+  const { scrub, sign, onStatus, mayBeStored = false } = injection ?? {};
   if (sign && further) {
     refuse(
       new GatewayError(
@@ -135,7 +135,7 @@ function send(
     response: answerFor(gate, call, exchange, route),
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
-    ...(scrub ? { scrub } : {}),
+    ...(scrub ? { scrub, mayBeStored } : {}),
     ...(onStatus ? { onEnd: ({ status }) => onStatus(status) } : {}),
     ...(openWebSocket && key !== undefined
       ? {

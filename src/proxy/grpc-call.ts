@@ -85,7 +85,10 @@ class GrpcCall implements FurtherBody {
           this.#body.stop();
           options.onError(error);
         },
-        onEnd: () => this.#body.stop(),
+        onEnd: (outcome) => {
+          this.#body.stop();
+          options.onEnd?.(outcome);
+        },
       },
     );
   }

@@ -18,6 +18,8 @@ export interface RelayOptions {
   readonly extraHeaders: readonly string[];
   /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
   readonly scrub?: Scrub;
+  /** What is asked for may be a part, or stored with a coding: then it is looked through as it comes. */
+  readonly mayBeStored?: boolean;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
   /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
@@ -152,7 +154,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   /** The length is not known before the end. False where the answer cannot be read. */
   #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
-    const failure = toUnscrubbable(this.#status, this.#head, isBodiless);
+    const failure = toUnscrubbable(this.#status, this.#head, isBodiless, this.#options.mayBeStored);
     if (failure) {
       this.fail(failure);
       return false;

@@ -14,12 +14,16 @@ export const isLinewise = (head: readonly string[]): boolean => linewise.test(fi
 /** Of the whole, and of the messages of gRPC. */
 const codingFields = ['content-encoding', 'grpc-encoding'];
 
-/** Why it cannot be looked for; undefined where it can. `head` is flat. */
+/**
+ * Why it cannot be looked for; undefined where it can, or where nothing is expected in it: in a success that `mayBeStored`. `head` is flat.
+ */
 export function toUnscrubbable(
   status: number,
   head: readonly string[],
   isBodiless: boolean,
+  mayBeStored = false,
 ): GatewayError | undefined {
+  if (mayBeStored && status < 300) return undefined;
   if (isPart(status, head)) return inPart();
   const isPlain = codingFields.every((name) => /^(?:identity)?$/i.test(fieldOf(head, name)));
   return isBodiless || isPlain ? undefined : stillCoded();

@@ -1,4 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { signRequest } from '../../src/aws/sign.ts';
 import { fieldOf } from '../../src/upstream/headers.ts';
@@ -25,6 +26,11 @@ const startAwsLab = (t: Test, handler?: UpstreamHandler, fields: object = {}): P
         hosts: ['*.test.example'],
         ...fields,
       },
+    ],
+    hosts: [
+      'dynamodb.eu-north-1.amazonaws.com',
+      '*.s3.eu-west-1.amazonaws.com',
+      '*.s3.eu-west-3.amazonaws.com',
     ],
     ...(handler ? { handler } : {}),
   });
@@ -101,23 +107,49 @@ t.test('takes a signature out of a URL that the agent has signed, and nothing el
 });
 
 t.test('tells service and region from the host, or says that it cannot', async (t) => {
-  const hosts = ['dynamodb.eu-north-1.amazonaws.com', 'unknown.test.example'];
-  const lab = await startCredentialLab(t, {
-    credentials: [
-      {
-        name: 'aws',
-        type: 'aws_sigv4',
-        access_key_id: keys.accessKeyId,
-        secret_access_key: keys.secretAccessKey,
-        session_token: 'of-the-gateway',
-        hosts,
-      },
-    ],
+  const hosts = ['dynamodb.eu-north-1.amazonaws.com', 'bucket.s3.eu-west-3.amazonaws.com'] as const;
+  const lab = await startAwsLab(t, undefined, {
+    service: undefined,
+    region: undefined,
+    hosts: [...hosts, 'unknown.test.example'],
   });
+  for (const [host, of] of [
+    [hosts[0], { service: 'dynamodb', region: 'eu-north-1' }],
+    [hosts[1], { service: 's3', region: 'eu-west-3' }],
+  ] as const) {
+    t.equal((await lab.call('/a%20b', { host, method: 'POST', body: '{}' })).status, 200);
+    t.ok(isSigned(last(lab), of), host);
+  }
   const { status, body } = await lab.call('/', { host: 'unknown.test.example' });
   t.equal(status, 502);
   t.match(JSON.parse(body.toString()), { code: 'CREDENTIAL_UNAVAILABLE', detail: /service and region/ });
-  t.equal(lab.upstream.requests.length, 0);
+  t.equal(lab.upstream.requests.length, 2);
+});
+
+t.test('lets parts of objects pass, and objects that are stored compressed, of S3 alone', async (t) => {
+  const object = gzipSync('the content of an object');
+  const handler: UpstreamHandler = (request, response) => {
+    if (request.url === '/error') {
+      response.writeHead(403, { 'Content-Encoding': 'gzip' }).end(gzipSync(keys.secretAccessKey));
+      return;
+    }
+    if (request.headers.range) response.writeHead(206, { 'Content-Range': `bytes 0-3/${object.length}` });
+    else response.writeHead(200, { 'Content-Encoding': 'gzip' });
+    response.end(request.headers.range ? object.subarray(0, 4) : object);
+  };
+  const host = 'bucket.s3.eu-west-1.amazonaws.com';
+  const lab = await startAwsLab(t, handler, { hosts: [host, '*.test.example'] });
+  const part = await lab.call('/key', { host, headers: { range: 'bytes=0-3' } });
+  t.equal(part.status, 206);
+  t.ok(part.body.equals(object.subarray(0, 4)));
+  t.ok(isSigned(last(lab)));
+  const whole = await lab.call('/key', { host });
+  t.equal(whole.status, 200);
+  t.ok(whole.body.equals(object));
+  t.equal((await lab.call('/error', { host })).status, 502, 'an error has the keys, if anything');
+  const elsewhere = await lab.call('/key', { headers: { range: 'bytes=0-3' } });
+  t.equal(elsewhere.status, 502);
+  t.equal(last(lab).headers.range, undefined, 'there, nobody gets a secret in pieces');
 });
 
 const chunked = (pieces: readonly string[], trailers: readonly string[] = []): string =>

@@ -49,7 +49,6 @@ async function startTokenLab(
         ...fields,
       },
     ],
-    config: { upstream: {} },
     handler(request, response) {
       if (request.headers.host?.startsWith(host) && request.url === '/token') {
         given += 1;

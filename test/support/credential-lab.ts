@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type http from 'node:http';
 import type tls from 'node:tls';
 import type { Test } from 'tap';
+import { testAuthority } from './certificates.ts';
 import { basic, openSecureTunnel, type Reply, send } from './clients.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
 import { startUpstream, type TestUpstream, type UpstreamHandler } from './upstream.ts';
@@ -29,18 +30,27 @@ export const apiHost = 'api.test.example';
 export interface CredentialSetup {
   readonly credentials: readonly object[];
   readonly handler?: UpstreamHandler;
+  /** Further names that lead to the upstream. */
+  readonly hosts?: readonly string[];
   /** Further sections of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
 export async function startCredentialLab(
   t: Test,
-  { credentials, handler, config = {} }: CredentialSetup,
+  { credentials, handler, hosts = [], config = {} }: CredentialSetup,
 ): Promise<CredentialLab> {
-  const upstream = await startUpstream(t, handler);
+  const names = ['*.test.example', ...hosts];
+  const certificate = testAuthority().issue({ names });
+  const upstream = await startUpstream(t, handler, { certificate });
+  const resolve = names.map((host) => ({ host, address: '127.0.0.1', port: upstream.port }));
   const gateway = await startTestGateway(t, {
     upstream,
-    config: { ...config, credentials: credentials.map((it) => ({ tenant: 'acme', ...it })) },
+    config: {
+      ...config,
+      upstream: { resolve },
+      credentials: credentials.map((it) => ({ tenant: 'acme', ...it })),
+    },
   });
   const ca = readFileSync(gateway.caFile, 'utf8');
   const tunnel = async (host = apiHost): Promise<tls.TLSSocket> => {
