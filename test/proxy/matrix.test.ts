@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import t, { type Test } from 'tap';
 import { startTestGateway } from '../support/gateway.ts';
 import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';
@@ -21,17 +22,22 @@ const nameOf = ({ protocol, scheme }: Cell['to']): string =>
 
 async function startLab(t: Test) {
   const answers = new Map<string, UpstreamHandler>();
+  const early = new Map<string, RequestListener>();
+  const cellOf = ({ url = '' }: IncomingMessage): string => /^\/cells\/\d+/.exec(url)?.[0] ?? '';
   const upstreams = await Promise.all(
     destinations.map(({ protocol, scheme }) =>
       startUpstream(
         t,
         (request, response, body) => {
-          const [cellPath = ''] = /^\/cells\/\d+/.exec(request.url ?? '') ?? [];
-          const answer = answers.get(cellPath);
+          const answer = answers.get(cellOf(request));
           if (!answer) throw new Error('No cell has asked for this.');
           return answer(request, response, body);
         },
-        { tls: scheme === 'https', http2: protocol === 'HTTP/2' },
+        {
+          tls: scheme === 'https',
+          http2: protocol === 'HTTP/2',
+          early: (request) => early.get(cellOf(request)),
+        },
       ),
     ),
   );
@@ -66,6 +72,7 @@ async function startLab(t: Test) {
       to,
       heard,
       serve: (handler) => answers.set(cellPath, handler),
+      serveEarly: (handler) => early.set(cellPath, handler),
       async call(asked) {
         const answer = await way.call(lab, to, { ...asked, path: cellPath + (asked.path ?? '') });
         heard.push(answer);

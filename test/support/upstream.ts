@@ -46,6 +46,8 @@ export interface UpstreamServerOptions {
   readonly address?: string;
   /** HTTP/2 over TLS and nothing else; for what that calls a connection, all requests count as those of one. */
   readonly http2?: boolean;
+  /** Says who answers a request while its body comes, if anybody; it is recorded without the body. */
+  readonly early?: (request: http.IncomingMessage) => http.RequestListener | undefined;
 }
 
 export interface TestServer {
@@ -81,10 +83,17 @@ export async function startUpstream(
   const requests: RecordedRequest[] = [];
   const numbers = new WeakMap<net.Socket, number>();
   const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
-    const body = Buffer.concat(await request.toArray());
     const { method = '', url = '', headers, rawHeaders } = request;
     const connection = numbers.get(request.socket) ?? 0;
-    requests.push({ method, url, headers, rawHeaders, body, connection });
+    const record = (body: Buffer) => requests.push({ method, url, headers, rawHeaders, body, connection });
+    const early = options.early?.(request);
+    if (early) {
+      record(Buffer.alloc(0));
+      early(request, response);
+      return;
+    }
+    const body = Buffer.concat(await request.toArray());
+    record(body);
     await handler(request, response, body);
   };
   const onRequest: http.RequestListener = (request, response) => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import type { RequestListener } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { RecordedRequest, UpstreamHandler } from '../../support/upstream.ts';
@@ -13,6 +14,8 @@ export interface Cell {
   readonly to: Destination & { readonly protocol: 'HTTP/1.1' | 'HTTP/2' };
   /** Says how the upstream answers what this cell asks for; called before the request is sent. */
   serve(handler: UpstreamHandler): void;
+  /** Likewise, where it answers while the body comes. */
+  serveEarly(handler: RequestListener): void;
   /** `path` is what stands behind that of the cell. */
   call(asked: Omit<Asked, 'path'> & { readonly path?: string }): Promise<Heard>;
   /** What the upstream was sent by this cell, in order. */
@@ -266,6 +269,34 @@ export const kinds: readonly Kind[] = [
       t.same(seen, [asked, grpcMessage('message 2'), grpcMessage('message 3')]);
       t.match(heard.trailers(), { 'grpc-status': '0', 'grpc-message': 'fine' });
       t.match(cell.arrived()[0]?.headers, { te: 'trailers', 'content-type': 'application/grpc+proto' });
+    },
+  },
+  {
+    name: 'messages of a gRPC call go both ways, each before the next is made',
+    whyNot: notGrpc,
+    async run(t, cell) {
+      cell.serveEarly((request, response) => {
+        response.writeHead(200, { 'content-type': 'application/grpc', trailer: 'grpc-status' });
+        request.on('data', (message: Buffer) => response.write(message));
+        request.on('end', () => {
+          response.addTrailers({ 'grpc-status': '0' });
+          response.end();
+        });
+      });
+      const messages = new PassThrough();
+      const headers = { 'content-type': 'application/grpc' };
+      const said = ['one', 'two', 'three', 'four'].map(grpcMessage);
+      messages.write(said[0]);
+      const heard = await cell.call({ method: 'POST', headers, messages });
+      const echoed: Buffer[] = [];
+      for await (const message of heard.body) {
+        echoed.push(message);
+        const next = said[echoed.length];
+        if (next) messages.write(next);
+        else messages.end();
+      }
+      t.same(echoed, said);
+      t.match(heard.trailers(), { 'grpc-status': '0' });
     },
   },
 ];

@@ -14,6 +14,8 @@ export interface Asked {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
+  /** In place of a body: what is sent as it comes, over HTTP/2 only. */
+  readonly messages?: Readable;
   /** The body is sent once `100 Continue` has come, and never without it. */
   readonly awaitsContinue?: boolean;
 }
@@ -168,12 +170,12 @@ async function callByHttp1(
 
 async function callByHttp2(
   session: http2.ClientHttp2Session,
-  { method = 'GET', path, headers, body, awaitsContinue = false }: Asked,
+  { method = 'GET', path, headers, body, messages, awaitsContinue = false }: Asked,
 ): Promise<Heard> {
   const length = body ? { 'content-length': body.length } : {};
   const expected = awaitsContinue ? { expect: '100-continue' } : {};
   const asked = { ':method': method, ':path': path, te: 'trailers', ...length, ...expected, ...headers };
-  const stream = session.request(asked, { endStream: body === undefined });
+  const stream = session.request(asked, { endStream: body === undefined && messages === undefined });
   const interim: number[] = [];
   stream.on('headers', (head) => interim.push(Number(head[':status'])));
   let trailers: http2.IncomingHttpHeaders = {};
@@ -182,6 +184,7 @@ async function callByHttp2(
   });
   const answered = once(stream, 'response') as Promise<[http2.IncomingHttpHeaders & { ':status'?: number }]>;
   if (awaitsContinue) stream.once('continue', () => stream.end(body));
+  else if (messages) messages.pipe(stream);
   else if (body) stream.end(body);
   const [head] = await answered;
   return { status: Number(head[':status']), headers: head, body: stream, interim, trailers: () => trailers };
