@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -6,6 +7,7 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type IssuedCertificate, testAuthority } from './certificates.ts';
@@ -46,6 +48,8 @@ export interface UpstreamServerOptions {
   readonly address?: string;
   /** HTTP/2 over TLS and nothing else; for what that calls a connection, all requests count as those of one. */
   readonly http2?: boolean;
+  /** Takes what goes on in WebSocket, over HTTP/2 too (RFC 8441); its opening is recorded. */
+  readonly onWebSocket?: (socket: Duplex) => void;
   /** Says who answers a request while its body comes, if anybody; it is recorded without the body. */
   readonly early?: (request: http.IncomingMessage) => http.RequestListener | undefined;
 }
@@ -82,18 +86,19 @@ export async function startUpstream(
 ): Promise<TestUpstream> {
   const requests: RecordedRequest[] = [];
   const numbers = new WeakMap<net.Socket, number>();
-  const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
+  const recordOf = (request: http.IncomingMessage, body: Buffer): void => {
     const { method = '', url = '', headers, rawHeaders } = request;
-    const connection = numbers.get(request.socket) ?? 0;
-    const record = (body: Buffer) => requests.push({ method, url, headers, rawHeaders, body, connection });
+    requests.push({ method, url, headers, rawHeaders, body, connection: numbers.get(request.socket) ?? 0 });
+  };
+  const listener = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const early = options.early?.(request);
     if (early) {
-      record(Buffer.alloc(0));
+      recordOf(request, Buffer.alloc(0));
       early(request, response);
       return;
     }
     const body = Buffer.concat(await request.toArray());
-    record(body);
+    recordOf(request, body);
     await handler(request, response, body);
   };
   const onRequest: http.RequestListener = (request, response) => {
@@ -102,6 +107,22 @@ export async function startUpstream(
   };
   const isTls = options.tls ?? true;
   const server = createServer(options, onRequest);
+  const { onWebSocket } = options;
+  if (onWebSocket) {
+    server.on('upgrade', (request: http.IncomingMessage, socket: Duplex) => {
+      recordOf(request, Buffer.alloc(0));
+      const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${webSocketGuid}`);
+      const fields = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept.digest('base64')}`;
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\n\r\n`);
+      onWebSocket(socket);
+    });
+    server.on('connect', (request: http.IncomingMessage, response: unknown) => {
+      recordOf(request, Buffer.alloc(0));
+      const { stream } = response as http2.Http2ServerResponse;
+      stream.respond({ ':status': 200 });
+      onWebSocket(stream);
+    });
+  }
   let connections = 0;
   server.on(isTls ? 'secureConnection' : 'connection', (socket: net.Socket) =>
     numbers.set(socket, ++connections),
@@ -109,11 +130,15 @@ export async function startUpstream(
   return { requests, ...(await start(t, server, isTls, options.address)) };
 }
 
+/** RFC 6455, 1.3. */
+const webSocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
 function createServer(options: UpstreamServerOptions, onRequest: http.RequestListener): net.Server {
   if (options.tls === false) return http.createServer(onRequest);
   if (!options.http2) return https.createServer(credentials(options.certificate), onRequest);
+  const settings = { enableConnectProtocol: options.onWebSocket !== undefined };
   // Node's HTTP/2 server speaks the words of its HTTP/1.1 server, though their types are not related.
-  return http2.createSecureServer(credentials(options.certificate), onRequest as never);
+  return http2.createSecureServer({ ...credentials(options.certificate), settings }, onRequest as never);
 }
 
 /** Starts an upstream that speaks bytes: for answers that no HTTP library would write. */

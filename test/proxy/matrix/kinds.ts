@@ -4,6 +4,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { RecordedRequest, UpstreamHandler } from '../../support/upstream.ts';
+import { type Message, messagesOf, opcodes, toFrame } from './frames.ts';
 import type { Asked, Destination, Heard, Way } from './ways.ts';
 
 /* What is sent through every cell of the table, and what has to come of it. */
@@ -297,6 +298,28 @@ export const kinds: readonly Kind[] = [
       }
       t.same(echoed, said);
       t.match(heard.trailers(), { 'grpc-status': '0' });
+    },
+  },
+  {
+    name: 'WebSocket is opened, and its messages go both ways, each before the next is made',
+    async run(t, cell) {
+      const { status, switched } = await cell.call({ isWebSocket: true });
+      t.equal(status, cell.way.protocol === 'HTTP/2' ? 200 : 101);
+      if (!switched) return;
+      const said: Message[] = [
+        { opcode: opcodes.text, content: Buffer.from('gr\u00fc\u00dfe') },
+        { opcode: opcodes.binary, content: textOf(20_000) },
+        { opcode: opcodes.text, content: Buffer.from('{"last":true}') },
+        { opcode: opcodes.close, content: Buffer.from([0x03, 0xe8]) },
+      ];
+      const heard: Message[] = [];
+      const sayNext = () => switched.write(toFrame(said[heard.length] as Message, true));
+      sayNext();
+      for await (const message of messagesOf(switched)) {
+        heard.push(message);
+        if (heard.length < said.length) sayNext();
+      }
+      t.same(heard, said, 'the upstream sends back what it was sent, the end too');
     },
   },
 ];

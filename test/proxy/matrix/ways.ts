@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type http2 from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../../support/clients.ts';
 import type { TestGateway } from '../../support/gateway.ts';
 
@@ -16,6 +16,8 @@ export interface Asked {
   readonly body?: Buffer;
   /** In place of a body: what is sent as it comes, over HTTP/2 only. */
   readonly messages?: Readable;
+  /** Asks to go on in WebSocket. */
+  readonly isWebSocket?: boolean;
   /** The body is sent once `100 Continue` has come, and never without it. */
   readonly awaitsContinue?: boolean;
 }
@@ -28,6 +30,8 @@ export interface Heard {
   readonly body: Readable;
   /** The statuses of the interim answers before it. */
   readonly interim: readonly number[];
+  /** In place of a body: the connection or stream, once it goes on in WebSocket. */
+  readonly switched?: Duplex;
   /** Known when the body has ended. */
   trailers(): Readonly<Record<string, unknown>>;
 }
@@ -136,9 +140,17 @@ export async function tunnelTo({ gateway, ca, teardown }: WayLab, to: Destinatio
   return socket;
 }
 
+/** Of the handshake (RFC 6455, 4.1), whose key need not be another one each time for a test. */
+const upgradeFields = {
+  connection: 'Upgrade, x-hop',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
 async function callByHttp1(
   options: http.RequestOptions,
-  { method = 'GET', path, headers, body, awaitsContinue = false }: Asked,
+  { method = 'GET', path, headers, body, awaitsContinue = false, isWebSocket = false }: Asked,
   ofWay: http.OutgoingHttpHeaders,
   teardown: WayLab['teardown'],
 ): Promise<Heard> {
@@ -148,18 +160,22 @@ async function callByHttp1(
     ...options,
     method,
     path,
-    headers: { ...length, ...expected, ...ofWay, ...headers },
+    headers: { ...length, ...expected, ...ofWay, ...(isWebSocket ? upgradeFields : {}), ...headers },
   });
   teardown(() => request.destroy());
   const interim: number[] = [];
   request.on('information', ({ statusCode }) => interim.push(statusCode));
-  const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
+  const answered = once(request, isWebSocket ? 'upgrade' : 'response') as Promise<
+    [http.IncomingMessage, Duplex?]
+  >;
   if (awaitsContinue) {
     request.flushHeaders();
     request.once('continue', () => request.end(body));
   } else request.end(body);
-  const [answer] = await answered;
+  const [answer, switched] = await answered;
+  if (switched) teardown(() => switched.destroy());
   return {
+    ...(switched ? { switched } : {}),
     status: answer.statusCode ?? 0,
     headers: answer.headers,
     body: answer,
@@ -170,12 +186,24 @@ async function callByHttp1(
 
 async function callByHttp2(
   session: http2.ClientHttp2Session,
-  { method = 'GET', path, headers, body, messages, awaitsContinue = false }: Asked,
+  { method = 'GET', path, headers, body, messages, awaitsContinue = false, isWebSocket = false }: Asked,
 ): Promise<Heard> {
+  // RFC 8441, 3: only a server that has said so takes it.
+  if (isWebSocket && !session.remoteSettings?.enableConnectProtocol) await once(session, 'remoteSettings');
+  const opening = { ':method': 'CONNECT', ':protocol': 'websocket', 'sec-websocket-version': '13' };
   const length = body ? { 'content-length': body.length } : {};
   const expected = awaitsContinue ? { expect: '100-continue' } : {};
-  const asked = { ':method': method, ':path': path, te: 'trailers', ...length, ...expected, ...headers };
-  const stream = session.request(asked, { endStream: body === undefined && messages === undefined });
+  const asked = {
+    ':path': path,
+    te: 'trailers',
+    ...(isWebSocket ? opening : { ':method': method }),
+    ...length,
+    ...expected,
+    ...headers,
+  };
+  const stream = session.request(asked, {
+    endStream: !isWebSocket && body === undefined && messages === undefined,
+  });
   const interim: number[] = [];
   stream.on('headers', (head) => interim.push(Number(head[':status'])));
   let trailers: http2.IncomingHttpHeaders = {};
@@ -187,5 +215,12 @@ async function callByHttp2(
   else if (messages) messages.pipe(stream);
   else if (body) stream.end(body);
   const [head] = await answered;
-  return { status: Number(head[':status']), headers: head, body: stream, interim, trailers: () => trailers };
+  return {
+    ...(isWebSocket ? { switched: stream } : {}),
+    status: Number(head[':status']),
+    headers: head,
+    body: stream,
+    interim,
+    trailers: () => trailers,
+  };
 }
