@@ -39,7 +39,7 @@ export class WebSocketRelay {
   constructor(options: WebSocketRelayOptions) {
     this.#options = options;
     this.#idle = setTimeout(
-      () => this.#endWith(goingAway, 'IDLE'),
+      () => this.#endWith(goingAway, 'idle'),
       options.gate().config.limits.idleTimeoutMs,
     );
     this.#idle.unref();

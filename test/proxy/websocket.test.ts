@@ -587,7 +587,7 @@ t.test('a gateway that stops says goodbye on both sides', async (t) => {
 t.test('a connection without traffic is closed', async (t) => {
   const { open } = await startLab(t, { config: { limits: { idle_timeout: '300ms' } } });
   const { closed } = await open();
-  t.same(await closed, { code: 1001, reason: 'IDLE' });
+  t.same(await closed, { code: 1001, reason: 'idle' });
 });
 
 t.test('an upstream that breaks off is not taken for one that has ended', async (t) => {
