@@ -1,5 +1,20 @@
 import * as z from 'zod';
-import { address, cidr, duration, hostGlob, hostOrCidr, integer, path, url } from './scalars.ts';
+import { toAuthority } from '../target.ts';
+import { parseNoProxyEntry } from '../upstream/no-proxy.ts';
+import { parseParentUrl } from '../upstream/parent.ts';
+import {
+  address,
+  cidr,
+  duration,
+  flag,
+  hostGlob,
+  hostOrCidr,
+  integer,
+  parseCidr,
+  parsed,
+  parseHostGlob,
+  path,
+} from './scalars.ts';
 import { list, section } from './section.ts';
 
 const resolution = section({
@@ -8,6 +23,26 @@ const resolution = section({
   port: integer(1, 65_535).nullable().default(null).describe('Port that is dialled; null: that of the call.'),
 });
 
+const parentUrl = parsed(
+  (text) => (parseParentUrl(text) ? text : undefined),
+  'must be http://[user:password@]host:port or https://…, with what is special in user and password percent-encoded',
+);
+
+/** In its normal form, with the port behind it. */
+function parsePassedBy(text: string): string | undefined {
+  const entry = parseNoProxyEntry(text);
+  if (!entry) return undefined;
+  const dot = entry.place.startsWith('.') ? '.' : '';
+  const name = parseHostGlob(entry.place.slice(dot.length));
+  const place = parseCidr(entry.place) ?? (name === undefined ? undefined : dot + name);
+  return place === undefined || entry.port === undefined ? place : toAuthority('', place, entry.port);
+}
+
+const passedBy = parsed(
+  parsePassedBy,
+  'must be a domain, a glob of hosts, an address or an address range, each with or without :port',
+);
+
 /** How calls leave: what may be dialled, and how long it may take. */
 export const upstream = section({
   ca_files: list(path, 64).describe('PEM files of authorities that are trusted beside the built-in ones.'),
@@ -15,11 +50,20 @@ export const upstream = section({
   allow_private: list(cidr, 1024).describe('Private address ranges that may be dialled nevertheless.'),
   deny: list(hostOrCidr).describe('Hosts and address ranges that nobody may call.'),
   allowed_ports: list(integer(1, 65_535), 1024).describe('Ports that may be dialled; empty: all.'),
-  proxy: url(['http', 'https'], { userInfo: true })
+  proxy: parentUrl
     .nullable()
     .default(null)
-    .describe('Parent proxy that calls are sent through.'),
-  no_proxy: list(hostOrCidr, 1024).describe('Hosts and ranges that are dialled past the parent proxy.'),
+    .describe(
+      'Parent proxy that calls are sent through (CONNECT), http:// or https://, with its credentials.',
+    ),
+  proxy_resolves: flag
+    .prefault(false)
+    .describe(
+      'Whether the parent proxy is asked for names and resolves them; then it must refuse what leads inside.',
+    ),
+  no_proxy: list(passedBy, 1024).describe(
+    'What is dialled past the parent proxy: domains with all below them, globs, addresses, ranges; with :port or not.',
+  ),
   connect_timeout: duration().prefault('10s').describe('For DNS, TCP and TLS together; exceeded: 504.'),
   response_timeout: duration().prefault('120s').describe('Until the head of the answer; exceeded: 504.'),
   idle_timeout: duration().prefault('5m').describe('Between bytes after that; there is no total limit.'),

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { Readable } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** One answer, before any redirect is followed. */
 export interface Downloaded {
@@ -20,21 +20,23 @@ export type Download = (
 /** Without a byte for so long the server is taken for gone. */
 const idleTimeoutMs = 30_000;
 
-/** Downloads straight from the network, with certificates verified against `roots` (PEM), or else against Node's own. */
-export function createDownload(roots?: readonly string[]): Download {
-  const tls = {
-    // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-    ...(roots === undefined ? {} : { ca: [...roots] }),
-  } as const;
+/** Opens the connection for a URL, with TLS verified where it is https. */
+export type Connect = (url: string) => Promise<Duplex>;
 
+/** Downloads over connections that `connect` opens, one for each answer. */
+export function createDownload(connect: Connect): Download {
   return (url, headers, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<Downloaded>();
-    const options = { headers, signal, agent: false, timeout: idleTimeoutMs };
-    const request = url.startsWith('https:')
-      ? https.get(url, { ...options, ...tls })
-      : http.get(url, options);
+    const { get } = url.startsWith('https:') ? https : http;
+    const createConnection: http.RequestOptions['createConnection'] = (_options, opened) => {
+      // Whoever was aborted meanwhile closes it.
+      connect(url).then(
+        (socket) => opened(null, socket),
+        (error: Error) => opened(error, undefined as never),
+      );
+      return undefined;
+    };
+    const request = get(url, { headers, signal, timeout: idleTimeoutMs, createConnection });
     request.once('timeout', () => request.destroy(Object.assign(new Error('idle'), { code: 'ETIMEDOUT' })));
     request.once('response', (body) =>
       resolve({ status: body.statusCode ?? 0, headers: body.headers, body }),

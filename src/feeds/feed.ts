@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Download } from './download.ts';
 import { fetchFeed, noValidators, type Validators } from './fetch-feed.ts';
@@ -246,7 +247,7 @@ export class Feed {
 
 /** A sentence without anything of the source's URL, which libraries put into their messages. */
 function reasonOf(error: unknown): string {
-  if (error instanceof FeedRefused) return error.message;
+  if (error instanceof FeedRefused || error instanceof GatewayError) return error.message;
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown };
   // The only other signal is that of the end, and then nobody asks.
   if (name === 'AbortError' || name === 'TimeoutError') return 'The feed did not arrive in time.';

@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts';
-import { createDownload, type Download } from './download.ts';
+import type { Download } from './download.ts';
 import { type Feed, type FeedHealth, type FeedSource, openFeed } from './feed.ts';
 import { newHashKey } from './keyed-hash.ts';
 import { openFolder } from './last-good.ts';
@@ -19,8 +19,7 @@ export interface FeedsOptions {
   readonly log: Log;
   /** Called when a feed begins to fail, and when it becomes stale: once each, until it is well again. Must not throw. */
   readonly onTrouble?: (health: FeedHealth) => void;
-  /** Default: straight from the network. */
-  readonly download?: Download;
+  readonly download: Download;
   /** Of a feed without gzip. Default 128 MB. */
   readonly maxBytes?: number;
   /** From the first connection to the last byte. Default 5 minutes. */
@@ -69,7 +68,7 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     now: clock.now,
     onTrouble: options.onTrouble ?? (() => {}),
     onChange: rebuild,
-    download: options.download ?? createDownload(),
+    download: options.download,
     maxBytes: options.maxBytes ?? maxBytesDefault,
     fetchTimeoutMs: options.fetchTimeoutMs ?? fetchTimeoutMsDefault,
     stopped: stopped.signal,

@@ -25,7 +25,8 @@ import { createRiskyParameters, loadRiskyKinds } from '../signals/risky-paramete
 import { openJournal } from '../state/journal.ts';
 import { openStore } from '../state/open.ts';
 import { type Authority, openAuthority } from '../tls/authority.ts';
-import { loadRoots } from '../upstream/roots.ts';
+import type { ListenerAddress } from '../upstream/guard.ts';
+import { type FeedConnections, openFeedConnections } from './feed-connections.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { withFreshTraces } from './fresh-traces.ts';
 import { createGate, type Foundations } from './generation.ts';
@@ -78,7 +79,12 @@ export async function startGateway(configFile: string | undefined, env: Environm
       lastError: null as string | null,
       isDraining: false,
     };
-    const { foundations, authority } = await openFoundations(config, { log, bound, status, closers });
+    const { foundations, authority, feedConnections } = await openFoundations(config, {
+      log,
+      bound,
+      status,
+      closers,
+    });
     const seeding = { ...foundations, firstStart };
     await seed(config, seeding);
     warn(config, log);
@@ -105,6 +111,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
       const nextTls = readListenersTls(next);
       const nextGate = createGate(next, foundations);
       await seed(next, seeding);
+      feedConnections.use(next);
       await foundations.feeds.use(next.feeds);
       const before = gate;
       gate = nextGate;
@@ -184,7 +191,7 @@ class Closers {
 async function openFoundations(
   config: Config,
   { log, bound, status, closers }: { log: Log; bound: Bound; status: GateStatus; closers: Closers },
-): Promise<{ foundations: Foundations; authority: Authority }> {
+): Promise<{ foundations: Foundations; authority: Authority; feedConnections: FeedConnections }> {
   const { dir } = config.state;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { url, timeoutMs, caFile } = config.state;
@@ -207,11 +214,13 @@ async function openFoundations(
   const traces = withFreshTraces(store, journal);
   const answers = createAnswerDesk(traces, log);
   closers.add(() => answers.close());
+  const ownListeners = (): ListenerAddress[] => [...bound.proxy, ...bound.control].flatMap(toListenerAddress);
+  const feedConnections = openFeedConnections(config, ownListeners);
   const feeds = await openFeeds({
     feeds: config.feeds,
     dir: join(dir, 'feeds'),
     log,
-    download: createDownload(loadRoots(config.upstream.caFiles)),
+    download: createDownload((url) => feedConnections.connect(url)),
     onTrouble: ({ name, status, lastError }) =>
       log.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem'),
   });
@@ -236,11 +245,11 @@ async function openFoundations(
     events: createEvents(store, log),
     log,
     registeredTenants: new Set(await store.registeredTenants()),
-    ownListeners: () => [...bound.proxy, ...bound.control].flatMap(toListenerAddress),
+    ownListeners,
     controlUrl: () => `${config.control.tls ? 'https' : 'http'}://${bound.control[0]}`,
     status: () => status,
   };
-  return { foundations, authority };
+  return { foundations, authority, feedConnections };
 }
 
 let injections: InjectionReader | undefined;
@@ -272,7 +281,7 @@ function writeListening(stateDir: string, bound: Bound): void {
   renameSync(`${file}.new`, file);
 }
 
-function toListenerAddress(bound: string): { address: string; port: number }[] {
+function toListenerAddress(bound: string): ListenerAddress[] {
   const [, address = '', port = ''] = /^\[?([^\]]*)\]?:(\d+)$/.exec(bound) ?? [];
   return isIP(address) ? [{ address, port: Number(port) }] : [];
 }

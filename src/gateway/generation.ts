@@ -46,6 +46,7 @@ import type { Store } from '../state/store.ts';
 import { canonicalText } from '../text/canonical-text.ts';
 import { contentFingerprint } from '../text/content-fingerprint.ts';
 import { createGuard } from '../upstream/guard.ts';
+import type { ParentOptions } from '../upstream/parent.ts';
 import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
@@ -122,6 +123,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(config.upstream.caFiles),
     connectTimeoutMs: config.upstream.connectTimeoutMs,
+    parent: toParent(config.upstream),
     responseTimeoutMs: config.upstream.responseTimeoutMs,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     h2: config.upstream.h2,
@@ -200,7 +202,14 @@ export function createGate(config: Config, on: Foundations): Gate {
 
 const never = (): boolean => false;
 
-const toResolveEntry = ({ host, address, port }: Config['upstream']['resolve'][number]): ResolveEntry =>
+export const toParent = ({ proxy, noProxy, proxyResolves }: Config['upstream']): ParentOptions | undefined =>
+  proxy === null ? undefined : { url: proxy, noProxy, resolves: proxyResolves };
+
+export const toResolveEntry = ({
+  host,
+  address,
+  port,
+}: Config['upstream']['resolve'][number]): ResolveEntry =>
   port === null ? { host, address } : { host, address, port };
 
 /** The engine of each tenant, made now: no call waits for it. Throws `ConfigError` where there is nothing to make it of. */

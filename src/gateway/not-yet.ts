@@ -26,11 +26,6 @@ const refused: readonly Gap[] = [
     isAsked: ({ proxy }) => !proxy.requireAuth,
     instead: 'every call needs a key',
   },
-  {
-    path: 'upstream.proxy',
-    isAsked: ({ upstream }) => upstream.proxy !== null,
-    instead: 'calls would be dialled directly',
-  },
 ];
 
 const ignored: readonly Gap[] = [

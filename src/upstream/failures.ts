@@ -44,19 +44,22 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : '';
 };
 
+/** Whom a connection is opened to, as it stands in a sentence. */
+export type Peer = 'upstream' | 'parent proxy';
+
 /** A failure before the connection stood; after TCP, everything that goes wrong is a failure of TLS. */
-export function toConnectFailure(error: unknown, isTcpOpen: boolean): GatewayError {
+export function toConnectFailure(error: unknown, isTcpOpen: boolean, peer: Peer = 'upstream'): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   if (!isTcpOpen) {
     const what = connectFailures[code] ?? 'cannot be reached';
-    return new GatewayError('UPSTREAM_UNREACHABLE', `The upstream ${what}.`, {}, error);
+    return new GatewayError('UPSTREAM_UNREACHABLE', `The ${peer} ${what}.`, {}, error);
   }
-  return toTlsFailure(certificateFailures[code] ?? handshakeFailure(code), error);
+  return toTlsFailure(certificateFailures[code] ?? handshakeFailure(code), error, peer);
 }
 
-const toTlsFailure = (why: string, error: unknown): GatewayError =>
-  new GatewayError('UPSTREAM_TLS', `TLS with the upstream failed: ${why}.`, {}, error);
+const toTlsFailure = (why: string, error: unknown, peer: Peer = 'upstream'): GatewayError =>
+  new GatewayError('UPSTREAM_TLS', `TLS with the ${peer} failed: ${why}.`, {}, error);
 
 function handshakeFailure(code: string): string {
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'it closed the connection during the handshake';

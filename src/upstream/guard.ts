@@ -34,6 +34,8 @@ export interface Guard {
   checkHost(host: string, port: number): void;
   /** Judges an address that is to be dialled. Throws EGRESS_BLOCKED, also for text that is no address. */
   checkAddress(address: string, port: number): void;
+  /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
+  checkChosen(address: string, port: number): void;
 }
 
 const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;
@@ -75,7 +77,12 @@ export function createGuard(options: GuardOptions): Guard {
     }
   }
 
-  return { checkHost, checkAddress };
+  function checkChosen(address: string, port: number): void {
+    for (const it of [address, ...embeddedIpv4(address)])
+      if (isOwnListener(it, port, options.ownListeners())) block('The address is that of this gateway.');
+  }
+
+  return { checkHost, checkAddress, checkChosen };
 }
 
 function block(detail: string): never {

@@ -14,5 +14,7 @@ const toLabel = (label: string): string => (wildcard.test(label) ? label : domai
  */
 export function toHostMatcher(glob: string): HostMatcher {
   const pattern = glob.toLowerCase().replace(/\.$/, '').split('.').map(toLabel).join('.');
-  return picomatch(pattern, { dot: true, nonegate: true, noextglob: true });
+  const matches = picomatch(pattern, { dot: true, nonegate: true, noextglob: true });
+  // Not picomatch's own function: whatever else that is called with asks for another kind of answer.
+  return (host) => matches(host);
 }

@@ -31,6 +31,8 @@ export interface Resolver {
    * none. Neither cached nor bounded in time: who dials has the deadline.
    */
   resolve(host: string, port: number): Promise<Resolution>;
+  /** Whether the host needs no name server: an address, or a name that an entry replaces. */
+  isGiven(host: string): boolean;
 }
 
 const systemLookup = (host: string) => dns.lookup(host, { all: true });
@@ -41,10 +43,14 @@ export function createResolver({ resolve, lookup = systemLookup }: ResolverOptio
     return { matches: toHostMatcher(entry.host), entry };
   });
 
+  const findEntry = (host: string): ResolveEntry | undefined =>
+    entries.find(({ matches }) => matches(host))?.entry;
+
   return {
+    isGiven: (host) => isIP(host) !== 0 || findEntry(host) !== undefined,
     async resolve(host, port) {
       if (isIP(host) !== 0) return { addresses: [host], port };
-      const replaced = entries.find(({ matches }) => matches(host))?.entry;
+      const replaced = findEntry(host);
       if (replaced) return { addresses: [replaced.address], port: replaced.port ?? port };
       const answers = await lookup(host).catch((error: unknown) => {
         throw new GatewayError('UPSTREAM_UNREACHABLE', 'The host name cannot be resolved.', {}, error);

@@ -1,13 +1,15 @@
+import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Target } from '../target.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
-import { createDialer, type Protocol } from './connect.ts';
+import { createDialer, type Endpoint, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
 import { isGrpcType } from './grpc-type.ts';
 import type { Guard } from './guard.ts';
 import { fieldOf } from './headers.ts';
 import { keptMsDefault } from './keep-alive.ts';
+import type { ParentOptions } from './parent.ts';
 import { createPools } from './pools.ts';
 import { type Forwarding, Relay, type RelayContext, type RelayOptions } from './relay.ts';
 import { toRequestHead } from './request-head.ts';
@@ -27,6 +29,8 @@ export interface UpstreamOptions {
   readonly roots: readonly string[];
   /** DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number;
+  /** The proxy that all leaves through; undefined: none. */
+  readonly parent?: ParentOptions | undefined;
   /** From `forward` to the head of the answer. */
   readonly responseTimeoutMs: number;
   /** Between bytes after that, in either direction. */
@@ -63,6 +67,8 @@ export interface Upstream {
    * it, if its method is idempotent. The request has been judged: nothing of it is judged here but where it leads.
    */
   forward(request: UpstreamRequest, options: RelayOptions): Forwarding;
+  /** Opens a connection for bytes of any protocol, which may be half closed. Throws as `Dialer.dial`. It is the caller's to close. */
+  connect(to: Pick<Endpoint, 'host' | 'port'>): Promise<Socket>;
   /** Takes no more requests (SHUTTING_DOWN); resolves when those that run are over. Bounded by the caller, with `destroy`. */
   close(): Promise<void>;
   /** Ends all requests at once. */
@@ -75,9 +81,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
   const deadlines = createDeadlines(shortestMs, (tick) => pools.sweep(tick));
   const turnEnd = createTurnEnd();
+  const dialer = createDialer(options);
   const pools = createPools({
     guard: options.guard,
-    dialer: createDialer(options),
+    dialer,
     deadlines,
     turnEnd,
     mayFallBack: h2 === 'auto',
@@ -147,6 +154,10 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       return request.isWebSocket && protocol === 'h2'
         ? forwardByEither(request, relayOptions)
         : forwardBy(protocol, request, relayOptions);
+    },
+    async connect({ host, port }) {
+      if (isClosing) throw shuttingDown();
+      return dialer.dial({ scheme: 'tcp', host, port }, 'http/1.1');
     },
     async close() {
       isClosing = true;

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
 import pino from 'pino';
 import type { Test } from 'tap';
-import { createDownload } from '../../src/feeds/download.ts';
+import { type Connect, createDownload } from '../../src/feeds/download.ts';
 import type { FeedHealth, FeedSource } from '../../src/feeds/feed.ts';
 import { type Feeds, type FeedsOptions, openFeeds } from '../../src/feeds/feeds.ts';
 import { testAuthority } from '../support/certificates.ts';
@@ -47,6 +50,19 @@ export interface Daemon {
   readonly log: () => string;
 }
 
+/** Straight to the server of a URL, whose certificate must lead to one of the roots. */
+export const connectTrusting =
+  (roots: readonly string[]): Connect =>
+  async (url) => {
+    const { protocol, hostname: host, port } = new URL(url);
+    const socket =
+      protocol === 'https:'
+        ? tls.connect({ host, port: Number(port), servername: host, ca: [...roots] })
+        : net.connect({ host, port: Number(port) });
+    await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect');
+    return socket;
+  };
+
 /** Feeds that nothing fetches but the test, for the clock stands. Ends with the test. */
 export async function startFeeds(
   t: Test,
@@ -60,7 +76,7 @@ export async function startFeeds(
     feeds: sources,
     log: pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }),
     onTrouble: (health) => troubles.push(health),
-    download: createDownload([testAuthority().certPem]),
+    download: createDownload(connectTrusting([testAuthority().certPem])),
     random: () => 0.5,
     ...options,
     clock,

@@ -6,7 +6,15 @@ import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { startUpstream } from '../support/upstream.ts';
-import { type Answer, hourMs, sourceOf, startFeedServer, startFeeds, TestClock } from './feeds-daemon.ts';
+import {
+  type Answer,
+  connectTrusting,
+  hourMs,
+  sourceOf,
+  startFeedServer,
+  startFeeds,
+  TestClock,
+} from './feeds-daemon.ts';
 import { fixture } from './reading.ts';
 
 const good = 'evil.example\nhttp://host.example/page\n203.0.113.0/24\n';
@@ -207,7 +215,7 @@ t.test('a server that cannot prove who it is is refused', async (t) => {
   const server = await startFeedServer(t, { body: good });
   const { feeds } = await startFeeds(t, [sourceOf(server.origin)], {
     dir: t.testdir(),
-    download: createDownload(),
+    download: createDownload(connectTrusting([])),
   });
   t.match(await feeds.refresh('own'), { status: 'failed', lastError: /could not be fetched \([A-Z_]+\)/ });
   t.equal(server.requests.length, 0);

@@ -18,6 +18,7 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     tenant('budgets: [{ name: b, daily: 1 }]'),
     tenant('internal: { builtin: false }, detectors: { off: [private-address] }'),
     'response_scan: { mode: observe }',
+    'upstream: { proxy: "http://parent:3128" }',
     'response_scan: { mode: enforce }',
     tenant('response_scan: { mode: enforce }'),
     'tools: [{ name: slack, response_scan: { mode: enforce, max_bytes: 64KB } }]',
@@ -34,7 +35,6 @@ t.test('what would be less safe than the file demands is refused', (t) => {
     ['proxy.require_auth', 'proxy: { require_auth: false }'],
     ['proxy.proxy_protocol', 'proxy: { proxy_protocol: true }'],
     ['workers', 'workers: 2\nstate: { url: redis://localhost/0 }'],
-    ['upstream.proxy', 'upstream: { proxy: "http://parent:3128" }'],
   ];
   for (const [path, text] of cases)
     t.match(refusedKeys(parse(text)), [{ path, message: /does not do this yet/ }], path);
