@@ -5,6 +5,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   'proxy.listen': (config) => config.proxy.listen,
   'control.listen': (config) => config.control.listen,
   'proxy.tls': ({ proxy }) => proxy.tls !== null,
+  'proxy.proxy_protocol': ({ proxy }) => proxy.proxyProtocol,
   'control.tls': ({ control }) => control.tls !== null,
   'state.url': (config) => config.state.url,
   workers: (config) => config.workers,

@@ -17,11 +17,6 @@ interface Gap {
 const refused: readonly Gap[] = [
   { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
-    path: 'proxy.proxy_protocol',
-    isAsked: ({ proxy }) => proxy.proxyProtocol,
-    instead: 'connections would not be understood',
-  },
-  {
     path: 'proxy.require_auth',
     isAsked: ({ proxy }) => !proxy.requireAuth,
     instead: 'every call needs a key',

@@ -16,6 +16,7 @@ import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
 import type { ListenersTls, ListenerTls } from './listener-tls.ts';
 import { createHttpServer, limitConnections } from './listeners.ts';
+import { demandProxyHeader, type ToldConnections } from './told-connections.ts';
 
 /** The listening servers, and the connections inside their tunnels. */
 export function openServers(gate: () => Gate, authority: Authority, tls: ListenersTls, log: Log) {
@@ -40,6 +41,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     (exchange: NodeExchange): void =>
       isInbound(exchange.target) ? inbound(exchange) : serve(exchange);
   const serving = new Map<Server, 'proxy' | 'control'>();
+  const told: ToldConnections[] = [];
   const track = (server: Server, listener: 'proxy' | 'control'): Server => {
     limitConnections(server, () => gate().config.limits.maxConnections);
     server.on('connection', (socket) => {
@@ -49,16 +51,18 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     serving.set(server, listener);
     return server;
   };
+  const isTold = gate().config.proxy.proxyProtocol;
+  const timeouts = () => gate().config.limits;
   return {
-    newProxy: () =>
-      track(
-        createHttpServer(
-          limits,
-          besideInbound((exchange) => forward(exchange, undefined)),
-          tls.proxy,
-        ).on('connect', connect),
-        'proxy',
-      ),
+    newProxy() {
+      const server = createHttpServer(
+        limits,
+        besideInbound((exchange) => forward(exchange, undefined)),
+        isTold ? undefined : tls.proxy,
+      ).on('connect', connect);
+      if (isTold) told.push(demandProxyHeader(server, { timeouts, tls: tls.proxy }));
+      return track(server, 'proxy');
+    },
     newControl: () => track(createHttpServer(limits, besideInbound(api), tls.control), 'control'),
     /** New connections see these certificates. */
     showTls(next: ListenersTls): void {
@@ -66,6 +70,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
         const shown: ListenerTls | undefined = next[listener];
         if (shown && server instanceof TlsServer) server.setSecureContext(shown);
       }
+      if (next.proxy) for (const it of told) it.showTls(next.proxy);
     },
     async drain(graceMs: number): Promise<void> {
       webSockets.drain();

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { isWithin, unmapped } from '../ranges.ts';
+import { peerAddress } from './peer-address.ts';
 
 /**
  * The address that a request comes from. Where the peer is a trusted proxy: the rightmost entry of X-Forwarded-For that is none, since
@@ -8,7 +9,7 @@ import { isWithin, unmapped } from '../ranges.ts';
  * than who sent it, so the proxy itself is the client.
  */
 export function clientAddressOf(request: IncomingMessage, trustedProxies: readonly string[]): string {
-  let address = plain(request.socket.remoteAddress ?? '');
+  let address = plain(peerAddress(request.socket));
   if (trustedProxies.length === 0) return address;
   const forwarded = request.headers['x-forwarded-for'];
   const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { peerAddress } from '../http/peer-address.ts';
 import { rawProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import { bareCall } from '../pipeline/bare-call.ts';
@@ -42,7 +43,7 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
     if (!authority || !/:\d+$/.test(request.url ?? '') || request.httpVersionMajor !== 1) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
     }
-    const clientAddress = socket.remoteAddress ?? '';
+    const clientAddress = peerAddress(socket);
     // Node keeps the first of two fields of one name; here as everywhere two are refused.
     const { proxyAuthorization } = readRequestHead(
       request.rawHeaders,

@@ -2,6 +2,7 @@ import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { peerAddress } from '../http/peer-address.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -167,7 +168,7 @@ async function addressedOutside(
   { target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
-  const clientAddress = socket.remoteAddress ?? '';
+  const clientAddress = peerAddress(socket);
   const { user, tenant } = await authenticateProxyUser(gate, head.proxyAuthorization, clientAddress);
   if (tenant) connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
   if (url.startsWith('/')) {

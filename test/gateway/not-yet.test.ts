@@ -18,6 +18,7 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     tenant('budgets: [{ name: b, daily: 1 }]'),
     tenant('internal: { builtin: false }, detectors: { off: [private-address] }'),
     'response_scan: { mode: observe }',
+    'proxy: { proxy_protocol: true }',
     'upstream: { proxy: "http://parent:3128" }',
     'response_scan: { mode: enforce }',
     tenant('response_scan: { mode: enforce }'),
@@ -33,7 +34,6 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
 t.test('what would be less safe than the file demands is refused', (t) => {
   const cases: readonly [path: string, text: string][] = [
     ['proxy.require_auth', 'proxy: { require_auth: false }'],
-    ['proxy.proxy_protocol', 'proxy: { proxy_protocol: true }'],
     ['workers', 'workers: 2\nstate: { url: redis://localhost/0 }'],
   ];
   for (const [path, text] of cases)
