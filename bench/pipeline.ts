@@ -14,6 +14,7 @@ import { createPolicyBook } from '../src/pipeline/policy-book.ts';
 import { traceLine } from '../src/pipeline/record.ts';
 import { createStages } from '../src/pipeline/stages.ts';
 import { createTenants } from '../src/pipeline/tenants.ts';
+import { createToolSettings } from '../src/pipeline/tool-settings.ts';
 import { validatePolicy } from '../src/policy/index.ts';
 import { signalEngines } from '../src/signals/index.ts';
 import { defaultWeights } from '../src/signals/score.ts';
@@ -104,6 +105,7 @@ const stages = createStages({
   catalogues: createCatalogues(config, ownTables()),
   store,
   tenants,
+  toolSettings: createToolSettings([]),
   clock: () => performance.now(),
   injections,
   meanings,

@@ -206,7 +206,7 @@ export class Call {
   readonly isAwaited: () => boolean;
   /** What its way says of the credential that it goes out with: a name, or null for none. Undefined: the configuration chooses. */
   readonly wayCredential: string | null | undefined;
-  /** Of the body, where the way that the call came on has a limit of its own; else that of the tenant counts. */
+  /** Of the body, where more was known of it before it was read than its tenant; else the limit of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
   /** Where it is one further message of a call that was let out and is still open. */
   readonly message: MessageOf | undefined;
@@ -342,6 +342,10 @@ export interface MessageOf {
   /** The same of each field of protobuf, by its path. */
   readonly fieldEnds: ReadonlyMap<string, Buffer>;
 }
+
+/** Whether the call is itself a tunnel that nobody will read. No other call that is forwarded has this method. */
+export const isTunnel = ({ entrance, method }: Pick<Call, 'entrance' | 'method'>): boolean =>
+  method === 'CONNECT' && entrance === 'forward';
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {

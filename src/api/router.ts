@@ -115,8 +115,15 @@ async function receive(
   const { headers } = exchange.request;
   if (caller.kind === 'key' && exchange.method === 'POST')
     await checkReplay(gate, caller.key, headers, nowMs);
-  const raw = route.body ? await readBody(exchange, bodyBytesMaxOf(gate, caller) + envelopeBytesMax) : noBody;
+  const raw = route.body ? await readBody(exchange, readBytesMaxOf(gate, route, caller)) : noBody;
   return { raw, body: parseBody(route, raw, headers['content-type'] ?? '') };
+}
+
+/** Which tool a described call is of is told by its description, so it may be as large as that of any tool. */
+function readBytesMaxOf(gate: Gate, { access }: Route, caller: Caller): number {
+  const isCall = access === 'call' && caller.kind === 'key';
+  const toolMax = isCall ? gate.toolSettings.largestMaxBodyBytes(caller.identity.tenantId) : 0;
+  return Math.max(bodyBytesMaxOf(gate, caller), toolMax) + envelopeBytesMax;
 }
 
 /** A call that the pipeline has not seen, since it cannot be read, is turned away as a call. */

@@ -18,10 +18,17 @@ export const asUnclear = (operation: Operation): Operation => ({
 });
 
 /** A batch that nobody can take apart may do anything that the tools of its host can, to anything, for anybody. */
-export const anyBatch = (toolName: string, mounts: readonly Mounted[]): Operation => ({
+export const anyBatch = (toolName: string, mounts: readonly Mounted[]): Operation =>
+  anything(toolName, mounts, 'batch');
+
+/** So may a tunnel that nobody reads. */
+export const anyTunnel = (toolName: string, mounts: readonly Mounted[]): Operation =>
+  anything(toolName, mounts, 'tunnel');
+
+const anything = (toolName: string, mounts: readonly Mounted[], name: 'batch' | 'tunnel'): Operation => ({
   toolName,
-  name: 'batch',
-  category: 'batch',
+  name,
+  category: name,
   verb: 'ADMIN',
   resource: { unknown: unknownFields },
   principals: ['*'],

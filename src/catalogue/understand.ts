@@ -12,7 +12,7 @@ import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
 import type { ToolSummary } from './summary.ts';
-import { anyBatch, asUnclear } from './unclear.ts';
+import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
 export interface Catalogue {
@@ -29,6 +29,8 @@ export interface Catalogue {
    * lacks the name alone is known.
    */
   understandAs(toolName: string, below: string, request: Request): Operation;
+  /** What a tunnel does that nobody reads: whatever can be done at the host. */
+  understandTunnel(target: Request['target']): Operation;
   /** The tool that a host belongs to, whatever the path. */
   toolOf(host: string): string | undefined;
 }
@@ -57,6 +59,13 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
     tools: [...tools, ...protocols],
     toolOf: (host) => hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName,
     understand: (request) => understand(request, true),
+    understandTunnel({ scheme, host }) {
+      const mounts = hosts.find(host)?.values ?? [];
+      const owner = mounts.find((it) => !it.isGuest) ?? mounts[0];
+      return owner
+        ? anyTunnel(owner.toolName, mounts)
+        : { ...unknownHost(scheme, 'CONNECT'), unclear: ofProtocols };
+    },
     understandAs(toolName, below, request) {
       const match = { values: byTool.get(toolName) ?? [], captures: noCaptures };
       const { scheme, path } = request.target;

@@ -26,6 +26,8 @@ export function findWarnings(written: Written, isLiteral: (path: Path) => boolea
 function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
   const paths: Path[] = [];
   if (written.control.adminSecret !== '') paths.push(['control', 'admin_secret']);
+  if (written.upstream.proxy !== null && URL.parse(written.upstream.proxy)?.password)
+    paths.push(['upstream', 'proxy']);
   for (const [index, credential] of written.credentials.entries()) {
     const values: Readonly<Record<string, unknown>> = credential;
     for (const key of secretKeys) {
@@ -57,6 +59,7 @@ function weakSettings(written: Written): readonly Finding[] {
       message: `is shorter than ${adminSecretLength} characters`,
     });
   }
+  findings.push(...unreadCredentials(written), ...parentWarnings(written));
   if (written.mode === 'monitor')
     findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
   for (const [index, credential] of written.credentials.entries()) {
@@ -88,4 +91,45 @@ function weakSettings(written: Written): readonly Finding[] {
       findings.push({ path: ['feeds', index, 'url'], message: 'a feed over plain http can be forged' });
   }
   return findings;
+}
+
+/** Into a tunnel that is not read nothing can be put. */
+function unreadCredentials({ intercept, credentials }: Written): readonly Finding[] {
+  return intercept.passthrough.flatMap((glob, index) => {
+    const without = credentials.filter(({ hosts }) => hosts.some((host) => mayMatchAlike(glob, host)));
+    if (without.length === 0) return [];
+    const names = without.map(({ name }) => name).join(', ');
+    const message = `tunnels are not read, so no credential goes with what they carry: ${names}`;
+    return [{ path: ['intercept', 'passthrough', index], message }];
+  });
+}
+
+function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readonly Finding[] {
+  if (proxy === null || !proxyResolves) return [];
+  const message =
+    'addresses behind names are not checked here; the parent proxy must refuse those that are not public';
+  return [{ path: ['upstream', 'proxy_resolves'], message }];
+}
+
+/** Whether there is a host that both globs match: `*` is any run of characters, `?` is one. */
+function mayMatchAlike(a: string, b: string): boolean {
+  if (!/[*?]/.test(a + b)) return a === b;
+  // Of each pair of ends, from the shortest: whether something matches both.
+  let below: readonly boolean[] = [];
+  for (let i = a.length; i >= 0; i--) {
+    const row: boolean[] = new Array<boolean>(b.length + 1).fill(false);
+    for (let j = b.length; j >= 0; j--) {
+      const [first, second] = [a[i], b[j]];
+      const skipsA = below[j] === true;
+      const skipsB = row[j + 1] === true;
+      if (first === undefined && second === undefined) row[j] = true;
+      else if (first === '*' || second === '*') {
+        row[j] = skipsA || skipsB;
+      } else if (first !== undefined && second !== undefined) {
+        row[j] = (first === '?' || second === '?' || first === second) && below[j + 1] === true;
+      }
+    }
+    below = row;
+  }
+  return below[0] === true;
 }

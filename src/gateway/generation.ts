@@ -34,6 +34,7 @@ import { createTenants } from '../pipeline/tenants.ts';
 import { createThreatFinder } from '../pipeline/threats.ts';
 import { createTokenFetcher } from '../pipeline/token-endpoint.ts';
 import { createToolMemory } from '../pipeline/tool-memory.ts';
+import { createToolSettings } from '../pipeline/tool-settings.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
@@ -46,6 +47,7 @@ import type { Store } from '../state/store.ts';
 import { canonicalText } from '../text/canonical-text.ts';
 import { contentFingerprint } from '../text/content-fingerprint.ts';
 import { createGuard } from '../upstream/guard.ts';
+import { toHostMatcher } from '../upstream/host-glob.ts';
 import type { ParentOptions } from '../upstream/parent.ts';
 import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
@@ -110,8 +112,10 @@ export function createGate(config: Config, on: Foundations): Gate {
     bounds: config.risk.bands,
     mode: config.mode,
   };
+  const toolSettings = createToolSettings(config.tools);
   const stages = createStages({
     ...judging,
+    toolSettings,
     store: on.store,
     policies,
     approvals: on.approvals,
@@ -135,6 +139,7 @@ export function createGate(config: Config, on: Foundations): Gate {
     fetchToken: createTokenFetcher(upstream),
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
+  const passedThrough = config.intercept.passthrough.map(toHostMatcher);
   const record = createRecorder({ ...on, trustLosses: config.risk.trust, credentials });
   let running = 0;
   let isRetired = false;
@@ -165,11 +170,13 @@ export function createGate(config: Config, on: Foundations): Gate {
     feeds: on.feeds,
     guard,
     upstream,
+    isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
     inspect: createPipeline(stages, record),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),
     answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
     answers: on.answers,
-    answerMemory: createAnswerMemory(on.store, on.secrets, config.tools),
+    toolSettings,
+    answerMemory: createAnswerMemory(on.store, on.secrets, toolSettings),
     toolMemory: createToolMemory({
       store: on.store,
       policies,

@@ -25,24 +25,9 @@ const refused: readonly Gap[] = [
 
 const ignored: readonly Gap[] = [
   {
-    path: 'intercept.passthrough',
-    isAsked: ({ intercept }) => intercept.passthrough.length > 0,
-    instead: 'all tunnels are read',
-  },
-  {
     path: 'notifications',
     isAsked: ({ notifications }) => notifications.length > 0,
     instead: 'nobody is told',
-  },
-  {
-    path: 'tools[].max_body_bytes',
-    isAsked: ({ tools }) => tools.some((it) => it.maxBodyBytes !== null),
-    instead: 'the limit of the tenant holds',
-  },
-  {
-    path: 'tools[].sensitive',
-    isAsked: ({ tools }) => tools.some((it) => it.sensitive !== null),
-    instead: 'answers are what is found in them',
   },
   {
     path: 'telemetry.otlp',

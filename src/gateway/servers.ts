@@ -10,6 +10,7 @@ import type { Gate } from '../pipeline/gate.ts';
 import { createConnect } from '../proxy/connect.ts';
 import { createForward } from '../proxy/forward.ts';
 import { createInbound, isInbound } from '../proxy/inbound.ts';
+import { createJoinedTunnels } from '../proxy/joined-tunnels.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
 import { createWebSockets } from '../proxy/websocket.ts';
 import type { Authority } from '../tls/authority.ts';
@@ -26,7 +27,9 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const forward = createForward(gate, connections, webSockets, log);
   const sockets = new Set<Duplex>();
   const inside = createAgentConnections(() => gate().config.limits);
+  const joined = createJoinedTunnels(gate, log);
   const connect = createConnect({
+    joined,
     gate,
     contexts: createContexts(authority, { now: Date.now }),
     connections,
@@ -74,11 +77,13 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     },
     async drain(graceMs: number): Promise<void> {
       webSockets.drain();
+      joined.drain();
       await drain([...serving.keys()], inside, sockets, graceMs);
     },
     close(): void {
       for (const server of serving.keys()) server.close();
       inside.close();
+      joined.close();
       for (const socket of sockets) socket.destroy();
     },
   };

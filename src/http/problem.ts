@@ -29,11 +29,20 @@ export function problemMessage(error: GatewayError): { fields: string[]; body: B
   return { fields, body };
 }
 
-/** A whole answer as bytes, for sockets on which no server speaks HTTP any more. The connection ends with it. */
-export function rawProblem(error: GatewayError): string {
+/**
+ * A whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand beside what belongs to it. The connection
+ * ends with it.
+ */
+export function rawProblem(error: GatewayError, headers: readonly string[] = []): string {
   const { status } = problems[error.code];
   const { fields, body } = problemMessage(error);
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${toLines([...headers, ...fields])}`;
   return `${head}Connection: close\r\n\r\n${body.toString()}`;
+}
+
+/** Flat fields as they stand in a head. */
+export function toLines(fields: readonly string[]): string {
+  let lines = '';
+  for (let i = 0; i + 1 < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  return lines;
 }

@@ -1,8 +1,8 @@
-import type { Config, TenantConfig } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 import type { AnswerReading } from './read-answer.ts';
 import { hashedMax, hashesMax, hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
+import type { ToolSettings } from './tool-settings.ts';
 
 /** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
 export interface AnswerMemory {
@@ -31,13 +31,10 @@ const hostLengthMax = 255;
 export function createAnswerMemory(
   store: Pick<Store, 'noteSighting'>,
   { shingler, credentialKey }: Pick<TenantSecrets, 'shingler' | 'credentialKey'>,
-  tools: Config['tools'],
+  tools: Pick<ToolSettings, 'isSensitive'>,
 ): AnswerMemory {
-  const isSensitive = (tenantId: TenantConfig['id'], toolName: string): boolean =>
-    tools.some(
-      (it) =>
-        it.name === toolName && it.sensitive === true && (it.tenantId === null || it.tenantId === tenantId),
-    );
+  const isSensitive = (tenantId: string, toolName: string): boolean =>
+    tools.isSensitive(tenantId, toolName) === true;
 
   const isSlight = (tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean =>
     !isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
@@ -46,7 +43,8 @@ export function createAnswerMemory(
     isSensitive,
     saw({ tenantId, toolName, host, account, ...seen }, reading) {
       const { classes, texts, secrets } = reading;
-      if (classes.length > 0 || isSensitive(tenantId, toolName)) {
+      const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
+      if (isRead) {
         const shingles = shingler(tenantId).ofRead(texts);
         store.noteSighting(tenantId, {
           kind: 'read',

@@ -21,6 +21,7 @@ import type { AnswerReader } from './read-answer.ts';
 import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 import type { ToolMemory } from './tool-memory.ts';
+import type { ToolSettings } from './tool-settings.ts';
 
 /**
  * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
@@ -31,11 +32,15 @@ export interface Gate {
   readonly store: Store;
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
+  /** What the configuration says of tools. */
+  readonly toolSettings: ToolSettings;
   /** What calls are understood by. */
   readonly catalogues: Catalogues;
   readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
   readonly guard: Guard;
   readonly upstream: Upstream;
+  /** Whether tunnels to a host are not read. */
+  isPassedThrough(host: string): boolean;
   readonly credentials: Credentials;
   readonly inspect: Inspect;
   /** Judges what follows on a call that was let out and stays open. */

@@ -5,6 +5,7 @@ import {
   dataClasses,
   type Finding,
   type IncidentCause,
+  isTunnel,
   type MatchedRule,
   type Verdict,
 } from '../call.ts';
@@ -177,7 +178,7 @@ const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
 export function enforceable(call: Call, opinion: Opinion): Enforceable {
   const { decision, alsoSanitize, cuts } = opinion;
   if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;
-  const sanitized = sanitizedBody(call, cuts);
+  const sanitized = isTunnel(call) ? undefined : sanitizedBody(call, cuts);
   if (sanitized) return { ...opinion, sanitized };
   return {
     ...opinion,
@@ -185,7 +186,9 @@ export function enforceable(call: Call, opinion: Opinion): Enforceable {
     reasonCodes: ['UNSANITIZABLE', ...opinion.reasonCodes],
     explanation: [
       ...opinion.explanation,
-      'What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.',
+      isTunnel(call)
+        ? 'Nothing can be cut out of a tunnel that is not read.'
+        : 'What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.',
     ],
   };
 }

@@ -61,13 +61,17 @@ export function answerFor(
   const tenant = gate.tenants.find(call.identity?.tenantId ?? '');
   if (!tenant) return exchange.answer;
   const scan = scanOf(gate, call, tenant, route);
-  if (scan.mode === 'off' || call.method === 'HEAD') return exchange.answer;
+  if (call.method === 'HEAD') return exchange.answer;
+  // What must be known again has to be read once.
+  const isOff = scan.mode === 'off' && !gate.answerMemory.isSensitive(tenant.id, toolNameOf(call));
+  if (isOff) return exchange.answer;
   return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, tenant, scan));
 }
 
 /** Whether what comes in is held until it was read, and refused where it must not come in. */
 export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
   mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
+const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
 
 /** What the route says, else the tool, else the tenant; key by key. */
 export function scanOf(
@@ -163,8 +167,7 @@ class AnswerScan implements Tap {
     const { identity } = this.#call;
     // The same tools may be listed by another server, or to another tenant.
     if (this.#toolLists.isMcp || identity === undefined) return false;
-    if (this.#gate.answerMemory.isSensitive(identity.tenantId, this.#call.operation?.toolName ?? ''))
-      return false;
+    if (this.#gate.answerMemory.isSensitive(identity.tenantId, toolNameOf(this.#call))) return false;
     return this.#gate.answerReader.isKnownClean(identity, this.#contentOf(bytes));
   }
 
@@ -216,10 +219,10 @@ class AnswerScan implements Tap {
 
 /** Of what does not come in nothing can go out. */
 export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
-  const { identity, traceId, target, operation } = call;
+  const { identity, traceId, target } = call;
   if (!identity) return;
   const { tenantId, agentId } = identity;
-  const toolName = operation?.toolName ?? '';
+  const toolName = toolNameOf(call);
   const account = placeOf(call)?.account;
   const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
   gate.answerMemory.saw(seen, reading);

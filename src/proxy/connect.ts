@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import { type Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { peerAddress } from '../http/peer-address.ts';
-import { rawProblem } from '../http/problem.ts';
+import { rawProblem, toLines } from '../http/problem.ts';
 import type { Log } from '../log.ts';
 import { bareCall } from '../pipeline/bare-call.ts';
 import type { Gate } from '../pipeline/gate.ts';
@@ -15,7 +15,9 @@ import type { Contexts } from '../tls/contexts.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
 import { whyBlocked } from './egress.ts';
 import type { Tunnel } from './forward.ts';
+import type { JoinedTunnels } from './joined-tunnels.ts';
 import type { KeyConnections } from './key-connections.ts';
+import { passThrough } from './pass-through.ts';
 import { readRequestHead } from './request-head.ts';
 
 export interface ConnectOptions {
@@ -24,10 +26,13 @@ export interface ConnectOptions {
   readonly connections: KeyConnections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
   readonly serve: (socket: Socket, tunnel: Tunnel) => void;
+  /** Keeps the tunnels that nobody reads. */
+  readonly joined: JoinedTunnels;
   readonly log: Log;
 }
 
-const established = 'HTTP/1.1 200 Connection Established\r\n\r\n';
+const established = (headers: readonly string[] = []): string =>
+  `HTTP/1.1 200 Connection Established\r\n${toLines(headers)}\r\n`;
 const tlsHandshake = 0x16;
 /** Clients that know both mean the first one that they name, which is HTTP/2. */
 const alpnProtocols = ['h2', 'http/1.1'];
@@ -35,10 +40,10 @@ const alpnProtocols = ['h2', 'http/1.1'];
 /**
  * Opens tunnels (RFC 9110, 9.3.6): authenticates, checks host and port as far as that goes without resolving anything, answers 200, looks
  * at the first byte, and speaks TLS with a certificate of its own for the host. Nothing is dialled here; the calls inside decide that.
+ * Of hosts that are passed through the tunnel itself is the call.
  */
-export function createConnect({ gate, contexts, connections, serve, log }: ConnectOptions) {
-  async function open(request: IncomingMessage, socket: Socket): Promise<Tunnel> {
-    const current = gate();
+export function createConnect({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
+  async function open(current: Gate, request: IncomingMessage, socket: Socket): Promise<Tunnel> {
     const authority = parseAuthority(request.url ?? '', 443);
     if (!authority || !/:\d+$/.test(request.url ?? '') || request.httpVersionMajor !== 1) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
@@ -70,7 +75,7 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
 
   function establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {
     if (socket.destroyed) return;
-    socket.write(established);
+    socket.write(established());
     socket.setTimeout(gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
@@ -100,12 +105,45 @@ export function createConnect({ gate, contexts, connections, serve, log }: Conne
     serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
   }
 
+  async function pass(
+    current: Gate,
+    { rawHeaders }: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    tunnel: Tunnel,
+  ): Promise<void> {
+    const passed = await passThrough(current, rawHeaders, socket, tunnel);
+    if ('error' in passed) {
+      if (passed.error.code === 'INTERNAL') log.error({ err: passed.error.cause }, 'a call failed');
+      refuse(socket, passed.error, gate().config.limits.handshakeTimeoutMs, passed.headers);
+      return;
+    }
+    const { call, upstream, headers } = passed;
+    const { identity } = call;
+    if (socket.destroyed || !identity) {
+      upstream.destroy();
+      socket.destroy();
+      return;
+    }
+    socket.write(established(headers));
+    if (head.length > 0) socket.unshift(head);
+    const { traceId, clientAddress } = call;
+    const { host, port, key } = tunnel;
+    joined.join(socket, upstream, { traceId, keyHash: key.hash, identity, clientAddress, host, port });
+  }
+
   return function connect(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
-    open(request, socket).then(
-      (tunnel) => establish(socket, head, tunnel),
-      (error: unknown) => refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
-    );
+    const current = gate();
+    open(current, request, socket)
+      .then((tunnel) =>
+        current.isPassedThrough(tunnel.host)
+          ? pass(current, request, socket, head, tunnel)
+          : establish(socket, head, tunnel),
+      )
+      .catch((error: unknown) =>
+        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
+      );
   };
 }
 
@@ -135,9 +173,14 @@ function nameInHandshake(secured: TLSSocket): string {
 const isMethodStart = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
 
 /** A refused CONNECT is answered on the bare socket, since no server speaks HTTP on it any more. */
-function refuse(socket: Socket, error: GatewayError, lingerMs: number): void {
+function refuse(
+  socket: Socket,
+  error: GatewayError,
+  lingerMs: number,
+  headers: readonly string[] = [],
+): void {
   // The server's own clocks have let go of this socket: a client that neither reads nor closes would keep it for ever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.resume();
-  socket.end(rawProblem(error));
+  socket.end(rawProblem(error, headers));
 }

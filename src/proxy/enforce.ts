@@ -192,7 +192,7 @@ export function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayErro
     : new GatewayError('POLICY_DENIED', detail, extra);
 }
 
-function withTrace(error: GatewayError, traceId: string): GatewayError {
+export function withTrace(error: GatewayError, traceId: string): GatewayError {
   error.traceId = traceId;
   return error;
 }

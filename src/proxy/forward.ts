@@ -4,8 +4,10 @@ import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import { answerProblem } from '../http/problem.ts';
+import { nestedTunnel } from '../http/request-problems.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
@@ -75,8 +77,7 @@ export function createForward(
 
     const proceed = (head: RequestHead, from: Addressed): void => {
       wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
-      const bodyBytesMax = current.tenants.find(from.tenantId)?.maxBodyBytes ?? 0;
-      const toCall = (body: Buffer, contentEncoding = head.contentEncoding): Call =>
+      const toCall = (body: Buffer, bodyBytesMax?: number, contentEncoding = head.contentEncoding): Call =>
         new Call({
           traceId,
           entrance: 'forward',
@@ -94,24 +95,28 @@ export function createForward(
           bodyBytesMax,
           isAwaited: () => !exchange.answer.destroyed,
         });
-      const inspect = (body: Buffer): void => {
+      const bodyless = (): Call => toCall(noBody);
+      const inspect = (call: Call): void => {
         const openWebSocket = wantsWebSocket ? open : undefined;
-        judge(current, toCall(body), exchange, { openWebSocket }).catch(refuse);
+        judge(current, call, exchange, { openWebSocket }).catch(refuse);
       };
       const failed = (error: GatewayError): void => {
-        turnAway(current, toCall(noBody), error).then(refuse, refuse);
+        turnAway(current, bodyless(), error).then(refuse, refuse);
       };
       const refusal = from.refusal ?? (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
       if (refusal) failed(refusal);
-      else if (!exchange.hasBody) inspect(noBody);
-      else if (isGrpcType(head.contentType)) {
-        receiveGrpc(gate, exchange, head, {
-          bytesMax: bodyBytesMax,
-          toCall,
-          judge: (call, further) => judge(current, call, exchange, { further }).catch(refuse),
-          failed,
-        });
-      } else exchange.collect(bodyBytesMax, { done: inspect, failed });
+      else if (!exchange.hasBody) inspect(bodyless());
+      else {
+        const bytesMax = bodyBytesMaxOf(current, from.tenantId, { bodyless });
+        if (isGrpcType(head.contentType)) {
+          receiveGrpc(gate, exchange, head, {
+            bytesMax,
+            toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
+            judge: (call, further) => judge(current, call, exchange, { further }).catch(refuse),
+            failed,
+          });
+        } else exchange.collect(bytesMax, { done: (body) => inspect(toCall(body, bytesMax)), failed });
+      }
     };
 
     try {
@@ -151,8 +156,9 @@ function claimStream(gate: Gate, connections: KeyConnections, { stream }: Exchan
 }
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
-function addressedInside(tunnel: Tunnel, { target: url }: Exchange, head: RequestHead): Addressed {
+function addressedInside(tunnel: Tunnel, { method, target: url }: Exchange, head: RequestHead): Addressed {
   const { scheme, host, port, serverName } = tunnel;
+  if (method === 'CONNECT') throw nestedTunnel();
   if (serverName !== '' && serverName !== host) throw misdirected(host);
   const target = url.startsWith('/') ? targetWithin(scheme, host, port, url) : parseTarget(url);
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);

@@ -8,6 +8,7 @@ import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { compilePathGlob, type PathGlob } from '../pipeline/path-glob.ts';
 import { toRequest } from '../pipeline/request.ts';
@@ -74,7 +75,7 @@ async function serve(
     receivedAtMs,
   );
   const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
-  const toCall = (target: Target, body: Buffer): Call =>
+  const toCall = (target: Target, body: Buffer, bodyBytesMax?: number): Call =>
     new Call({
       traceId,
       entrance: 'inbound',
@@ -89,7 +90,7 @@ async function serve(
       contentEncoding: head.contentEncoding,
       claimed: route ? claimedFor(route, head.claimed) : {},
       lastHead: undefined,
-      bodyBytesMax: route ? bodyBytesMax(gate, route) : 0,
+      bodyBytesMax,
       wayCredential: route?.credential ?? null,
       isAwaited: () => !exchange.answer.destroyed,
     });
@@ -98,7 +99,7 @@ async function serve(
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
   await passOn(gate, connections, {
-    ...{ exchange, route, path, toCall: (body: Buffer) => toCall(target, body) },
+    ...{ exchange, route, path, toCall: (body: Buffer, max?: number) => toCall(target, body, max) },
     webSockets: wantsWebSocket ? webSockets : undefined,
   });
 }
@@ -109,7 +110,7 @@ interface Passing {
   readonly path: InboundPath;
   /** Where it asks to go on in WebSocket. */
   readonly webSockets: WebSockets | undefined;
-  toCall(body: Buffer): Call;
+  toCall(body: Buffer, bodyBytesMax?: number): Call;
 }
 
 /** What the caller of a route asks for, as far as the route takes it. */
@@ -131,7 +132,12 @@ async function passOn(
   if (refused) return turnBack(refused);
   const connectionsMax = gate.tenants.find(route.tenantId)?.maxConnectionsPerAgent ?? 0;
   if (key) connections.claim(exchange.socket, key.hash, connectionsMax);
-  const call = toCall(await readBody(exchange, bodyBytesMax(gate, route)).catch(turnBack));
+  const bytesMax = bodyBytesMaxOf(gate, route.tenantId, {
+    toolName: route.tool ?? undefined,
+    bodyless: () => bodyless,
+    wayMax: route.maxBodyBytes ?? undefined,
+  });
+  const call = toCall(await readBody(exchange, bytesMax).catch(turnBack), bytesMax);
   // A form may name another method, too.
   const refusedByBody = whyMethodNotAllowed(gate, route, call);
   if (refusedByBody) return turnBack(refusedByBody);
@@ -212,9 +218,6 @@ const maxDecodedBytes = (gate: Gate, tenantId: string): number =>
   (gate.tenants.find(tenantId) ?? gate.config.limits).maxDecodedBytes;
 
 const noBody = Buffer.alloc(0);
-
-const bodyBytesMax = (gate: Gate, { maxBodyBytes, tenantId }: InboundRoute): number =>
-  maxBodyBytes ?? gate.tenants.find(tenantId)?.maxBodyBytes ?? 0;
 
 /** Never settles where the client leaves before its body is there: then there is nobody to answer. */
 function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {

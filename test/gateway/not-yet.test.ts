@@ -18,6 +18,8 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     tenant('budgets: [{ name: b, daily: 1 }]'),
     tenant('internal: { builtin: false }, detectors: { off: [private-address] }'),
     'response_scan: { mode: observe }',
+    'tools: [{ name: slack, max_body_bytes: 1KB, sensitive: false }]',
+    'intercept: { passthrough: ["*.example.com"] }',
     'proxy: { proxy_protocol: true }',
     'upstream: { proxy: "http://parent:3128" }',
     'response_scan: { mode: enforce }',
@@ -43,9 +45,6 @@ t.test('what would be less safe than the file demands is refused', (t) => {
 
 t.test('what only lacks its effect is a warning', (t) => {
   const cases: readonly [path: string, text: string][] = [
-    ['intercept.passthrough', 'intercept: { passthrough: ["*.example.com"] }'],
-    ['tools[].max_body_bytes', 'tools: [{ name: slack, max_body_bytes: 1KB }]'],
-    ['tools[].sensitive', 'tools: [{ name: slack, sensitive: false }]'],
     ['telemetry.otlp', 'telemetry: { otlp: "http://localhost:4318" }'],
   ];
   for (const [path, text] of cases) {

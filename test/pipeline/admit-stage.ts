@@ -9,6 +9,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
 import { admit } from '../../src/pipeline/stages/admit.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
+import { createToolSettings } from '../../src/pipeline/tool-settings.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { AgentRecord, Store } from '../../src/state/store.ts';
@@ -89,6 +90,7 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
     tenants,
     policies,
     events: { tell: () => undefined },
+    toolSettings: createToolSettings([]),
     trust: defaultTrustTerms,
   });
   /** Answers the call, admitted or not, and the code of its refusal. */

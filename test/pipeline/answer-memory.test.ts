@@ -3,6 +3,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import type { Sighting } from '../../src/history.ts';
 import { createAnswerMemory, listValuesMin, type SeenAnswer } from '../../src/pipeline/answer-memory.ts';
 import type { AnswerReading } from '../../src/pipeline/read-answer.ts';
+import { createToolSettings } from '../../src/pipeline/tool-settings.ts';
 import { tenantSecrets } from '../support/noticing.ts';
 
 const { tools } = validateConfig(
@@ -17,7 +18,7 @@ const { tools } = validateConfig(
 function remembered(seen: Partial<SeenAnswer>, reading: Partial<AnswerReading>): readonly Sighting[] {
   const noted: Sighting[] = [];
   const store = { noteSighting: (_: string, it: Sighting) => void noted.push(it) };
-  const memory = createAnswerMemory(store, tenantSecrets, tools);
+  const memory = createAnswerMemory(store, tenantSecrets, createToolSettings(tools));
   memory.saw(
     {
       ...{ tenantId: 'acme', agentId: 'a', traceId: 't', toolName: 'custom_proxy' },

@@ -52,7 +52,9 @@ export function openTunnel({ proxyUrl, authorization, authority }: TunnelTarget)
       path: authority,
       headers: authorization === undefined ? {} : { 'proxy-authorization': authorization },
     });
-    request.once('connect', (response, socket) => {
+    request.once('connect', (response, socket, head) => {
+      // What came in one segment with the answer belongs to the tunnel.
+      if (head.length > 0) socket.unshift(head);
       // What a server does to a tunnel is for the test to see in what it reads.
       socket.on('error', () => socket.destroy());
       resolve({ status: response.statusCode ?? 0, headers: response.headers, socket });

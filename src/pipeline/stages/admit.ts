@@ -13,6 +13,7 @@ import type {
   TrustTerms,
 } from '../../state/store.ts';
 import { trustPartsAt, trustPartsMax } from '../../state/trust.ts';
+import { least } from '../body-limit.ts';
 import { type ChargesOf, createBudgets } from '../budgets.ts';
 import { keptText } from '../claimed-text.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
@@ -21,6 +22,7 @@ import { mcpCallOf } from '../mcp-call.ts';
 import type { Stage } from '../pipeline.ts';
 import type { PolicyBook } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
+import type { ToolSettings } from '../tool-settings.ts';
 
 const dayMs = 86_400_000;
 /** Of one tenant, by this process. */
@@ -31,6 +33,7 @@ export interface AdmitOptions {
   readonly tenants: Tenants;
   readonly policies: Pick<PolicyBook, 'rulesFor'>;
   readonly events: Events;
+  readonly toolSettings: Pick<ToolSettings, 'maxBodyBytes' | 'smallestMaxBodyBytes'>;
   /** How trust comes back. */
   readonly trust: TrustTerms;
 }
@@ -41,7 +44,7 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
 };
 
 /** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
-export function admit({ store, tenants, policies, events, trust }: AdmitOptions): Stage {
+export function admit({ store, tenants, policies, events, toolSettings, trust }: AdmitOptions): Stage {
   const chargesOf = createBudgets(tenants);
 
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
@@ -192,7 +195,8 @@ export function admit({ store, tenants, policies, events, trust }: AdmitOptions)
     const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
     if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return;
     const tenant = await tenants.learn(holder.identity.tenantId);
-    const bytesMax = call.bodyBytesMax ?? tenant?.maxBodyBytes;
+    const toolMax = toolSettings.maxBodyBytes(holder.identity.tenantId, call.operation?.toolName ?? '');
+    const bytesMax = least(call.bodyBytesMax, toolMax) ?? tenant?.maxBodyBytes;
     if (bytesMax === undefined || call.body.length <= bytesMax) return;
     call.identity = holder.identity;
     throw tooLarge(call.body.length, bytesMax);
@@ -209,7 +213,8 @@ export function admit({ store, tenants, policies, events, trust }: AdmitOptions)
     name: 'admit',
     run(call) {
       const request = toRequest(call, tenants.termsOf, chargesOf);
-      return call.body.length > (call.bodyBytesMax ?? tenants.smallestMaxBodyBytes)
+      const wayMax = call.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
+      return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
         ? checkSize(call, request).then(() => enter(call, request))
         : enter(call, request);
     },

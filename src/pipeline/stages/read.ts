@@ -1,4 +1,4 @@
-import { type Call, type Meaning, type MessageOf, operationAndParts } from '../../call.ts';
+import { type Call, isTunnel, type Meaning, type MessageOf, operationAndParts } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -129,6 +129,7 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     if (!call.message) readHead(call, page.engine, bounds);
     if (call.body.length > 0) readBody(call, page.engine, bounds);
     if (call.message) readSeam(call, call.message, page.engine, bounds);
+    if (isTunnel(call)) call.opaque = [...call.opaque, 'a tunnel that is not read'];
     const context = contextOf(call);
     const told = isBetweenAgents(call) ? [...call.bodyTexts, ...context] : context;
     for (const text of told)

@@ -1,4 +1,4 @@
-import type { Call } from '../../call.ts';
+import { type Call, isTunnel } from '../../call.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
 import type { MaybePromise, Store } from '../../state/store.ts';
@@ -46,7 +46,9 @@ export function understand({ catalogues, store, tenants }: UnderstandOptions): S
 }
 
 export function understandCall(catalogue: Catalogue, call: Call, maxDecodedBytes: number): void {
-  const operation = catalogue.understand(toRequest(call, maxDecodedBytes));
+  const operation = isTunnel(call)
+    ? catalogue.understandTunnel(call.target)
+    : catalogue.understand(toRequest(call, maxDecodedBytes));
   call.operation = operation;
   call.destination = destinationOf(operation, call.target);
 }

@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net';
+import { Gathered } from '../http1/gathered.ts';
+import { normaliseHost } from '../target.ts';
+import { readFirstWords } from '../tls/client-hello.ts';
+
+/** Why a tunnel was closed by the gateway, or `closed` where one of its ends did it. */
+export type TunnelEnd =
+  | 'closed'
+  | 'other server name'
+  | 'no hello'
+  | 'idle'
+  | 'not allowed any more'
+  | 'shut down';
+
+export interface Moved {
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+/**
+ * A client and an upstream whose bytes go to each other as they are, each side as fast as the other one takes them, and each closed when
+ * the other is. Where the client begins to speak TLS, the name that it asks for must be the host of the tunnel: else the tunnel that
+ * policy has judged would lead to a neighbour of that host. Its first bytes wait for that; the upstream may speak before.
+ */
+export class JoinedTunnel {
+  /** Called once, when both sides are closed or will be. */
+  onEnd: (end: TunnelEnd, moved: Moved) => void = () => {};
+  readonly #client: Socket;
+  readonly #upstream: Socket;
+  readonly #host: string;
+  readonly #firstWords = new Gathered();
+  readonly #sentBefore: number;
+  readonly #receivedBefore: number;
+  #isHeld = true;
+  #isEnded = false;
+  #progress = -1;
+  #stillTicks = 0;
+  #heldTicks = 0;
+
+  constructor(client: Socket, upstream: Socket, host: string) {
+    this.#client = client;
+    this.#upstream = upstream;
+    this.#host = host;
+    // By what came before: the CONNECT of the client, and ours where the upstream stands behind a parent proxy.
+    this.#sentBefore = upstream.bytesWritten;
+    this.#receivedBefore = upstream.bytesRead - upstream.readableLength;
+    for (const socket of [client, upstream]) socket.setTimeout(0).on('error', () => socket.destroy());
+    client.once('close', () => this.#leave('closed'));
+    upstream.once('close', () => this.#leave('closed'));
+    upstream.pipe(client);
+    client.on('readable', this.#onFirstWords).on('end', this.#onFirstWords);
+  }
+
+  /**
+   * To be called at every tick of a clock: ends the tunnel where nothing has moved for so many ticks, or where a client has begun to
+   * speak TLS for so many and not said to whom.
+   */
+  tick(idleTicks: number, helloTicks: number): void {
+    const progress = flushed(this.#client) + flushed(this.#upstream);
+    this.#stillTicks = progress === this.#progress ? this.#stillTicks + 1 : 0;
+    this.#progress = progress;
+    if (this.#isHeld && this.#firstWords.length > 0 && ++this.#heldTicks > helloTicks) this.end('no hello');
+    else if (this.#stillTicks > idleTicks) this.end('idle');
+  }
+
+  /** At once. */
+  end(why: TunnelEnd): void {
+    if (this.#isEnded) return;
+    this.#tell(why);
+    this.#client.destroy();
+    this.#upstream.destroy();
+  }
+
+  readonly #onFirstWords = (): void => {
+    let words: ReturnType<typeof readFirstWords>;
+    while (!words) {
+      const chunk: Buffer | null = this.#client.read();
+      if (!chunk) break;
+      this.#firstWords.add(chunk);
+      words = readFirstWords(this.#firstWords.peek());
+    }
+    if (!words && !this.#client.readableEnded) return;
+    // A client that has nothing to say may still listen; one that ends in the middle of its hello has left.
+    const isCut = !words && this.#firstWords.length > 0;
+    if (isCut || words?.kind === 'malformed') this.end('no hello');
+    else if (words?.kind === 'tls' && !this.#isNamed(words.serverName)) this.end('other server name');
+    else this.#letGo();
+  };
+
+  #isNamed(serverName: string): boolean {
+    return serverName === '' || normaliseHost(serverName) === this.#host;
+  }
+
+  #letGo(): void {
+    this.#isHeld = false;
+    this.#client.off('readable', this.#onFirstWords).off('end', this.#onFirstWords);
+    const held = this.#firstWords.take();
+    if (held.length > 0) this.#upstream.write(held);
+    if (this.#client.readableEnded) this.#upstream.end();
+    else this.#client.pipe(this.#upstream);
+  }
+
+  /** One side is closed: the other takes what is still on its way to it. */
+  #leave(why: TunnelEnd): void {
+    if (!this.#isEnded) this.#tell(why);
+    this.#client.destroySoon();
+    this.#upstream.destroySoon();
+  }
+
+  #tell(why: TunnelEnd): void {
+    this.#isEnded = true;
+    this.onEnd(why, {
+      sentBytes: this.#upstream.bytesWritten - this.#sentBefore,
+      receivedBytes: this.#upstream.bytesRead - this.#receivedBefore,
+    });
+  }
+}
+
+/** Bytes that came, and that have left for good. */
+const flushed = (socket: Socket): number => socket.bytesRead + socket.bytesWritten - socket.writableLength;

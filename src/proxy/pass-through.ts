@@ -1,0 +1,80 @@
+import type { Socket } from 'node:net';
+import { Call } from '../call.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
+import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
+import { newTraceId } from '../ids.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { targetWithin } from '../target.ts';
+import { inProxyTerms } from './authenticate.ts';
+import { toRefusal, withTrace } from './enforce.ts';
+import type { Tunnel } from './forward.ts';
+import { readRequestHead } from './request-head.ts';
+
+/** A tunnel that may stand, or why it may not. `headers` say what was decided. */
+export type PassedThrough =
+  | { readonly call: Call; readonly upstream: Socket; readonly headers: readonly string[] }
+  | { readonly error: GatewayError; readonly headers: readonly string[] };
+
+/**
+ * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without a content, and opens the connection that it is for.
+ * That is all that will ever be judged of it, so nothing is dialled before, and nothing that a rule wants cut can be let out.
+ */
+export async function passThrough(
+  gate: Gate,
+  fields: readonly string[],
+  socket: Socket,
+  tunnel: Tunnel,
+): Promise<PassedThrough> {
+  const leave = gate.enter();
+  const receivedAtMs = Date.now();
+  const traceId = newTraceId(receivedAtMs);
+  try {
+    const { claimed } = readRequestHead(fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
+    const call = toCall(
+      socket,
+      { ...tunnel, claimed: { ...tunnel.claimed, ...claimed } },
+      { traceId, receivedAtMs },
+    );
+    const verdict = await gate.inspect(call);
+    const headers = decisionHeaders(gate.names, call.traceId, verdict);
+    if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL')
+      return { error: withTrace(toRefusal(gate, call, verdict), call.traceId), headers };
+    return await dial(gate, call, headers);
+  } catch (thrown) {
+    const failure = toGatewayError(thrown);
+    const error = inProxyTerms(failure);
+    return { error, headers: refusalHeaders(gate.names, traceId, failure.code) };
+  } finally {
+    leave();
+  }
+}
+
+async function dial(gate: Gate, call: Call, headers: readonly string[]): Promise<PassedThrough> {
+  try {
+    return { call, upstream: await gate.upstream.connect(call.target), headers };
+  } catch (error) {
+    return { error: withTrace(toGatewayError(error), call.traceId), headers };
+  }
+}
+
+function toCall(
+  socket: Socket,
+  { host, port, key, claimed, clientAddress }: Tunnel,
+  from: { readonly traceId: string; readonly receivedAtMs: number },
+): Call {
+  return new Call({
+    ...from,
+    entrance: 'forward',
+    clientAddress,
+    key,
+    method: 'CONNECT',
+    target: targetWithin('https', host, port, '/'),
+    headers: [],
+    body: Buffer.alloc(0),
+    contentType: '',
+    contentEncoding: '',
+    claimed,
+    lastHead: undefined,
+    isAwaited: () => !socket.destroyed,
+  });
+}
