@@ -344,8 +344,13 @@ export interface MessageOf {
 }
 
 /** Whether the call is itself a tunnel that nobody will read. No other call that is forwarded has this method. */
-export const isTunnel = ({ entrance, method }: Pick<Call, 'entrance' | 'method'>): boolean =>
-  method === 'CONNECT' && entrance === 'forward';
+export const isTunnel = ({
+  entrance,
+  method,
+}: {
+  readonly entrance?: Entrance;
+  readonly method: string;
+}): boolean => method === 'CONNECT' && entrance === 'forward';
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {

@@ -2,7 +2,9 @@ import {
   type Band,
   Call,
   type Decision,
+  type Entrance,
   type Finding,
+  isTunnel,
   type OwnAgent,
   type Signal,
   type Threat,
@@ -28,6 +30,7 @@ export interface Trace {
   readonly runtime_type?: string;
   readonly key_id: string;
   readonly key_prefix: string;
+  readonly entrance?: Entrance;
   readonly method: string;
   readonly url: string;
   readonly body_bytes: number;
@@ -86,7 +89,8 @@ export function toRecordedCall(
 ): RecordedCall {
   const call = new Call({
     traceId: trace.trace_id,
-    entrance: 'scan',
+    // By its entrance a tunnel is told, and by nothing else is anything.
+    entrance: isTunnel(trace) ? 'forward' : 'scan',
     receivedAtMs: Date.parse(trace.at),
     clientAddress: '',
     key: undefined,
@@ -139,14 +143,16 @@ function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[]
     needsBody ||= trace.body_bytes > 0;
     return value;
   };
-  const understood = catalogue.understand({
-    ...toRequest(call, 0),
-    bodyText: () => asked(''),
-    // A method that JSON names is among what the recorded verb was told from.
-    mentions: () => false,
-    isInOtherCharset: () => false,
-    bodyValue: () => asked({ kind: 'none' }),
-  });
+  const understood = isTunnel(call)
+    ? catalogue.understandTunnel(call.target)
+    : catalogue.understand({
+        ...toRequest(call, 0),
+        bodyText: () => asked(''),
+        // A method that JSON names is among what the recorded verb was told from.
+        mentions: () => false,
+        isInOtherCharset: () => false,
+        bodyValue: () => asked({ kind: 'none' }),
+      });
   const { tool_name = understood.toolName, operation: name = understood.name } = trace;
   call.operation = {
     ...understood,

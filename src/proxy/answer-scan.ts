@@ -62,9 +62,7 @@ export function answerFor(
   if (!tenant) return exchange.answer;
   const scan = scanOf(gate, call, tenant, route);
   if (call.method === 'HEAD') return exchange.answer;
-  // What must be known again has to be read once.
-  const isOff = scan.mode === 'off' && !gate.answerMemory.isSensitive(tenant.id, toolNameOf(call));
-  if (isOff) return exchange.answer;
+  if (!isRead(gate, call, tenant, scan)) return exchange.answer;
   return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, tenant, scan));
 }
 
@@ -72,6 +70,10 @@ export function answerFor(
 export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
   mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
 const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
+
+/** Whether what comes in is read at all: what must be known again has to be read once. */
+export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScan): boolean =>
+  mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
 
 /** What the route says, else the tool, else the tenant; key by key. */
 export function scanOf(

@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
-import { isEnforced, rememberAnswer, scanOf, whyNotLetIn } from './answer-scan.ts';
+import { isEnforced, isRead, rememberAnswer, scanOf, whyNotLetIn } from './answer-scan.ts';
 
 /** Of one connection: as many as a trace takes, of which the last is for what was refused. */
 const scansMax = 15;
@@ -36,7 +36,7 @@ export class MessageScan {
     const tenant = identity && gate.tenants.find(identity.tenantId);
     if (!tenant || data.length === 0) return nothing;
     const scan = scanOf(gate, this.#call, tenant, this.#route);
-    if (scan.mode === 'off' || scan.maxBytes === 0) return nothing;
+    if (!isRead(gate, this.#call, tenant, scan) || scan.maxBytes === 0) return nothing;
     const content = { bytes: data.subarray(0, scan.maxBytes), contentType, contentEncoding: '' };
     const reading = await gate.answerReader.read(identity, content);
     const reasons = isEnforced(gate, scan, tenant) ? whyNotLetIn(tenant, reading, false) : nothing;

@@ -26,6 +26,7 @@ export async function passThrough(
   tunnel: Tunnel,
 ): Promise<PassedThrough> {
   const leave = gate.enter();
+  const letAlone = noticeLeaving(socket);
   const receivedAtMs = Date.now();
   const traceId = newTraceId(receivedAtMs);
   try {
@@ -45,8 +46,27 @@ export async function passThrough(
     const error = inProxyTerms(failure);
     return { error, headers: refusalHeaders(gate.names, traceId, failure.code) };
   } finally {
+    letAlone();
     leave();
   }
+}
+
+/**
+ * Closes the socket of a client that closes its side while its tunnel is judged: an approval must not be spent on nobody. Answers what ends
+ * that. Once the client has sent bytes nothing more is read, and of its leaving nothing is known.
+ */
+function noticeLeaving(socket: Socket): () => void {
+  const onReadable = (): void => {
+    const chunk: Buffer | null = socket.read();
+    if (chunk === null) {
+      socket.destroy();
+      return;
+    }
+    socket.off('readable', onReadable);
+    socket.unshift(chunk);
+  };
+  socket.on('readable', onReadable);
+  return () => socket.off('readable', onReadable);
 }
 
 async function dial(gate: Gate, call: Call, headers: readonly string[]): Promise<PassedThrough> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type net from 'node:net';
+import net from 'node:net';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
@@ -142,6 +142,52 @@ t.test('what a rule refuses of a tool it refuses of every tunnel to it', async (
   const { status, headers } = await connect(gateway, 'api.github.com:443');
   t.equal(status, 403);
   t.match(await traceOf(gateway, headers), { tool_name: 'github', operation: 'tunnel', verb: 'ADMIN' });
+});
+
+t.test('a tunnel that is held opens once it is approved, and not for a client that has left', async (t) => {
+  const echo = await startEcho(t);
+  const gateway = await startTestGateway(t, { config: { ...passed, approvals: { hold: '30s' } } });
+  await gateway.apply([
+    {
+      rule_id: 'ask',
+      priority: 1,
+      match: { methods: ['CONNECT'] },
+      condition: {},
+      action: 'REQUIRE_APPROVAL',
+    },
+  ]);
+  const admin = `Bearer ${gateway.adminSecret}`;
+  const decide = async (): Promise<void> => {
+    let approvalId: string | undefined;
+    await until('it is asked for', async () => {
+      const { body } = await gateway.api('GET', '/v1/approvals?status=pending', undefined, admin);
+      approvalId = body.items[0]?.approval_id;
+      return approvalId !== undefined;
+    });
+    const decision = { decision: 'approved', scope: 'once' };
+    await gateway.api('POST', `/v1/approvals/${approvalId}/decision`, decision, admin);
+  };
+  const { hostname, port } = new URL(gateway.proxyUrl);
+  const leaving = net.connect(Number(port), hostname);
+  const authorization = `Proxy-Authorization: ${basic(gateway.key)}`;
+  leaving.write(`CONNECT localhost:${echo.port} HTTP/1.1\r\n${authorization}\r\n\r\n`);
+  await until('it is held', async () => {
+    const { body } = await gateway.api('GET', '/v1/approvals?status=pending', undefined, admin);
+    return body.items.length === 1;
+  });
+  leaving.end();
+  await closed(leaving);
+  await decide();
+  t.equal(echo.connections(), 0);
+  const { status, headers, socket } = await connect(gateway, `localhost:${echo.port}`);
+  t.equal(status, 200, 'the grant is still there');
+  t.match(headers, { 'x-service-reasons': /^RECENT_APPROVAL_GRANT/ });
+  socket.destroy();
+  const [second] = await Promise.all([connect(gateway, `localhost:${echo.port}`), decide()]);
+  t.equal(second.status, 200);
+  second.socket.write('ping');
+  t.equal(String((await once(second.socket, 'data'))[0]), 'ping');
+  second.socket.destroy();
 });
 
 t.test('the guard holds: own listeners, metadata and private addresses are not reached', async (t) => {

@@ -17,6 +17,7 @@ import { type ParentSetup, startParent } from '../support/parent.ts';
 import { needProgram } from '../support/programs.ts';
 import { until } from '../support/redis.ts';
 import { startHttp2Upstream, startRawUpstream, startUpstream } from '../support/upstream.ts';
+import { openFront } from './front.ts';
 
 const guardWith = (ownPort = 0) =>
   createGuard({
@@ -191,6 +192,20 @@ t.test('a parent that does not open the tunnel ends the call, and says how', asy
     t.notMatch(`${error.message} ${JSON.stringify(error)} ${error.cause}`, /hunter2|dXNlcj/);
     await until('the parent is left', async () => parent.connections() === 0);
   }
+});
+
+t.test('bytes that a parent adds to a connection in plain http are not an answer', async (t) => {
+  const parent = await startParent(t, {
+    answer(socket) {
+      socket.write('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
+      return true;
+    },
+  });
+  const front = await openFront(t, {
+    parent: { url: `http://127.0.0.1:${parent.port}`, noProxy: [], resolves: false },
+  });
+  const { code } = await front.ask('http://a.test.example/');
+  t.equal(code, 'UPSTREAM_PROTOCOL');
 });
 
 t.test('a slow parent has the time of one connection, whatever it is slow in', async (t) => {
