@@ -90,7 +90,9 @@ export function createRecorder({
   };
 }
 
-const isLetOut = ({ entrance, verdict }: Call): boolean =>
+/** Whether a request goes out for it: a further message goes with none of its own. */
+const isLetOut = ({ entrance, verdict, message }: Call): boolean =>
+  message === undefined &&
   (entrance === 'forward' || entrance === 'inbound') &&
   (verdict?.decision === 'ALLOW' || verdict?.decision === 'SANITIZE');
 

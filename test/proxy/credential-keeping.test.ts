@@ -44,7 +44,7 @@ t.test('each credential shows how often it was used and when last, those of the 
   ]);
   t.notMatch(JSON.stringify(items), secret.value);
   const listed = await postern(lab, 'list');
-  t.match(listed.stdout, /of-vault +bearer +vault +acme +3 +\d{4}-/);
+  t.match(listed.stdout, /of-vault +bearer +acme +vault +3 +\d{4}-/);
   const traces = await lab.admin('GET', '/v1/traces');
   t.same(
     traces.body.items.map((it: { credential?: string }) => it.credential).sort(),

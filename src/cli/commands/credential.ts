@@ -31,7 +31,7 @@ interface Rekeyed extends Readonly<Record<string, unknown>> {
 }
 
 const secretBytesMax = 131_072;
-const columns = ['name', 'type', 'source', 'tenant_id', 'uses', 'last_used_at', 'changed_at'];
+const columns = ['name', 'type', 'tenant_id', 'source', 'uses', 'last_used_at', 'changed_at'];
 
 export function addCredential(program: Command): void {
   const group = program.command('credential').description('credentials of the vault, which agents never see');
