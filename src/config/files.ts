@@ -1,10 +1,23 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 const systemFile = '/etc/postern/postern.yaml';
 
-/** The text of a regular file in UTF-8, up to `maxBytes`; throws where it is anything else. */
-export function readText(path: string, maxBytes: number): string {
+/** Where the files of a configuration come from: the disk, or what somebody has read of it. */
+export interface Files {
+  /** The bytes of a regular file; throws where it is anything else, or longer. */
+  read(path: string, maxBytes: number): Buffer;
+  /** The paths that a glob matches, sorted. */
+  find(pattern: string): readonly string[];
+}
+
+export const disk: Files = { read: readBytes, find: (pattern) => globSync(pattern).sort() };
+
+/** The text of a file in UTF-8; throws where it is anything else. */
+export const readText = ({ read }: Files, path: string, maxBytes: number): string =>
+  decode(read(path, maxBytes));
+
+function readBytes(path: string, maxBytes: number): Buffer {
   const file = openSync(path, 'r');
   try {
     if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
@@ -15,7 +28,7 @@ export function readText(path: string, maxBytes: number): string {
       read = readSync(file, buffer, length, buffer.length - length, null);
     }
     if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
-    return decode(buffer.subarray(0, length));
+    return buffer.subarray(0, length);
   } finally {
     closeSync(file);
   }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { checkConfig } from './checks.ts';
-import { baseOf, readText } from './files.ts';
+import { baseOf, disk, type Files, readText } from './files.ts';
 import { type Finding, toFindings } from './issues.ts';
 import { ConfigError, dotted, type Mistake } from './mistakes.ts';
 import { References, reasonOf } from './references.ts';
@@ -11,7 +11,7 @@ import { findWarnings } from './warnings.ts';
 import { isMapping, type Mapping } from './written.ts';
 import { readYaml, type Source } from './yaml.ts';
 
-export { findConfigFile } from './files.ts';
+export { disk, type Files, findConfigFile } from './files.ts';
 export { ConfigError, type Mistake, sentenceOf } from './mistakes.ts';
 
 const configBytesMax = 4 * 1024 * 1024;
@@ -27,18 +27,18 @@ export interface ConfigContext {
 }
 
 /** Reads and parses a file; undefined is the empty configuration. Throws `ConfigError` with everything that is wrong. */
-export function loadConfig(file: string | undefined, env: ConfigContext['env']): Config {
+export function loadConfig(file: string | undefined, env: ConfigContext['env'], files: Files = disk): Config {
   if (file === undefined) return parseConfig('', { file, env });
   const path = resolve(file);
   let text: string;
   try {
-    text = readText(path, configBytesMax);
+    text = readText(files, path, configBytesMax);
   } catch (error) {
     throw new ConfigError(path, [
       { path: '', line: undefined, message: `the file cannot be read: ${reasonOf(error)}` },
     ]);
   }
-  return parseConfig(text, { file: path, env });
+  return parseConfig(text, { file: path, env, readFile: (it) => readText(files, it, referencedBytesMax) });
 }
 
 /** Parses the text of a configuration. Throws `ConfigError` with everything that is wrong. */
@@ -49,7 +49,7 @@ export function parseConfig(text: string, context: ConfigContext): Config {
     ]);
   }
   const base = baseOf(context.file);
-  const read = context.readFile ?? ((path: string) => readText(path, referencedBytesMax));
+  const read = context.readFile ?? ((path: string) => readText(disk, path, referencedBytesMax));
   const references = new References({ env: context.env, readFile: (path) => read(resolve(base, path)) });
   return makeConfig(
     readYaml(text, (it, complain) => references.resolve(it, complain)),

@@ -1,6 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
 import type { ToolTables } from '../catalogue/catalogue.ts';
-import { ConfigError, type Mistake } from '../config/load.ts';
+import { ConfigError, disk, type Files, type Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
@@ -53,6 +52,7 @@ import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import { readerOfRoots, readPolicyFile } from './named-files.ts';
 import { routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
@@ -81,14 +81,17 @@ export interface Foundations {
   status(): GateStatus;
 }
 
-/** Puts one generation together. Throws `ConfigError` with all mistakes of policy files, or of routes; nothing is changed then. */
-export function createGate(config: Config, on: Foundations): Gate {
+/**
+ * Puts one generation together of the configuration and the files that it names. Throws `ConfigError` with all mistakes of policy files, or
+ * of routes; nothing is changed then.
+ */
+export function createGate(config: Config, files: Files, on: Foundations): Gate {
   const catalogues = createCatalogues(config, on.toolTables);
   checkTools(config, catalogues);
   const engineOf = enginesFor(config, on.engines);
   const tenants = createTenants(config, on.registeredTenants, on.store);
   const known = namesInFiles(config, catalogues, on.registeredTenants);
-  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log), engineOf);
+  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log, files), engineOf);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
@@ -125,7 +128,7 @@ export function createGate(config: Config, on: Foundations): Gate {
   const upstream = createUpstream({
     guard,
     resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
-    roots: loadRoots(config.upstream.caFiles),
+    roots: loadRoots(config.upstream.caFiles, readerOfRoots(files)),
     connectTimeoutMs: config.upstream.connectTimeoutMs,
     parent: toParent(config.upstream),
     responseTimeoutMs: config.upstream.responseTimeoutMs,
@@ -244,14 +247,19 @@ function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): v
 }
 
 /** The policies of all files that the patterns name. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
-export function loadPolicyFiles(config: Config, known: KnownNames, log: Log): PolicyDocument[] {
+export function loadPolicyFiles(
+  config: Config,
+  known: KnownNames,
+  log: Log,
+  files: Files = disk,
+): PolicyDocument[] {
   const policies: PolicyDocument[] = [];
   const mistakes: Mistake[] = [];
   for (const pattern of config.policies) {
-    const files = globSync(pattern).sort();
-    if (files.length === 0) log.warn({ pattern }, 'no policy file matches this pattern');
-    for (const file of files) {
-      const parsed = parsePolicyFile(readFileSync(file, 'utf8'), file, known);
+    const found = files.find(pattern);
+    if (found.length === 0) log.warn({ pattern }, 'no policy file matches this pattern');
+    for (const file of found) {
+      const parsed = parsePolicyFile(readPolicyFile(files, file), file, known);
       if (parsed.ok) {
         policies.push(...parsed.policies);
         for (const { line, message } of parsed.warnings)

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { ConfigError } from '../config/load.ts';
+import { ConfigError, type Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 
 /** What a listener shows of itself in TLS. */
@@ -17,19 +16,21 @@ export interface ListenersTls {
 }
 
 /** Reads certificates and keys. Throws ConfigError naming the file that cannot be read, or that they do not belong together. */
-export const readListenersTls = (config: Config): ListenersTls => ({
-  proxy: readTls(config, 'proxy'),
-  control: readTls(config, 'control'),
+export const readListenersTls = (config: Config, files: Files): ListenersTls => ({
+  proxy: readTls(config, files, 'proxy'),
+  control: readTls(config, files, 'control'),
 });
 
-function readTls(config: Config, listener: 'proxy' | 'control'): ListenerTls | undefined {
+const pemBytesMax = 1024 * 1024;
+
+function readTls(config: Config, files: Files, listener: 'proxy' | 'control'): ListenerTls | undefined {
   const { tls } = config[listener];
   if (tls === null) return undefined;
   const mistaken = (path: string, message: string): ConfigError =>
     new ConfigError(config.file, [{ path: `${listener}.tls${path}`, line: undefined, message }]);
   const read = (name: 'cert' | 'key'): Buffer => {
     try {
-      return readFileSync(tls[name]);
+      return files.read(tls[name], pemBytesMax);
     } catch {
       throw mistaken(`.${name}`, `the file ${tls[name]} cannot be read`);
     }

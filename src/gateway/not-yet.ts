@@ -15,7 +15,6 @@ interface Gap {
 }
 
 const refused: readonly Gap[] = [
-  { path: 'workers', isAsked: ({ workers }) => workers > 1, instead: 'use 1' },
   {
     path: 'proxy.require_auth',
     isAsked: ({ proxy }) => !proxy.requireAuth,

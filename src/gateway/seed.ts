@@ -15,8 +15,8 @@ export interface SeedOptions {
 
 /**
  * Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. An agent that another
- * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Traces are kept
- * from now on as the plans say.
+ * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Two processes must
+ * not do this at once.
  */
 export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<void> {
   const nowMs = Date.now();
@@ -37,13 +37,17 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
     log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
   }
   await seedKeys(store, config, { pepper, log, ofOthers });
-  store.restoreTrust(trustTermsOf(config.risk.trust));
-  // Not awaited: what has gathered while the daemon was away may be much.
-  store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
   if (!firstStart) return;
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
   await store.ensureAgent(agent);
   await addOnce(store, key, 'first-start');
+}
+
+/** From now on this process restores trust and keeps traces as the configuration says. */
+export function applyTerms(config: Config, { store, log }: Pick<SeedOptions, 'store' | 'log'>): void {
+  store.restoreTrust(trustTermsOf(config.risk.trust));
+  // Not awaited: what has gathered while the daemon was away may be much.
+  store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
 }
 
 /** Of tenants that were registered by minting for them, as of one of which nothing is known. */

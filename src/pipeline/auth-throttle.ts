@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/limits.ts';
 
 /** Failures that an address may have in a row, and how fast they are forgiven. */
-const rate = { perMinute: 30, capacity: 60 } as const;
+const whole = { perMinute: 30, capacity: 60 } as const;
 export const addressesMax = 10_000;
 
 /** Slows down who tries keys and secrets. Only failures cost anything: an address that never fails is never held up. */
@@ -25,14 +25,19 @@ export interface AuthThrottles {
   readonly routeTokens: AuthThrottle;
 }
 
-export const createAuthThrottles = (): AuthThrottles => ({
-  keys: createAuthThrottle(),
-  adminSecret: createAuthThrottle(),
-  routeTokens: createAuthThrottle(),
+/** Of one of so many processes, among which the connections of an address are spread evenly: each gives its share. */
+export const createAuthThrottles = (processes = 1): AuthThrottles => ({
+  keys: createAuthThrottle(processes),
+  adminSecret: createAuthThrottle(processes),
+  routeTokens: createAuthThrottle(processes),
 });
 
 /** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
-export function createAuthThrottle(): AuthThrottle {
+export function createAuthThrottle(processes = 1): AuthThrottle {
+  const rate = {
+    perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
+    capacity: Math.max(1, Math.floor(whole.capacity / processes)),
+  };
   // In the order of the last failure.
   const buckets = new Map<string, Bucket>();
 

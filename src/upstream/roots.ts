@@ -8,12 +8,14 @@ const pemBlock = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICA
  * The authorities that upstream certificates may lead to: Node's own and those in `files` (PEM bundles). Throws where a file
  * cannot be read, holds no certificate or a broken one: a root that silently is missing shows only when a call fails.
  */
-export function loadRoots(files: readonly string[]): readonly string[] {
-  return [...getCACertificates('default'), ...files.flatMap(loadBundle)];
+export function loadRoots(files: readonly string[], read = readFile): readonly string[] {
+  return [...getCACertificates('default'), ...files.flatMap((it) => loadBundle(it, read))];
 }
 
-function loadBundle(file: string): string[] {
-  const blocks = readFileSync(file, 'latin1').match(pemBlock) ?? [];
+const readFile = (file: string): string => readFileSync(file, 'latin1');
+
+function loadBundle(file: string, read: typeof readFile): string[] {
+  const blocks = read(file).match(pemBlock) ?? [];
   if (blocks.length === 0) throw new Error(`${file} holds no PEM certificate.`);
   for (const block of blocks) {
     try {

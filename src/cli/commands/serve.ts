@@ -8,8 +8,8 @@ export function addServe(program: Command): void {
     .description('run the daemon in the foreground')
     .action(async () => {
       const { config, json } = program.opts<{ config?: string; json?: boolean }>();
-      const { startGateway } = await import('../../gateway/gateway.ts');
-      const gateway = await startGateway(config, process.env);
+      const { startDaemon } = await import('../../gateway/start.ts');
+      const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
       obeySignals(gateway);
     });
@@ -34,20 +34,28 @@ function announce(gateway: Gateway, json: boolean): void {
 
 function obeySignals(gateway: Gateway): void {
   let isStopping = false;
-  const stop = (signal: NodeJS.Signals): void => {
-    if (isStopping) process.exit(1);
+  const stop = async (): Promise<void> => {
     isStopping = true;
-    gateway.log.info({ signal }, 'draining');
-    gateway.stop().then(
-      () => gateway.log.info('stopped'),
-      (error: unknown) => {
-        gateway.log.error({ err: error }, 'the stop failed');
-        process.exitCode = 1;
-      },
-    );
+    try {
+      await gateway.stop();
+      gateway.log.info('stopped');
+    } catch (error) {
+      gateway.log.error({ err: error }, 'the stop failed');
+      process.exitCode = 1;
+    }
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  const obey = (signal: NodeJS.Signals): void => {
+    if (isStopping) process.exit(1);
+    gateway.log.info({ signal }, 'draining');
+    void stop();
+  };
+  void gateway.broken.then((error) => {
+    gateway.log.fatal({ err: error }, 'the daemon cannot go on and ends');
+    process.exitCode = 1;
+    return isStopping ? undefined : stop();
+  });
+  process.on('SIGTERM', obey);
+  process.on('SIGINT', obey);
   process.on('SIGHUP', () => void gateway.reload());
   // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go on judging.
   process.on('uncaughtException', (error) => {

@@ -1,0 +1,149 @@
+import type { ListenAddress } from '../config/addresses.ts';
+import type { Files } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { Log } from '../log.ts';
+import type { Bound } from './announce.ts';
+import { Closers } from './closers.ts';
+import type { FirstStart } from './first-start.ts';
+import { openFoundations, type Place } from './foundations.ts';
+import { createGate } from './generation.ts';
+import { readListenersTls } from './listener-tls.ts';
+import { listen } from './listeners.ts';
+import { checkFixedKeys } from './read-config.ts';
+import { applyTerms, seed } from './seed.ts';
+import { openServers } from './servers.ts';
+
+/*
+ * What one process serves with. It is put in force in steps, so that several processes can take each of them together: all prepare, one of
+ * them seeds the state, and then all take over, or none does.
+ */
+
+/** A configuration, and the files that it was read from and names. */
+export interface Loaded {
+  readonly config: Config;
+  readonly files: Files;
+}
+
+/** What `/readyz` tells of a configuration. */
+export interface Standing {
+  readonly generation: number;
+  readonly loadedAtMs: number;
+}
+
+export interface Serving {
+  readonly certFile: string;
+  /** By which it is told whether two processes stand on the same authority and the same secret. */
+  readonly certPem: string;
+  readonly pepper: Buffer;
+  /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
+  seed(): Promise<void>;
+  /** Begins to serve; at `addresses`, where they are not those of the configuration. */
+  listen(addresses?: Addresses): Promise<Bound>;
+  /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
+  prepare(next: Loaded): Prepared;
+  /** Notes why a reload was refused. */
+  refuse(reason: string): void;
+  /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** A generation that is not in force yet. */
+export interface Prepared {
+  seed(): Promise<void>;
+  /** From the next call on this one judges. */
+  take(standing: Standing): Promise<void>;
+  drop(): void;
+}
+
+export interface Addresses {
+  readonly proxy: readonly ListenAddress[];
+  readonly control: readonly ListenAddress[];
+}
+
+export interface ServingOptions {
+  readonly place: Place;
+  readonly log: Log;
+  readonly standing: Standing & { readonly lastError: string | null };
+  readonly firstStart: FirstStart | undefined;
+}
+
+/** Opens everything that a process serves with. Throws, with nothing left open, when something is wrong. */
+export async function openServing(loaded: Loaded, options: ServingOptions): Promise<Serving> {
+  const closers = new Closers();
+  try {
+    return await openAll(loaded, options, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function openAll(
+  { config: first, files }: Loaded,
+  { place, log, standing, firstStart }: ServingOptions,
+  closers: Closers,
+): Promise<Serving> {
+  let config = first;
+  const tls = readListenersTls(config, files);
+  let bound: Bound = { proxy: [], control: [] };
+  const status = { ...standing, isDraining: false };
+  const { foundations, authority, feedConnections } = await openFoundations(config, {
+    files,
+    place,
+    log,
+    bound: () => bound,
+    status: () => status,
+    closers,
+  });
+  const seeding = { ...foundations, firstStart };
+  let gate = createGate(config, files, foundations);
+  closers.add(() => gate.upstream.close());
+  const servers = openServers(() => gate, authority, tls, log);
+  closers.add(() => servers.close());
+
+  return {
+    certFile: authority.certFile,
+    certPem: authority.certPem,
+    pepper: foundations.pepper,
+    seed: () => seed(config, seeding),
+    async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
+      applyTerms(config, foundations);
+      const opened = { proxy: [] as string[], control: [] as string[] };
+      // What is bound is not dialled, from the first one on.
+      bound = opened;
+      for (const address of proxy) opened.proxy.push(await listen(servers.newProxy(), address));
+      for (const address of control) opened.control.push(await listen(servers.newControl(), address));
+      return opened;
+    },
+    prepare(next) {
+      checkFixedKeys(config, next.config);
+      const nextTls = readListenersTls(next.config, next.files);
+      const useFeedConnections = feedConnections.prepare(next.config, next.files);
+      const nextGate = createGate(next.config, next.files, foundations);
+      return {
+        seed: () => seed(next.config, seeding),
+        async take({ generation, loadedAtMs }) {
+          useFeedConnections();
+          await foundations.feeds.use(next.config.feeds);
+          applyTerms(next.config, foundations);
+          const before = gate;
+          gate = nextGate;
+          servers.showTls(nextTls);
+          config = next.config;
+          before.retire();
+          Object.assign(status, { generation, loadedAtMs, lastError: null });
+          log.level = next.config.log.level;
+        },
+        drop: () => nextGate.retire(),
+      };
+    },
+    refuse(reason) {
+      status.lastError = reason;
+    },
+    async stop(graceMs) {
+      status.isDraining = true;
+      await servers.drain(graceMs);
+      await closers.close();
+    },
+  };
+}

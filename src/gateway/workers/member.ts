@@ -1,0 +1,100 @@
+import type { Worker as ClusterWorker } from 'node:cluster';
+import { type AnswerMessage, type Answers, fromFailure, type Order } from './messages.ts';
+
+/** The worker ended before it answered. */
+export class WorkerGone extends Error {
+  constructor(slot: number) {
+    super(`worker ${slot} ended before it was done; the log says why`);
+    this.name = 'WorkerGone';
+  }
+}
+
+interface Asked {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One worker, as its parent sees it. */
+export class Member {
+  readonly slot: number;
+  /** Resolves when the process has ended, with how. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  /** When it began to serve; undefined before that. */
+  servingSinceMs: number | undefined;
+  isGone = false;
+  /** It was not started because the state is away. */
+  isWaiting = false;
+  readonly #worker: ClusterWorker;
+  readonly #asked = new Map<number, Asked>();
+  #lastId = 0;
+
+  constructor(slot: number, worker: ClusterWorker) {
+    this.slot = slot;
+    this.#worker = worker;
+    this.ended = new Promise((resolve) => {
+      worker.once('exit', (code: number | null, signal: string | null) => {
+        this.isGone = true;
+        for (const { reject } of this.#asked.values()) reject(new WorkerGone(slot));
+        this.#asked.clear();
+        resolve({ code, signal });
+      });
+    });
+    closeWhatItDidNotTake(worker);
+    worker.on('message', (message: AnswerMessage) => this.#take(message));
+    // That it cannot be started, or written to, shows in its end.
+    worker.on('error', () => this.kill());
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid;
+  }
+
+  /** Rejects with what the worker answers, or WorkerGone; one that does not answer in time is killed. */
+  ask<To extends Order['to']>(order: Extract<Order, { to: To }>, timeoutMs: number): Promise<Answers[To]> {
+    if (this.isGone) return Promise.reject(new WorkerGone(this.slot));
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(() => this.kill(), timeoutMs);
+    this.#asked.set(id, { resolve, reject });
+    this.#worker.process.send({ id, order }, undefined, undefined, (error: Error | null) => {
+      if (error) this.kill();
+    });
+    return promise.finally(() => clearTimeout(timer)) as Promise<Answers[To]>;
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
+  }
+
+  /** It has done all that it should: closing the channel ends it. */
+  dismiss(): void {
+    if (this.#worker.process.connected) this.#worker.process.disconnect();
+  }
+
+  #take(message: AnswerMessage): void {
+    const asked = this.#asked.get(message.id);
+    this.#asked.delete(message.id);
+    if (message.ok) asked?.resolve(message.value);
+    else asked?.reject(fromFailure(message.failure));
+  }
+}
+
+/**
+ * A connection that is on its way to a worker when that ends would stay open for ever: Node's cluster waits for the worker to say that it has
+ * taken it. Of each listener one at most is on its way, so the last one is remembered, and closed in the end; closing twice does nothing.
+ * What the messages look like is Node's own affair: were they to look otherwise, nothing would be remembered.
+ */
+function closeWhatItDidNotTake(worker: ClusterWorker): void {
+  const child: { send: (...args: [unknown, unknown, ...unknown[]]) => boolean } = worker.process as never;
+  const send = child.send.bind(child);
+  const onTheirWay = new Map<unknown, { close(): void }>();
+  child.send = (message, handle, ...rest) => {
+    const { act, key } = message as { act?: unknown; key?: unknown };
+    if (act === 'newconn') onTheirWay.set(key, handle as { close(): void });
+    return send(message, handle, ...rest);
+  };
+  worker.once('exit', () => {
+    for (const handle of onTheirWay.values()) handle.close();
+  });
+}

@@ -1,0 +1,50 @@
+import { disk, type Files } from '../../config/load.ts';
+
+/**
+ * Files as they were read at one time. All workers of a daemon stand on the same ones, also a worker that is started when those on the disk
+ * have changed and nobody has asked for a reload.
+ */
+export interface TakenFiles {
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+  /** What globs matched. */
+  readonly found: ReadonlyMap<string, readonly string[]>;
+}
+
+/** The disk, of which it is remembered what was read. */
+export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles } {
+  const contents = new Map<string, Uint8Array>();
+  const found = new Map<string, readonly string[]>();
+  const files: Files = {
+    read(path, maxBytes) {
+      // Once each: what is checked here is what the workers get.
+      const content = contents.get(path) ?? disk.read(path, maxBytes);
+      contents.set(path, content);
+      return toBuffer(content);
+    },
+    find(pattern) {
+      const paths = found.get(pattern) ?? disk.find(pattern);
+      found.set(pattern, paths);
+      return paths;
+    },
+  };
+  return { files, taken: { contents, found } };
+}
+
+/** What was taken, and nothing else. */
+export function filesTaken({ contents, found }: TakenFiles): Files {
+  return {
+    read(path) {
+      const content = contents.get(path);
+      if (!content) throw new Error(`${path} was not among the files that were read`);
+      return toBuffer(content);
+    },
+    find(pattern) {
+      const paths = found.get(pattern);
+      if (!paths) throw new Error(`${pattern} was not among the patterns that were looked for`);
+      return paths;
+    },
+  };
+}
+
+const toBuffer = (content: Uint8Array): Buffer =>
+  Buffer.from(content.buffer, content.byteOffset, content.byteLength);
