@@ -64,9 +64,12 @@ export type PublicKey = z.infer<typeof publicKey>;
 /** The prefix of the keys that stand for the callers of inbound routes. */
 export const routeKeyPrefix = 'inbound';
 
-/** Whether it stands for the callers of an inbound route: no text of a key has its digest, and nobody but the configuration handles it. */
-export const isOfRoute = ({ isFromConfig, prefix }: KeyRecord): boolean =>
-  isFromConfig && prefix === routeKeyPrefix;
+/** The prefix of the key that stands for the callers of the forward proxy who have none. No text of a key begins like these two. */
+export const keylessKeyPrefix = 'no key';
+
+/** Whether it stands for callers without a key: no text of a key has its digest, and nobody but the configuration handles it. */
+export const isInternal = ({ isFromConfig, prefix }: KeyRecord): boolean =>
+  (isFromConfig && prefix === routeKeyPrefix) || prefix === keylessKeyPrefix;
 
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 

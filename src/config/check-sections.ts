@@ -39,6 +39,12 @@ export function checkDaemon(
       message: 'several workers need a state that they can share: redis://…',
     });
   }
+  const requireAuth = mapping(root['proxy'])['require_auth'];
+  const tenants = entriesOf(root, 'tenants').length;
+  if ((requireAuth === false || requireAuth === 'false') && tenants !== 1) {
+    const message = `calls without a key need to be those of one tenant, and the file has ${tenants}; leave one, or set require_auth to true and give each agent a key`;
+    findings.push({ path: ['proxy', 'require_auth'], message });
+  }
   for (const name of ['proxy', 'control']) {
     const { cert, key } = mapping(mapping(root[name])['tls']);
     if ((cert === undefined) !== (key === undefined)) {

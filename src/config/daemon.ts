@@ -39,7 +39,11 @@ export const proxy = section({
   listen: listen({ unix: false })
     .prefault('127.0.0.1:8080')
     .describe('Address, or list of addresses, of the forward proxy and /inbound; port 0 takes a free one.'),
-  require_auth: flag.prefault(true).describe('Whether a call without a key is answered 407.'),
+  require_auth: flag
+    .prefault(true)
+    .describe(
+      'Whether a call without a key is answered 407; false: it is one of the agent "unauthenticated" of the only tenant.',
+    ),
   tls: tls.describe('Makes this an https:// proxy.'),
   proxy_protocol: flag
     .prefault(false)

@@ -1,3 +1,4 @@
+import type { ListenAddress } from './addresses.ts';
 import type { Finding } from './issues.ts';
 import type { Path } from './mistakes.ts';
 import type { Written } from './schema.ts';
@@ -17,6 +18,9 @@ function isPlainHttp(upstream: string): boolean {
   const { protocol, hostname } = new URL(upstream);
   return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname);
 }
+
+const isLoopback = (address: ListenAddress): boolean =>
+  address.kind === 'unix' || /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/.test(address.host);
 
 /** What is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file itself. */
 export function findWarnings(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
@@ -60,6 +64,13 @@ function weakSettings(written: Written): readonly Finding[] {
     });
   }
   findings.push(...unreadCredentials(written), ...parentWarnings(written));
+  if (!written.proxy.requireAuth && !written.proxy.listen.every(isLoopback)) {
+    findings.push({
+      path: ['proxy', 'require_auth'],
+      message:
+        'proxy.listen can be reached by others than this machine, and calls need no key: whoever reaches it may use it',
+    });
+  }
   if (written.mode === 'monitor')
     findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
   for (const [index, credential] of written.credentials.entries()) {

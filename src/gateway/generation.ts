@@ -19,6 +19,7 @@ import type { Engines } from '../pipeline/engines.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
+import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
@@ -53,7 +54,7 @@ import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
 import { readerOfRoots, readPolicyFile } from './named-files.ts';
-import { routeKey } from './seed-keys.ts';
+import { keylessOf, routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
 export interface Foundations {
@@ -140,6 +141,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     store: on.store,
     vault: on.vault,
     fetchToken: createTokenFetcher(upstream),
+    keylessAgentId: keylessAgentOf(config)?.agentId,
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
@@ -206,6 +208,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     fingerprint: (tenantId, content) =>
       contentFingerprint(on.secrets.contentKey(tenantId), canonicalText(content)),
     routeKey: (route) => routeKey(route, on.pepper),
+    keyless: keylessOf(config, on.pepper),
     status: on.status,
   };
 }

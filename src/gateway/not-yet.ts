@@ -15,11 +15,6 @@ interface Gap {
 }
 
 const refused: readonly Gap[] = [
-  {
-    path: 'proxy.require_auth',
-    isAsked: ({ proxy }) => !proxy.requireAuth,
-    instead: 'every call needs a key',
-  },
 ];
 
 const ignored: readonly Gap[] = [

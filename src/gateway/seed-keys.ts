@@ -1,9 +1,11 @@
-import { routeKeyPrefix } from '../api/key-fields.ts';
+import { keylessKeyPrefix, routeKeyPrefix } from '../api/key-fields.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Config, InboundRoute, KeyConfig } from '../config/schema.ts';
 import { derivedId } from '../ids.ts';
 import { keyDigest, peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import type { Keyless } from '../pipeline/gate.ts';
+import { type KeylessAgent, keylessAgentOf } from '../pipeline/keyless.ts';
 import { liveKey } from '../state/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../state/store.ts';
 
@@ -32,6 +34,7 @@ export async function seedKeys(
   const keys = [
     ...config.keys.map((it) => fromConfig(it, pepper, config, nowMs)),
     ...[...config.inbound.values()].flatMap((it) => ofRoute(it, pepper, config, nowMs)),
+    ...ofKeyless(config, pepper, nowMs),
   ];
   for (const key of keys) {
     if (ofOthers.has(key.agentId)) {
@@ -64,6 +67,18 @@ export const routeKey = (route: InboundRoute, pepper: Buffer) => ({
   prefix: routeKeyPrefix,
   hash: peppered(routeDigest(route), pepper),
 });
+
+/** Of the same kind, and of the agent: should that become another one, so does the key. */
+const keylessDigest = ({ tenantId, agentId, envName }: KeylessAgent): string =>
+  keyDigest(`no key ${tenantId} ${agentId} ${envName}`);
+
+/** What stands for callers of the forward proxy who bring no key. */
+export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
+  const agent = keylessAgentOf(config);
+  if (!agent) return undefined;
+  const key = { prefix: keylessKeyPrefix, hash: peppered(keylessDigest(agent), pepper) };
+  return { key, tenantId: agent.tenantId };
+}
 
 /** Adds a key unless it is there; one that was revoked stays revoked. */
 export async function addOnce(store: Store, key: KeyRecord, operator: string): Promise<void> {
@@ -165,6 +180,28 @@ function ofRoute(route: InboundRoute, pepper: Buffer, config: Config, nowMs: num
       permissions: ['scan'],
       createdAtMs: nowMs,
       isFromConfig: true,
+    }),
+  ];
+}
+
+/**
+ * Not one of the configuration's keys, which are revoked for good when the file has them no more: this one is to be there again when
+ * `proxy.require_auth` is set back. Meanwhile nobody can present it.
+ */
+function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
+  const [agent, keyless] = [keylessAgentOf(config), keylessOf(config, pepper)];
+  if (!agent || !keyless) return [];
+  const { tenantId, agentId, envName, name } = agent;
+  return [
+    liveKey({
+      ...keyless.key,
+      keyId: derivedId(keylessDigest(agent)),
+      tenantId,
+      envName,
+      agentId,
+      name,
+      permissions: ['scan'],
+      createdAtMs: nowMs,
     }),
   ];
 }

@@ -1,6 +1,7 @@
-import type { Config } from '../config/schema.ts';
+import type { AgentConfig, Config } from '../config/schema.ts';
 import { peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import type { Store } from '../state/store.ts';
 import { type FirstStart, firstStartRecords } from './first-start.ts';
@@ -21,7 +22,7 @@ export interface SeedOptions {
 export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<void> {
   const nowMs = Date.now();
   const ofOthers = new Set<string>();
-  for (const agent of config.agents) {
+  for (const agent of agentsOf(config)) {
     const standing = await store.ensureAgent({
       agentId: agent.id,
       tenantId: agent.tenantId,
@@ -41,6 +42,14 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
   const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
   await store.ensureAgent(agent);
   await addOnce(store, key, 'first-start');
+}
+
+/** Those that the file names, and the one that calls without a key are of. */
+function agentsOf(config: Config): readonly AgentConfig[] {
+  const keyless = keylessAgentOf(config);
+  if (!keyless || config.agents.some((it) => it.id === keyless.agentId)) return config.agents;
+  const { agentId: id, tenantId, envName, name } = keyless;
+  return [...config.agents, { id, tenantId, envName, name, runtimeType: null }];
 }
 
 /** From now on this process restores trust and keeps traces as the configuration says. */

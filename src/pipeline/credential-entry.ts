@@ -22,6 +22,8 @@ export interface Entry {
   mayReach(host: string): boolean;
   isAt(path: string): boolean;
   isOf(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
+  /** The same, by no pattern. */
+  isOfNamed(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
 }
 
 type Route = Pick<InboundRoute, 'tenantId' | 'credential' | 'upstream'>;
@@ -68,6 +70,7 @@ function toEntry(config: CredentialConfig, reached: ReadonlySet<string>): Entry 
     mayReach: (host) => isFor(host) || reached.has(host) || host === tokenHost,
     isAt: (path) => paths === undefined || paths.some((matches) => matches(path)),
     isOf: ({ agentId, name }) => config.agents.includes(agentId) || names.some((matches) => matches(name)),
+    isOfNamed: ({ agentId, name }) => config.agents.includes(agentId) || config.agents.includes(name),
   };
 }
 
@@ -80,4 +83,5 @@ const ofVaultAlone = (name: string, reached: ReadonlySet<string>): Entry => ({
   mayReach: (host) => reached.has(host),
   isAt: () => true,
   isOf: () => true,
+  isOfNamed: () => false,
 });

@@ -65,6 +65,8 @@ export interface CredentialsOptions {
   readonly fetchToken: FetchToken;
   /** Why a token could not be fetched, and whose. */
   onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
+  /** The agent of the calls that bring no key, where there may be such. */
+  readonly keylessAgentId?: string | undefined;
   /** What time it is, for signatures. Default: the clock of the machine. */
   readonly now?: () => number;
   /** Milliseconds since anything, for tokens; never set back. */
@@ -78,6 +80,7 @@ export function createCredentials(
     vault,
     fetchToken,
     onFailure,
+    keylessAgentId,
     now = Date.now,
     elapsed = () => performance.now(),
   }: CredentialsOptions,
@@ -146,6 +149,10 @@ export function createCredentials(
     return near;
   }
 
+  /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
+  const mayUse = (entry: Entry, agent: OwnAgent): boolean =>
+    agent.agentId === keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
+
   function inject(
     { tenantId, host }: { readonly tenantId: string; readonly host: string },
     near: Near,
@@ -172,7 +179,7 @@ export function createCredentials(
 
   /** Those of which the path chooses. */
   const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly Entry[] =>
-    entries.filter((it) => it.isFor(target.host) && it.isOf(agent));
+    entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
 
   return {
     nameFor(call) {

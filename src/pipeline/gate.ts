@@ -77,11 +77,18 @@ export interface Gate {
   fingerprint(tenantId: string, content: Buffer): string;
   /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
   routeKey(route: InboundRoute): PresentedKey;
+  /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
+  readonly keyless: Keyless | undefined;
   status(): GateStatus;
   /** A request begins that will use this gate; answers what must be called once when it is over. */
   enter(): () => void;
   /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
   retire(): void;
+}
+
+export interface Keyless {
+  readonly key: PresentedKey;
+  readonly tenantId: string;
 }
 
 export interface GateStatus {

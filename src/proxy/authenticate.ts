@@ -1,3 +1,4 @@
+import type { Claimed } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
@@ -18,17 +19,36 @@ export const proxyAuthRequired = (): GatewayError =>
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? proxyAuthRequired() : error;
 
+function withoutKey({ keyless, tenants }: Gate): { user: ProxyUser; tenant: TenantConfig | undefined } {
+  if (!keyless) throw proxyAuthRequired();
+  const user = { key: keyless.key, claimed: {}, isKeyless: true };
+  return { user, tenant: tenants.find(keyless.tenantId) };
+}
+
+/**
+ * What a call without a key says of itself: its context, which can only make it riskier. Which agent it is of, and what that is called, is
+ * not its to say.
+ */
+export const claimedWithoutKey = ({ context }: Claimed): Claimed =>
+  context === undefined ? {} : { context };
+
+/** A call that names an agent is one of that agent only with a key. */
+export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =>
+  agentId === undefined
+    ? undefined
+    : new GatewayError('FORBIDDEN', 'A call without a key cannot name an agent; send a key, or name none.');
+
 /**
  * Who uses the forward proxy; without a tenant where the key has the form of one and is not valid. Throws PROXY_AUTH_REQUIRED where there
- * is no key, and RATE_LIMITED in place of anything that is wrong with it where too much was; a request that brings none tries nothing,
- * since clients ask that way whether they need one.
+ * is no key and one is required, and RATE_LIMITED in place of anything that is wrong with it where too much was; a request that brings none
+ * tries nothing, since clients ask that way whether they need one.
  */
 export async function authenticateProxyUser(
   gate: Gate,
   authorization: string | undefined,
   address: string,
 ): Promise<{ user: ProxyUser; tenant: TenantConfig | undefined }> {
-  if (authorization === undefined) throw proxyAuthRequired();
+  if (authorization === undefined) return withoutKey(gate);
   const nowMs = Date.now();
   const user = readProxyAuthorization(authorization, gate.readKey);
   const holder = user && (await identifyOrRecall(gate, user.key.hash, nowMs));

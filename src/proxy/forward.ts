@@ -13,7 +13,13 @@ import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
 import { version } from '../websocket/handshake.ts';
-import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
+import {
+  authenticateProxyUser,
+  claimedWithoutKey,
+  inProxyTerms,
+  proxyAuthRequired,
+  refusalOfClaim,
+} from './authenticate.ts';
 import { whyBlocked } from './egress.ts';
 import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
@@ -33,6 +39,8 @@ export interface Tunnel {
   /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
   readonly serverName: string;
   readonly lastHead: ReadHead;
+  /** It was opened without a key. */
+  readonly isKeyless?: boolean;
 }
 
 /** Who sends a request, and where to. */
@@ -42,6 +50,7 @@ interface Addressed {
   readonly claimed: Claimed;
   readonly tenantId: string;
   readonly clientAddress: string;
+  readonly isKeyless?: boolean | undefined;
   /** Why it is not sent on, whatever it carries. */
   readonly refusal: GatewayError | undefined;
 }
@@ -90,7 +99,7 @@ export function createForward(
           body,
           contentType: head.contentType,
           contentEncoding,
-          claimed: head.claimed ? { ...from.claimed, ...head.claimed } : from.claimed,
+          claimed: claimedBy(head, from),
           lastHead: tunnel?.lastHead,
           bodyBytesMax,
           isAwaited: () => !exchange.answer.destroyed,
@@ -123,7 +132,7 @@ export function createForward(
       const head = readRequestHead(exchange.fields, names.requestPrefix, current.config.limits.maxHeaders);
       if (tunnel) {
         claimStream(current, connections, exchange, tunnel);
-        proceed(head, addressedInside(tunnel, exchange, head));
+        proceed(head, addressedInside(current, tunnel, exchange, head));
       } else
         addressedOutside(current, connections, exchange, head)
           .then((from) => proceed(head, from))
@@ -156,15 +165,37 @@ function claimStream(gate: Gate, connections: KeyConnections, { stream }: Exchan
 }
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
-function addressedInside(tunnel: Tunnel, { method, target: url }: Exchange, head: RequestHead): Addressed {
+function addressedInside(
+  gate: Gate,
+  tunnel: Tunnel,
+  { method, target: url }: Exchange,
+  head: RequestHead,
+): Addressed {
   const { scheme, host, port, serverName } = tunnel;
   if (method === 'CONNECT') throw nestedTunnel();
   if (serverName !== '' && serverName !== host) throw misdirected(host);
   const target = url.startsWith('/') ? targetWithin(scheme, host, port, url) : parseTarget(url);
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
   agreeWithHost(head, target);
-  const { key, claimed, tenantId, clientAddress } = tunnel;
-  return { target, key, claimed, tenantId, clientAddress, refusal: undefined };
+  const { key, claimed, tenantId, clientAddress, isKeyless } = tunnel;
+  const refusal = isKeyless ? refusalWithoutKey(gate, key, head) : undefined;
+  return { target, key, claimed, tenantId, clientAddress, isKeyless, refusal };
+}
+
+/** A tunnel without a key outlives the configuration that let it be opened; its calls do not. */
+function refusalWithoutKey(
+  { keyless }: Gate,
+  key: PresentedKey,
+  head: RequestHead,
+): GatewayError | undefined {
+  if (keyless?.key.hash === key.hash) return refusalOfClaim(head.claimed ?? {});
+  return new GatewayError('INVALID_KEY', 'Calls need a key now; open another tunnel with one.');
+}
+
+/** The fields of a call win over the user name of its connection, where either may speak. */
+function claimedBy({ claimed }: RequestHead, from: Addressed): Claimed {
+  if (!claimed) return from.claimed;
+  return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };
 }
 
 /** Every request in absolute-form says itself who sends it, and where to. */
@@ -185,9 +216,10 @@ async function addressedOutside(
     throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
   }
   agreeWithHost(head, target);
-  const refusal = tenant ? whyBlocked(gate.guard, target) : proxyAuthRequired();
-  const tenantId = tenant?.id ?? '';
-  return { target, key: user.key, claimed: user.claimed, tenantId, clientAddress, refusal };
+  const blocked = tenant ? whyBlocked(gate.guard, target) : proxyAuthRequired();
+  const { key, claimed, isKeyless } = user;
+  const refusal = blocked ?? (isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined);
+  return { target, key, claimed, tenantId: tenant?.id ?? '', clientAddress, isKeyless, refusal };
 }
 
 /** Host must name where the request goes (RFC 9112, 3.2): a field that says something else is an attack or a mistake. */

@@ -6,6 +6,8 @@ export interface ProxyUser {
   readonly key: PresentedKey;
   /** From the user name: a UUID is the agent's id, any other text a name for telemetry. */
   readonly claimed: Claimed;
+  /** It has brought none: the key is that of the gateway for such calls. */
+  readonly isKeyless?: boolean;
 }
 
 const credentialsLengthMax = 1024;

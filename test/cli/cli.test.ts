@@ -64,7 +64,7 @@ t.test('what this version cannot do is refused, and nothing is made', async (t) 
       config: { control: { tls: { cert: 'a.pem', key: 'b.pem' } } },
       says: /control\.tls/,
     },
-    { name: 'calls without a key', config: { proxy: { require_auth: false } }, says: /require_auth/ },
+    { name: 'the PROXY protocol', config: { proxy: { proxy_protocol: true } }, says: /proxy_protocol/ },
   ];
   for (const { name, config, says } of cases) {
     const { dir, configFile } = writeTestConfig(t, { config });
@@ -117,4 +117,27 @@ t.test('run leads a command through the gate and leaves with its exit code', asy
   t.equal((await leads('sh', '-c', 'exit 7')).code, 7);
   const missing = await leads('no-such-program');
   t.equal(missing.code, 1);
+});
+
+t.test('config check tells what a daemon would refuse, and what it would warn of', async (t) => {
+  const check = (config: Readonly<Record<string, unknown>>) =>
+    postern('config', 'check', writeTestConfig(t, { config }).configFile);
+  const refused = [
+    { config: { workers: 2 }, says: /workers.*share.*redis/ },
+    { config: { proxy: { proxy_protocol: true } }, says: /proxy_protocol/ },
+    {
+      config: { proxy: { require_auth: false }, tenants: [{ id: 'a' }, { id: 'acme' }] },
+      says: /one tenant.*has 2/,
+    },
+  ];
+  for (const { config, says } of refused) {
+    const { code, stderr } = await check(config);
+    t.equal(code, 1);
+    t.match(stderr, says);
+  }
+  const open = await check({ proxy: { listen: '0.0.0.0:3128', require_auth: false } });
+  t.equal(open.code, 0, open.stderr);
+  t.match(open.stdout, /warning: .*proxy\.require_auth: .*can be reached by others/);
+  const local = await check({ proxy: { listen: ['[::1]:0', '127.0.0.1:3128'], require_auth: false } });
+  t.notMatch(local.stdout, /reached by others/);
 });

@@ -57,7 +57,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
         { kind: 'tcp', host: '0.0.0.0', port: 3128 },
         { kind: 'tcp', host: '::1', port: 0 },
       ],
-      requireAuth: false,
+      requireAuth: true,
       tls: { cert: '/etc/gate/tls/proxy.pem', key: '/etc/tls/proxy-key.pem' },
       proxyProtocol: true,
     },

@@ -17,7 +17,7 @@ import {
 } from '../fields.ts';
 import {
   ipAllowlist,
-  isOfRoute,
+  isInternal,
   keyDescription,
   keyName,
   publicKey,
@@ -31,7 +31,7 @@ const what = 'key';
 
 async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRecord> {
   const key = await gate.store.keyById(tenantId, keyId);
-  if (!key || isOfRoute(key)) throw missing(what);
+  if (!key || isInternal(key)) throw missing(what);
   return key;
 }
 
@@ -48,7 +48,7 @@ export const listKeys = route({
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const page = await gate.store.listKeys(tenant, toPage(query));
-    const keys = page.items.filter((it) => !isOfRoute(it));
+    const keys = page.items.filter((it) => !isInternal(it));
     const shown = await showKeys(gate, tenant, keys, nowMs);
     return { items: shown, next_cursor: page.nextCursor };
   },

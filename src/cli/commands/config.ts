@@ -15,6 +15,10 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
+      const { ConfigError, sentenceOf } = await import('../../config/load.ts');
+      const { ignoredKeys, refusedKeys } = await import('../../gateway/not-yet.ts');
+      const gaps = refusedKeys(config);
+      if (gaps.length > 0) throw new ConfigError(file, gaps);
       const { enginesFor, loadPolicyFiles } = await import('../../gateway/generation.ts');
       const { namesInFiles } = await import('../../pipeline/known-names.ts');
       const { createCatalogues, ownTables } = await import('../../pipeline/catalogues.ts');
@@ -24,10 +28,14 @@ export function addConfig(program: Command): void {
       const known = namesInFiles(config, createCatalogues(config, ownTables()));
       const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
       const { size: tenants } = config.tenants;
+      const warnings = [...config.warnings.map(sentenceOf), ...ignoredKeys(config)];
       await print(
         json
-          ? `${toJson({ file, ok: true, tenants, policies })}\n`
-          : `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
+          ? `${toJson({ file, ok: true, tenants, policies, warnings })}\n`
+          : [
+              `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
+              ...warnings.map((it) => `warning: ${it}\n`),
+            ].join(''),
       );
     });
 
