@@ -76,11 +76,14 @@ export class Feed {
   readonly #lastGood: LastGood;
   #set: IndicatorSet | undefined;
   #kept: Validators = noValidators;
+  /** Of the text in use. */
+  #version = '';
   #lastSuccessMs: number | undefined;
   #lastError = '';
   #failures = 0;
   #dueAtMs = 0;
   #flight: Promise<FeedHealth> | undefined;
+  #following: Promise<FeedHealth> | undefined;
   #isStaleTold = false;
   #isLeft = false;
 
@@ -101,7 +104,7 @@ export class Feed {
   }
 
   get isFetching(): boolean {
-    return this.#flight !== undefined;
+    return this.#flight !== undefined || this.#following !== undefined;
   }
 
   async load(): Promise<void> {
@@ -110,6 +113,7 @@ export class Feed {
       if (!kept) return;
       this.#set = await this.#read(kept);
       this.#kept = kept;
+      this.#version = kept.version;
       this.#lastSuccessMs = kept.confirmedAtMs;
       const sinceMs = Math.min(kept.confirmedAtMs, this.#setting.now());
       this.#dueAtMs = sinceMs + this.#jittered(this.source.refreshMs);
@@ -121,12 +125,52 @@ export class Feed {
     this.watch();
   }
 
+  /** Takes what another process has fetched, unless this one is about to. Never rejects. */
+  follow(): Promise<FeedHealth> {
+    this.#following ??= this.#follow().finally(() => {
+      this.#following = undefined;
+    });
+    return this.#following;
+  }
+
+  async #follow(): Promise<FeedHealth> {
+    try {
+      const kept = await this.#lastGood.find();
+      if (kept && kept.confirmedAtMs !== this.#lastSuccessMs) await this.#adopt(kept);
+    } catch (error) {
+      this.#lastError = reasonOf(error);
+      const line = { feed: this.source.name, reason: this.#lastError };
+      if (!this.#setting.stopped.aborted) this.#setting.log.warn(line, 'a kept threat feed is not taken');
+    }
+    this.watch();
+    return this.health();
+  }
+
+  async #adopt(kept: Kept): Promise<void> {
+    const isNew = kept.version !== this.#version;
+    const set = isNew ? await this.#read(kept) : this.#set;
+    if (this.#isLeft) return;
+    this.#set = set;
+    this.#kept = kept;
+    this.#version = kept.version;
+    this.#lastError = '';
+    this.#isStaleTold = false;
+    this.#lastSuccessMs = kept.confirmedAtMs;
+    this.#dueAtMs = kept.confirmedAtMs + this.#jittered(this.source.refreshMs);
+    if (isNew) this.#setting.onChange();
+  }
+
   /** Fetches, unless that is under way. Never rejects. */
   refresh(): Promise<FeedHealth> {
-    this.#flight ??= this.#refresh().finally(() => {
+    this.#flight ??= this.#afterFollowing().finally(() => {
       this.#flight = undefined;
     });
     return this.#flight;
+  }
+
+  async #afterFollowing(): Promise<FeedHealth> {
+    if (this.#following !== undefined) await this.#following;
+    return this.#refresh();
   }
 
   async #refresh(): Promise<FeedHealth> {
@@ -175,7 +219,7 @@ export class Feed {
   async #take(draft: Draft): Promise<void> {
     const set = await this.#read(draft);
     if (this.#isLeft) return;
-    await draft.keep(this.#setting.now());
+    this.#version = await draft.keep(this.#setting.now());
     this.#set = set;
     this.#kept = draft;
     const { indicators, dropped, malformed } = set;

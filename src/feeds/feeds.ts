@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import type { Log } from '../log.ts';
 import type { Download } from './download.ts';
 import { type Feed, type FeedHealth, type FeedSource, openFeed } from './feed.ts';
@@ -25,6 +26,11 @@ export interface FeedsOptions {
   /** From the first connection to the last byte. Default 5 minutes. */
   readonly fetchTimeoutMs?: number;
   readonly clock?: Clock;
+  /**
+   * Where several processes share the directory: the leader fetches what is due, and all take what any of them has fetched. Default: nobody
+   * else has it.
+   */
+  readonly part?: 'leader' | 'follower' | undefined;
   /** 0 to 1, for the jitter. */
   readonly random?: () => number;
 }
@@ -46,6 +52,8 @@ const fetchTimeoutMsDefault = 5 * 60_000;
 const fetchesAtOnce = 4;
 /** The timer wakes at least so often, for feeds that have become stale. */
 const sleepMsMax = 60_000;
+/** How soon one process sees what another one has fetched. */
+const followMs = 2_000;
 
 const systemClock: Clock = {
   now: Date.now,
@@ -57,7 +65,7 @@ const systemClock: Clock = {
 
 /** Resolves when the last good text of every feed is loaded; what is due is fetched after that. */
 export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
-  const { dir, log, clock = systemClock, random = Math.random } = options;
+  const { dir, log, part, clock = systemClock, random = Math.random } = options;
   const key = newHashKey();
   const stopped = new AbortController();
   const shared = {
@@ -96,8 +104,8 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     schedule();
   }
 
-  function refreshOf(feed: Feed): Promise<FeedHealth> {
-    const done = feed.refresh().finally(() => {
+  function track(work: Promise<FeedHealth>): Promise<FeedHealth> {
+    const done = work.finally(() => {
       underWay.delete(done);
       schedule();
     });
@@ -105,12 +113,19 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     return done;
   }
 
+  function begin({ source: { name } }: Feed, work: () => Promise<FeedHealth>): void {
+    track(work()).catch((error: unknown) =>
+      log.error({ feed: name, err: error }, 'a threat feed cannot be refreshed'),
+    );
+  }
+
   /** One timer for all. */
   function schedule(): void {
     cancelTimer();
     if (stopped.signal.aborted || feeds.length === 0) return;
     const dueAtMs = Math.min(...feeds.filter((it) => !it.isFetching).map((it) => it.dueAtMs));
-    const waitMs = Math.max(0, Math.min(dueAtMs - clock.now(), sleepMsMax));
+    const dueMs = part === 'follower' ? followMs : dueAtMs - clock.now();
+    const waitMs = Math.max(0, Math.min(dueMs, part ? followMs : sleepMsMax));
     cancelTimer = clock.after(waitMs, tick);
   }
 
@@ -118,16 +133,15 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     const nowMs = clock.now();
     for (const feed of feeds) {
       feed.watch();
-      if (feed.dueAtMs <= nowMs && !feed.isFetching) {
-        refreshOf(feed).catch((error: unknown) =>
-          log.error({ err: error }, 'a threat feed cannot be refreshed'),
-        );
-      }
+      if (feed.isFetching) continue;
+      if (part !== 'follower' && feed.dueAtMs <= nowMs) begin(feed, () => feed.refresh());
+      else if (part) begin(feed, () => feed.follow());
     }
     schedule();
   }
 
-  await openFolder(dir);
+  if (part === 'follower') await mkdir(dir, { recursive: true, mode: 0o700 });
+  else await openFolder(dir);
   await use(options.feeds);
 
   return {
@@ -137,7 +151,7 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     health: () => feeds.map((it) => it.health()),
     async refresh(name) {
       const feed = feeds.find((it) => it.source.name === name);
-      return feed && !stopped.signal.aborted ? await refreshOf(feed) : undefined;
+      return feed && !stopped.signal.aborted ? await track(feed.refresh()) : undefined;
     },
     use,
     async close() {

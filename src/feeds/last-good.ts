@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -15,6 +16,8 @@ export interface Kept extends Validators {
   /** Before the text begins. */
   readonly skipBytes: number;
   readonly confirmedAtMs: number;
+  /** Of the text: another one takes its place as another file. */
+  readonly version: string;
 }
 
 /** A text that is being written, and is not the last good one yet. */
@@ -22,8 +25,8 @@ export interface Draft extends Validators {
   readonly file: string;
   readonly skipBytes: number;
   readonly sink: Writable;
-  /** Makes it the last good one. The sink must have ended. */
-  keep(nowMs: number): Promise<void>;
+  /** Makes it the last good one; answers its version. The sink must have ended. */
+  keep(nowMs: number): Promise<string>;
   /** Removes it, unless it was kept. */
   discard(): Promise<void>;
 }
@@ -58,12 +61,14 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
     const head = await readHead(place);
     if (head?.source !== source) return undefined;
     const { etag, lastModified, skipBytes } = head;
+    const stats = await stat(place);
     return {
       file: place,
       etag,
       lastModified,
       skipBytes,
-      confirmedAtMs: Math.round((await stat(place)).mtimeMs),
+      confirmedAtMs: Math.round(stats.mtimeMs),
+      version: versionOf(stats),
     };
   }
 
@@ -80,9 +85,11 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
       sink: handle.createWriteStream({ flush: true }),
       async keep(nowMs) {
         await utimes(file, nowMs / 1000, nowMs / 1000);
+        const version = versionOf(await stat(file));
         await rename(file, place);
         await using folder = await open(dir, 'r');
         await folder.sync();
+        return version;
       },
       async discard() {
         await handle.close();
@@ -93,6 +100,9 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
 
   return { find, draft, confirm: (nowMs) => utimes(place, nowMs / 1000, nowMs / 1000) };
 }
+
+/** A number of a file that is gone may come back; with the same size and the same time of making it does not. */
+const versionOf = ({ ino, size, birthtimeMs }: Stats): string => `${ino}-${size}-${birthtimeMs}`;
 
 interface Head extends Validators {
   readonly source: string;

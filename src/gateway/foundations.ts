@@ -89,6 +89,7 @@ export async function openFoundations(
   const feeds = await openFeeds({
     feeds: config.feeds,
     dir: join(dir, 'feeds'),
+    part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
     log,
     download: createDownload((url) => feedConnections.connect(url)),
     onTrouble: ({ name, status, lastError }) =>

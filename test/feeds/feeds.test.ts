@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type http from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import t from 'tap';
@@ -524,3 +525,33 @@ function draftBytes(dir: string): number {
   const draft = readdirSync(dir).find((name) => name.endsWith('.draft'));
   return draft === undefined ? 0 : statSync(join(dir, draft)).size;
 }
+
+t.test('of several processes one fetches, and all know what any has fetched', async (t) => {
+  const server = await startFeedServer(t, { headers: { etag: '"one"' }, body: good });
+  const dir = t.testdir();
+  const sources = [sourceOf(server.origin)];
+  const leader = await startFeeds(t, sources, { dir, part: 'leader' });
+  const follower = await startFeeds(t, sources, { dir, part: 'follower' });
+  /** Looks as often as it takes: far fewer times than fill an hour. */
+  const looking = async ({ clock, feeds }: typeof leader, url: string) => {
+    while (feeds.index.findUrl(url) === undefined) {
+      clock.advance(2_000);
+      await sleep(10);
+    }
+  };
+  await looking(leader, 'https://evil.example/');
+  await looking(follower, 'https://evil.example/');
+  t.equal(server.requests.length, 1, 'fetched once');
+  t.match(follower.feeds.health(), [{ status: 'ok', indicators: 3, etag: '"one"' }]);
+
+  server.answer = { headers: { etag: '"two"' }, body: 'worse.example\n' };
+  leader.clock.advance(hourMs);
+  await looking(leader, 'https://worse.example/');
+  await looking(follower, 'https://worse.example/');
+  t.equal(server.requests.length, 2, 'and once when it is due again');
+
+  server.answer = { headers: { etag: '"three"' }, body: 'worst.example\n' };
+  t.match(await follower.feeds.refresh('own'), { status: 'ok', etag: '"three"' }, 'whoever is asked to');
+  await looking(leader, 'https://worst.example/');
+  t.equal(server.requests.length, 3);
+});
