@@ -5,8 +5,12 @@ import { run } from './clients.ts';
 /** Debian's package of a program, where it has another name than the program. */
 const packages: Readonly<Record<string, string>> = {
   certutil: 'libnss3-tools',
+  ip: 'iproute2',
+  nft: 'nftables',
   'redis-cli': 'redis-tools',
+  setpriv: 'util-linux',
   'systemd-analyze': 'systemd',
+  unshare: 'util-linux',
 };
 
 /**
@@ -19,19 +23,20 @@ export function needProgram(t: { readonly fullname: string }, name: string): str
     const path = join(folder, name);
     if (folder !== '' && isExecutable(path)) return path;
   }
-  leaveOut(t, name, packages[name] ?? name);
+  leaveOut(t, `${name} (Debian: ${packages[name] ?? name})`);
   return undefined;
 }
 
 /** Likewise of a module of Python; false where it is not there. */
 export async function needPythonModule(t: { readonly fullname: string }, name: string): Promise<boolean> {
   const { code } = await run('python3', ['-c', `import ${name}`]);
-  if (code !== 0) leaveOut(t, `Python's ${name}`, `python3-${name}`);
+  if (code !== 0) leaveOut(t, `Python's ${name} (Debian: python3-${name})`);
   return code === 0;
 }
 
-function leaveOut(t: { readonly fullname: string }, need: string, debian: string): void {
-  const line = `left out: ${t.fullname} needs ${need} (Debian: ${debian})\n`;
+/** Says in the same way that the machine lacks something else. */
+export function leaveOut(t: { readonly fullname: string }, what: string): void {
+  const line = `left out: ${t.fullname} needs ${what}\n`;
   process.stderr.write(line);
   const file = process.env['POSTERN_TEST_LEFT_OUT'];
   if (file) appendFileSync(file, line);
