@@ -79,7 +79,9 @@ export const state = section({
   on_failure: onFailure.default('closed'),
 }).prefault({});
 
-export const workers = integer(1, 64).prefault(1).describe('Processes; more than one needs Redis.');
+export const workers = integer(1, 64)
+  .prefault(1)
+  .describe('Processes; more than one needs Redis. They end with their parent.');
 export const pidFile = optionalPath.describe('File that holds the process id while the daemon runs.');
 
 export const authority = section({
@@ -112,8 +114,12 @@ export const limits = section({
     .prefault('64KB')
     .describe('Bytes of all headers of a request together.'),
   max_headers: integer(1, 10_000).prefault(200).describe('Number of headers of a request.'),
-  max_connections: integer(1, 1_000_000).prefault(10_000).describe('Further ones are answered GATEWAY_BUSY.'),
-  max_connections_per_agent: integer(1, 1_000_000).prefault(256).describe('The same for one agent.'),
+  max_connections: integer(1, 1_000_000)
+    .prefault(10_000)
+    .describe('Further ones are answered GATEWAY_BUSY. Of each worker.'),
+  max_connections_per_agent: integer(1, 1_000_000)
+    .prefault(256)
+    .describe('The same for one agent. Of each worker.'),
   max_ws_message_bytes: size().prefault('1MB').describe('A larger WebSocket message closes the connection.'),
   replay_window: duration(1000, hour)
     .prefault('60s')
