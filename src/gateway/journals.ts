@@ -13,7 +13,7 @@ import type { Place } from './foundations.ts';
  */
 
 /** How long the process before this one may take to end: after its parent was killed it is still on its way out. */
-const handOverMs = 5_000;
+const handOverMs = 15_000;
 const nameOfWorker = /^worker-(\d{1,2})$/;
 
 const dirOf = (stateDir: string, slot: number): string =>

@@ -32,17 +32,21 @@ export class Member {
     this.slot = slot;
     this.#worker = worker;
     this.ended = new Promise((resolve) => {
-      worker.once('exit', (code: number | null, signal: string | null) => {
+      const end = (code: number | null, signal: string | null): void => {
         this.isGone = true;
         for (const { reject } of this.#asked.values()) reject(new WorkerGone(slot));
         this.#asked.clear();
         resolve({ code, signal });
+      };
+      worker.once('exit', end);
+      worker.on('error', () => {
+        // One that could not be started never exits; of another, that it cannot be written to shows in its end.
+        if (worker.process.pid === undefined) end(null, null);
+        else this.kill();
       });
     });
     closeWhatItDidNotTake(worker);
     worker.on('message', (message: AnswerMessage) => this.#take(message));
-    // That it cannot be started, or written to, shows in its end.
-    worker.on('error', () => this.kill());
   }
 
   get pid(): number | undefined {

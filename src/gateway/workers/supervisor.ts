@@ -133,6 +133,10 @@ class Crew {
       args: [],
       serialization: 'advanced',
     });
+    // However the parent ends by itself: a worker that is stuck would not see that its channel is closed.
+    process.once('exit', () => {
+      for (const member of this.#members.values()) member.kill();
+    });
   }
 
   /** The one in force. */
@@ -196,7 +200,7 @@ class Crew {
   }
 
   async #reload(): Promise<boolean> {
-    if (this.#stopping !== undefined) return false;
+    if (this.#isStopping()) return false;
     try {
       const next = load(this.#file, this.#env);
       checkFixedKeys(this.#inForce.config, next.config);
@@ -206,6 +210,8 @@ class Crew {
       });
       return true;
     } catch (error) {
+      // Workers that are ending refuse nothing.
+      if (this.#isStopping()) return false;
       const reason = error instanceof Error ? error.message : String(error);
       this.#lastError = reason;
       await this.#tellAll((it) => it.ask({ to: 'drop', reason }, stepMs));
@@ -250,6 +256,10 @@ class Crew {
     );
   }
 
+  #isStopping(): boolean {
+    return this.#stopping !== undefined;
+  }
+
   #serving(): Member[] {
     return [...this.#members.values()].filter((it) => it.servingSinceMs !== undefined && !it.isGone);
   }
@@ -287,7 +297,7 @@ class Crew {
   #gone(member: Member, end: { code: number | null; signal: string | null }): void {
     if (this.#members.get(member.slot) === member) this.#members.delete(member.slot);
     // Before all have come up, whoever starts them hears of it, and gives up.
-    if (this.#stopping !== undefined || !this.#bound) return;
+    if (this.#isStopping() || !this.#bound) return;
     const servedMs = member.servingSinceMs === undefined ? 0 : performance.now() - member.servingSinceMs;
     this.#log.error({ worker: member.slot, worker_pid: member.pid, ...end }, 'a worker ended');
     const restarts = this.#restartsOf(member.slot);
@@ -314,7 +324,7 @@ class Crew {
   /** Not while a reload is under way: the new worker would stand on what is about to be replaced. */
   async #startAgain(slot: number): Promise<void> {
     while (this.#reloads > 0) await this.#reloading;
-    if (this.#stopping !== undefined) return;
+    if (this.#isStopping()) return;
     // Without a worker nobody holds the ports that the system chose.
     if (this.#serving().length === 0 && this.#bound) this.#addresses = toAddresses(this.#bound);
     const member = this.#fork(slot);
@@ -327,7 +337,7 @@ class Crew {
   }
 
   #notStarted(member: Member, error: unknown): void {
-    if (error instanceof WorkerGone || this.#stopping !== undefined) return;
+    if (error instanceof WorkerGone || this.#isStopping()) return;
     this.#log.error({ err: error, worker: member.slot }, 'a worker could not be started');
     member.isWaiting = toGatewayError(error).code === 'STATE_UNAVAILABLE';
     member.kill();
