@@ -22,6 +22,13 @@ import { ephemeralKey } from './routes/ephemeral-key.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
 import {
+  createInboundRoute,
+  deleteInboundRoute,
+  listInboundRoutes,
+  replaceInboundRoute,
+  showInboundRoute,
+} from './routes/inbound-routes.ts';
+import {
   createIncident,
   listIncidents,
   noteIncident,
@@ -71,6 +78,11 @@ export const apiRoutes: readonly Route[] = [
   listCredentials,
   rekeyCredentials,
   revokeCredential,
+  createInboundRoute,
+  listInboundRoutes,
+  showInboundRoute,
+  replaceInboundRoute,
+  deleteInboundRoute,
   usage,
   listApprovals,
   showApproval,

@@ -67,9 +67,9 @@ export const routeKeyPrefix = 'inbound';
 /** The prefix of the key that stands for the callers of the forward proxy who have none. No text of a key begins like these two. */
 export const keylessKeyPrefix = 'no key';
 
-/** Whether it stands for callers without a key: no text of a key has its digest, and nobody but the configuration handles it. */
-export const isInternal = ({ isFromConfig, prefix }: KeyRecord): boolean =>
-  (isFromConfig && prefix === routeKeyPrefix) || prefix === keylessKeyPrefix;
+/** Whether it stands for callers without a key: no text of a key has its digest, and it comes and goes with what they call. */
+export const isInternal = ({ prefix }: KeyRecord): boolean =>
+  prefix === routeKeyPrefix || prefix === keylessKeyPrefix;
 
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 

@@ -41,12 +41,13 @@ const upstreamUrl = parsed((text) => {
   return found.href.replace(/\/$/, '');
 }, 'must be an http or https URL without user information, query and fragment');
 
-export const inbound = section({
-  prefix: z
-    .string()
-    .regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 of a-z, 0-9 and "-"' })
-    .describe('First part of the path: /inbound/<prefix>/…; unique over the daemon.'),
-  tenant: tenantId,
+export const routePrefix = z
+  .string()
+  .regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 of a-z, 0-9 and "-"' })
+  .describe('First part of the path: /inbound/<prefix>/…; unique over the daemon.');
+
+/** What a route says beside its prefix and its tenant, in the file and in the API. */
+export const routeFields = {
   agent: uuid.nullable().default(null).describe("Agent that the calls are made by; null: the key's."),
   upstream: upstreamUrl.describe('Where calls go; the rest of the path and the query are appended.'),
   tool: dottedName.nullable().default(null).describe('Tool of the catalogue; null: found by host.'),
@@ -56,4 +57,7 @@ export const inbound = section({
   allowed_paths: list(urlPath, 1000).describe('Globs over the rest of the path; empty: all.'),
   max_body_bytes: size().nullable().default(null).describe("Body limit of the route; null: the tenant's."),
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
-});
+};
+
+export const inbound = section({ prefix: routePrefix, tenant: tenantId, ...routeFields });
+export const routeSettings = section(routeFields);

@@ -86,6 +86,8 @@ export type CredentialConfig = OwnedEach<Item<Written['credentials']>>;
 
 export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
   readonly agentId: string | null;
+  /** Of the key that stands for callers who have none, where the route was made through the API; absent in routes of the file. */
+  readonly keyId?: string | null;
 };
 /** Settings of a tool, for one tenant or (null) all. */
 export type ToolConfig = Pick<

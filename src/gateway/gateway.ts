@@ -1,10 +1,10 @@
-import { disk, findConfigFile, validateConfig } from '../config/load.ts';
+import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../log.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './announce.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
+import type { Environment } from './fixed-keys.ts';
 import { alone } from './foundations.ts';
-import { checked, type Environment, readConfig } from './read-config.ts';
 import { openServing } from './serving.ts';
 
 export interface Gateway {
@@ -30,8 +30,8 @@ export async function startGateway(configFile: string | undefined, env: Environm
   const firstStart = file === undefined ? openFirstStart(env) : undefined;
   const read = (): Config =>
     firstStart
-      ? checked(validateConfig(firstStartConfig(firstStart), { file: undefined, env }))
-      : readConfig(file, env, disk);
+      ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
+      : loadConfig(file, env, disk);
   let config = read();
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };

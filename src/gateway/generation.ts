@@ -27,6 +27,7 @@ import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
 import { createRecorder } from '../pipeline/record.ts';
+import { createRouteBook } from '../pipeline/route-book.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import type { TenantSecrets } from '../pipeline/tenant-secrets.ts';
@@ -137,8 +138,10 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
   });
+  const routes = createRouteBook(config, on.store, on.vault);
   const credentials = createCredentials(config, {
     store: on.store,
+    routes,
     vault: on.vault,
     fetchToken: createTokenFetcher(upstream),
     keylessAgentId: keylessAgentOf(config)?.agentId,
@@ -195,6 +198,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     record,
     names,
     credentials,
+    routes,
     vault: on.vault,
     throttles: on.throttles,
     approvals: on.approvals,

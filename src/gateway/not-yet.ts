@@ -1,10 +1,8 @@
-import type { Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 
 /*
  * The configuration's keys are fixed before all that they steer is built. What a file asks for and this version does not do is
- * never passed over in silence: where doing without would be less safe than the file demands, the file is refused; else it is
- * a warning in the log.
+ * never passed over in silence: it is a warning in the log.
  */
 
 interface Gap {
@@ -13,9 +11,6 @@ interface Gap {
   /** What happens instead. */
   readonly instead: string;
 }
-
-const refused: readonly Gap[] = [
-];
 
 const ignored: readonly Gap[] = [
   {
@@ -29,16 +24,6 @@ const ignored: readonly Gap[] = [
     instead: 'nothing is exported',
   },
 ];
-
-/** What this version cannot do and must not pretend to. */
-export const refusedKeys = (config: Config): Mistake[] =>
-  refused
-    .filter((gap) => gap.isAsked(config))
-    .map(({ path, instead }) => ({
-      path,
-      line: undefined,
-      message: `this version does not do this yet: ${instead}`,
-    }));
 
 /** What has no effect in this version, and what happens instead. */
 export const ignoredKeys = (config: Config): string[] =>

@@ -59,8 +59,8 @@ export async function seedKeys(
 }
 
 /** What the digest of a route's own key is made of: no text of a key has it, so nobody can present one. */
-const routeDigest = ({ tenantId, prefix }: InboundRoute): string =>
-  keyDigest(`inbound ${tenantId} ${prefix}`);
+const routeDigest = ({ tenantId, prefix, keyId }: InboundRoute): string =>
+  keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
 
 /** Stands for the callers of an inbound route who have no key of the gateway. */
 export const routeKey = (route: InboundRoute, pepper: Buffer) => ({

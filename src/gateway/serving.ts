@@ -5,11 +5,11 @@ import type { Log } from '../log.ts';
 import type { Bound } from './announce.ts';
 import { Closers } from './closers.ts';
 import type { FirstStart } from './first-start.ts';
+import { checkFixedKeys } from './fixed-keys.ts';
 import { openFoundations, type Place } from './foundations.ts';
 import { createGate } from './generation.ts';
 import { readListenersTls } from './listener-tls.ts';
 import { listen } from './listeners.ts';
-import { checkFixedKeys } from './read-config.ts';
 import { applyTerms, seed } from './seed.ts';
 import { openServers } from './servers.ts';
 

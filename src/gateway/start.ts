@@ -1,11 +1,11 @@
-import { disk, findConfigFile } from '../config/load.ts';
+import { disk, findConfigFile, loadConfig } from '../config/load.ts';
+import type { Environment } from './fixed-keys.ts';
 import type { Gateway } from './gateway.ts';
-import { type Environment, readConfig } from './read-config.ts';
 
 /** Starts the daemon in as many processes as its configuration says. The parent of several loads nothing that judges. */
 export async function startDaemon(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
-  if (file !== undefined && readConfig(file, env, disk).workers > 1) {
+  if (file !== undefined && loadConfig(file, env, disk).workers > 1) {
     const { startWorkers } = await import('./workers/supervisor.ts');
     return startWorkers(file, env);
   }

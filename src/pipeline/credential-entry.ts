@@ -1,5 +1,5 @@
 import type { OwnAgent } from '../call.ts';
-import type { Config, CredentialConfig, InboundRoute } from '../config/schema.ts';
+import type { CredentialConfig } from '../config/schema.ts';
 import { compileGlob } from '../policy/glob.ts';
 import { parseTarget } from '../target.ts';
 import { toHostMatcher } from '../upstream/host-glob.ts';
@@ -18,7 +18,7 @@ export interface Entry {
   isFor(host: string): boolean;
   /** Whether a route may send it to this host. */
   goesTo(host: string): boolean;
-  /** Whether the host may have got it, in whichever way. */
+  /** Whether the host may have got it, in another way than by a route. */
   mayReach(host: string): boolean;
   isAt(path: string): boolean;
   isOf(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
@@ -26,35 +26,7 @@ export interface Entry {
   isOfNamed(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
 }
 
-type Route = Pick<InboundRoute, 'tenantId' | 'credential' | 'upstream'>;
-
-/** By tenant, in the order of the file; those that only routes name come last. */
-export function toEntries({
-  credentials,
-  inbound,
-}: Pick<Config, 'credentials' | 'inbound'>): ReadonlyMap<string, readonly Entry[]> {
-  const routes = [...inbound.values()].filter((it) => it.credential !== null);
-  const tenantIds = new Set([...credentials, ...routes].map((it) => it.tenantId));
-  return new Map(
-    [...tenantIds].map((tenantId) => {
-      const isOwn = (it: { readonly tenantId: string }): boolean => it.tenantId === tenantId;
-      return [tenantId, entriesOf(credentials.filter(isOwn), routes.filter(isOwn))];
-    }),
-  );
-}
-
-function entriesOf(credentials: readonly CredentialConfig[], routes: readonly Route[]): readonly Entry[] {
-  const reached = (name: string): ReadonlySet<string> =>
-    new Set(routes.filter((it) => it.credential === name).map((it) => parseTarget(it.upstream).host));
-  const names = new Set(credentials.map((it) => it.name));
-  const others = new Set(routes.flatMap(({ credential: it }) => (it === null || names.has(it) ? [] : [it])));
-  return [
-    ...credentials.map((it) => toEntry(it, reached(it.name))),
-    ...[...others].map((name) => ofVaultAlone(name, reached(name))),
-  ];
-}
-
-function toEntry(config: CredentialConfig, reached: ReadonlySet<string>): Entry {
+export function toEntry(config: CredentialConfig): Entry {
   const hosts = config.hosts.map(toHostMatcher);
   const paths = config.paths?.map(compilePathGlob);
   const names = config.agents.map((it) => compileGlob(it));
@@ -67,20 +39,21 @@ function toEntry(config: CredentialConfig, reached: ReadonlySet<string>): Entry 
     secret: config.vault ? undefined : toSecret(config),
     isFor,
     goesTo: (host) => hosts.length === 0 || isFor(host),
-    mayReach: (host) => isFor(host) || reached.has(host) || host === tokenHost,
+    mayReach: (host) => isFor(host) || host === tokenHost,
     isAt: (path) => paths === undefined || paths.some((matches) => matches(path)),
     isOf: ({ agentId, name }) => config.agents.includes(agentId) || names.some((matches) => matches(name)),
     isOfNamed: ({ agentId, name }) => config.agents.includes(agentId) || config.agents.includes(name),
   };
 }
 
-const ofVaultAlone = (name: string, reached: ReadonlySet<string>): Entry => ({
+/** One that only a route names: what it is, and whether it is there, the vault knows. */
+export const ofVaultAlone = (name: string): Entry => ({
   name,
   config: undefined,
   secret: undefined,
   isFor: () => false,
   goesTo: () => true,
-  mayReach: (host) => reached.has(host),
+  mayReach: () => false,
   isAt: () => true,
   isOf: () => true,
   isOfNamed: () => false,

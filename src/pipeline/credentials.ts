@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import type { Call, OwnAgent } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { type Cache, createCache } from '../state/cache.ts';
 import { loadOrMakeSecrets } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { createScrub, type Scrub } from '../upstream/scrub.ts';
 import { readingsOf } from '../url-readings.ts';
 import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from '../vault/vault.ts';
-import { type Entry, toEntries } from './credential-entry.ts';
+import type { Entry } from './credential-entry.ts';
 import { parseSecret } from './credential-secret.ts';
 import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
 import {
@@ -19,6 +18,8 @@ import {
   type Secret,
   toReadyCredential,
 } from './injection.ts';
+import { createOwnedCredentials, type Near, type Owned } from './owned-credentials.ts';
+import type { RouteBook } from './route-book.ts';
 import type { FetchToken } from './token-endpoint.ts';
 
 /**
@@ -41,26 +42,9 @@ export interface Credentials {
   forRoute(call: Call, route: InboundRoute): MaybePromise<Injection | undefined>;
 }
 
-/** Hosts of a tenant for which it is remembered what may come back from them; they share what is the same for many. */
-const hostsMax = 4096;
-const nearMax = 256;
-
-/** The credentials that a host may have got. */
-interface Near {
-  readonly entries: readonly Entry[];
-  /** Those of them that could be sent when a call was there last, and what looks for them. */
-  ready: readonly ReadyCredential[];
-  scrub: Scrub | undefined;
-}
-
-interface Owned {
-  readonly entries: readonly Entry[];
-  readonly byHost: Cache<Near>;
-  readonly byNames: Cache<Near>;
-}
-
 export interface CredentialsOptions {
   readonly store: Pick<Store, 'credentialOf'>;
+  readonly routes: Pick<RouteBook, 'storedOf'>;
   readonly vault: Vault;
   readonly fetchToken: FetchToken;
   /** Why a token could not be fetched, and whose. */
@@ -77,6 +61,7 @@ export function createCredentials(
   config: Pick<Config, 'credentials' | 'inbound'>,
   {
     store,
+    routes,
     vault,
     fetchToken,
     onFailure,
@@ -85,11 +70,9 @@ export function createCredentials(
     elapsed = () => performance.now(),
   }: CredentialsOptions,
 ): Credentials {
-  const byTenant = new Map<string, Owned>();
-  for (const [tenantId, entries] of toEntries(config))
-    byTenant.set(tenantId, { entries, byHost: createCache(hostsMax), byNames: createCache(nearMax) });
+  const owned = createOwnedCredentials(config, routes);
   /** Opening and making the needles costs more than a small call: done once for each secret. */
-  const opened = new Map<Entry, Opened>();
+  const opened = new WeakMap<Entry, Opened>();
 
   function make(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
     if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, now));
@@ -138,17 +121,6 @@ export function createCredentials(
       : open(tenantId, entry, record);
   }
 
-  function nearOf({ entries, byHost, byNames }: Owned, host: string): Near {
-    const known = byHost.get(host);
-    if (known) return known;
-    const reaching = entries.filter((it) => it.mayReach(host));
-    const names = reaching.map((it) => it.name).join();
-    const near = byNames.get(names) ?? { entries: reaching, ready: [], scrub: undefined };
-    byNames.set(names, near);
-    byHost.set(host, near);
-    return near;
-  }
-
   /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
   const mayUse = (entry: Entry, agent: OwnAgent): boolean =>
     agent.agentId === keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
@@ -185,34 +157,43 @@ export function createCredentials(
     nameFor(call) {
       const { identity, target, wayCredential } = call;
       if (wayCredential !== undefined) return wayCredential ?? undefined;
-      const owned = identity && byTenant.get(identity.tenantId);
-      if (!owned) return undefined;
-      const candidates = candidatesFor(call, nearOf(owned, target.host), identity.ownAgent);
+      // Those that only routes name go out by routes.
+      const own = identity && owned.ofFile(identity.tenantId);
+      if (!own) return undefined;
+      const candidates = candidatesFor(call, own.near(target.host), identity.ownAgent);
       const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, target.href);
       return more.length === 0 ? chosen?.name : undefined;
     },
     forCall(call) {
       const { identity, target } = call;
-      const owned = identity && byTenant.get(identity.tenantId);
-      if (!owned) return undefined;
-      const near = nearOf(owned, target.host);
-      if (near.entries.length === 0) return undefined;
-      const candidates = candidatesFor(call, near, identity.ownAgent);
-      const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
-      if (chosen && target.scheme !== 'https')
-        throw unavailable(`The credential ${chosen.name} is sent over https only.`);
-      return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
+      if (!identity) return undefined;
+      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+        const near = own?.near(target.host);
+        if (!near || near.entries.length === 0) return undefined;
+        const candidates = candidatesFor(call, near, identity.ownAgent);
+        const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
+        if (chosen && target.scheme !== 'https')
+          throw unavailable(`The credential ${chosen.name} is sent over https only.`);
+        return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
+      };
+      const own = owned.of(identity.tenantId);
+      return own instanceof Promise ? own.then(injectOf) : injectOf(own);
     },
     forRoute({ identity, target }, { tenantId, credential, agentId }) {
-      const owned = byTenant.get(tenantId);
-      if (!owned || !identity) return undefined;
-      const named = owned.entries.find((it) => it.name === credential);
-      const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
-      if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
-        throw unavailable(
-          `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
-        );
-      return inject({ tenantId, host: target.host }, nearOf(owned, target.host), named);
+      if (!identity) return undefined;
+      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+        const named = own?.entries.find((it) => it.name === credential);
+        if (!named && credential !== null)
+          throw unavailable(`The credential ${credential} of the route is not known here.`);
+        const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
+        if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
+          throw unavailable(
+            `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
+          );
+        return own && inject({ tenantId, host: target.host }, own.near(target.host), named);
+      };
+      const own = owned.of(tenantId);
+      return own instanceof Promise ? own.then(injectOf) : injectOf(own);
     },
   };
 }

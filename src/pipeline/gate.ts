@@ -18,6 +18,7 @@ import type { CheckOpen, InspectMessage } from './message.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { AnswerReader } from './read-answer.ts';
+import type { RouteBook } from './route-book.ts';
 import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 import type { ToolMemory } from './tool-memory.ts';
@@ -42,6 +43,7 @@ export interface Gate {
   /** Whether tunnels to a host are not read. */
   isPassedThrough(host: string): boolean;
   readonly credentials: Credentials;
+  readonly routes: RouteBook;
   readonly inspect: Inspect;
   /** Judges what follows on a call that was let out and stays open. */
   readonly inspectMessage: InspectMessage;

@@ -5,6 +5,7 @@ import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { isAddressAllowed } from '../state/admission.ts';
 import { type ProxyUser, readProxyAuthorization } from './proxy-authorization.ts';
+import type { RequestHead } from './request-head.ts';
 
 export const proxyAuthRequired = (): GatewayError =>
   new GatewayError(
@@ -29,8 +30,16 @@ function withoutKey({ keyless, tenants }: Gate): { user: ProxyUser; tenant: Tena
  * What a call without a key says of itself: its context, which can only make it riskier. Which agent it is of, and what that is called, is
  * not its to say.
  */
-export const claimedWithoutKey = ({ context }: Claimed): Claimed =>
-  context === undefined ? {} : { context };
+const claimedWithoutKey = ({ context }: Claimed): Claimed => (context === undefined ? {} : { context });
+
+/** The fields of a call win over the user name of its connection, where either may speak. */
+export function claimedBy(
+  { claimed }: Pick<RequestHead, 'claimed'>,
+  from: Pick<ProxyUser, 'claimed'> & { readonly isKeyless?: boolean | undefined },
+): Claimed {
+  if (!claimed) return from.claimed;
+  return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };
+}
 
 /** A call that names an agent is one of that agent only with a key. */
 export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =>

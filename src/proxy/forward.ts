@@ -15,7 +15,7 @@ import { isGrpcType } from '../upstream/grpc-type.ts';
 import { version } from '../websocket/handshake.ts';
 import {
   authenticateProxyUser,
-  claimedWithoutKey,
+  claimedBy,
   inProxyTerms,
   proxyAuthRequired,
   refusalOfClaim,
@@ -190,12 +190,6 @@ function refusalWithoutKey(
 ): GatewayError | undefined {
   if (keyless?.key.hash === key.hash) return refusalOfClaim(head.claimed ?? {});
   return new GatewayError('INVALID_KEY', 'Calls need a key now; open another tunnel with one.');
-}
-
-/** The fields of a call win over the user name of its connection, where either may speak. */
-function claimedBy({ claimed }: RequestHead, from: Addressed): Claimed {
-  if (!claimed) return from.claimed;
-  return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };
 }
 
 /** Every request in absolute-form says itself who sends it, and where to. */

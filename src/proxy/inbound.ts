@@ -65,7 +65,7 @@ async function serve(
 ): Promise<void> {
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
-  const route = gate.config.inbound.get(path.prefix);
+  const route = await gate.routes.find(path.prefix);
   const clientAddress = clientAddressOf(exchange.request, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
   const { key, headers, query, refusal } = await authenticateInbound(
@@ -144,6 +144,7 @@ async function passOn(
   const understand = (it: Call): void => understandByRoute(gate, it, route, path);
   understand(call);
   const verdict = await gate.inspect(call);
+  if (!(await gate.routes.stands(route))) throw changedMeanwhile();
   enforce(gate, call, verdict, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
     route,
@@ -216,6 +217,9 @@ function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath
 
 const maxDecodedBytes = (gate: Gate, tenantId: string): number =>
   (gate.tenants.find(tenantId) ?? gate.config.limits).maxDecodedBytes;
+
+const changedMeanwhile = (): GatewayError =>
+  new GatewayError('NOT_FOUND', 'The route was changed while the call was judged; it was not sent.');
 
 const noBody = Buffer.alloc(0);
 

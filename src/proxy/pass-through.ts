@@ -5,7 +5,7 @@ import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import { newTraceId } from '../ids.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { targetWithin } from '../target.ts';
-import { inProxyTerms } from './authenticate.ts';
+import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
 import { toRefusal, withTrace } from './enforce.ts';
 import type { Tunnel } from './forward.ts';
 import { readRequestHead } from './request-head.ts';
@@ -30,12 +30,10 @@ export async function passThrough(
   const receivedAtMs = Date.now();
   const traceId = newTraceId(receivedAtMs);
   try {
-    const { claimed } = readRequestHead(fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-    const call = toCall(
-      socket,
-      { ...tunnel, claimed: { ...tunnel.claimed, ...claimed } },
-      { traceId, receivedAtMs },
-    );
+    const head = readRequestHead(fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
+    const refusal = tunnel.isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined;
+    if (refusal) throw refusal;
+    const call = toCall(socket, { ...tunnel, claimed: claimedBy(head, tunnel) }, { traceId, receivedAtMs });
     const verdict = await gate.inspect(call);
     const headers = decisionHeaders(gate.names, call.traceId, verdict);
     if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL')

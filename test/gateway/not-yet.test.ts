@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parseConfig } from '../../src/config/load.ts';
-import { ignoredKeys, refusedKeys } from '../../src/gateway/not-yet.ts';
+import { ignoredKeys } from '../../src/gateway/not-yet.ts';
 
 const agent = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11';
 const tenant = (fields: string): string => `tenants: [{ id: acme, ${fields} }]`;
@@ -29,17 +29,8 @@ t.test('a file that asks for nothing that is to come is taken in silence', (t) =
     'tools: [{ name: slack, response_scan: { mode: enforce, max_bytes: 64KB } }]',
     route(`agent: ${agent}, auth: none, response_scan: { mode: enforce }`),
   ]) {
-    t.strictSame(refusedKeys(parse(text)), [], text);
     t.strictSame(ignoredKeys(parse(text)), [], text);
   }
-  t.end();
-});
-
-t.test('what would be less safe than the file demands is refused', (t) => {
-  const cases: readonly [path: string, text: string][] = [
-  ];
-  for (const [path, text] of cases)
-    t.match(refusedKeys(parse(text)), [{ path, message: /does not do this yet/ }], path);
   t.end();
 });
 

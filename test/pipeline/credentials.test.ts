@@ -55,6 +55,7 @@ function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = ne
   const config = validateConfig({ tenants: [{ id: 'acme' }], ...written }, { file: undefined, env: {} });
   const credentials = createCredentials(config, {
     store: { credentialOf: (_, name) => sealed.get(name) },
+    routes: { storedOf: () => [] },
     vault,
     fetchToken: () => Promise.reject(new Error('nothing here has a token')),
     onFailure() {},

@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parseListenAddress } from '../../config/addresses.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { type Log, openLog } from '../../log.ts';
@@ -11,11 +12,11 @@ import { openVault } from '../../pipeline/credentials.ts';
 import { openAuthority } from '../../tls/authority.ts';
 import { loadRoots } from '../../upstream/roots.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from '../announce.ts';
+import { checkFixedKeys, type Environment } from '../fixed-keys.ts';
 import type { Gateway } from '../gateway.ts';
 import { readListenersTls } from '../listener-tls.ts';
 import { readerOfRoots, readPolicyFile } from '../named-files.ts';
 import { loadPepper } from '../pepper.ts';
-import { checkFixedKeys, type Environment, readConfig } from '../read-config.ts';
 import type { Addresses, Standing } from '../serving.ts';
 import { Member, WorkerGone } from './member.ts';
 import type { Opened } from './messages.ts';
@@ -78,7 +79,7 @@ export async function startWorkers(file: string, env: Environment): Promise<Gate
 /** Reads a configuration and all files that it names, so that each worker gets the same. Throws ConfigError. */
 function load(file: string, env: Environment): Pick<InForce, 'config' | 'taken'> {
   const { files, taken } = takeFiles();
-  const config = readConfig(file, env, files);
+  const config = loadConfig(file, env, files);
   readListenersTls(config, files);
   loadRoots(config.upstream.caFiles, readerOfRoots(files));
   for (const pattern of config.policies) for (const it of files.find(pattern)) readPolicyFile(files, it);

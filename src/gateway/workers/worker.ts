@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { loadConfig } from '../../config/load.ts';
 import { openLog } from '../../log.ts';
-import { type Environment, readConfig } from '../read-config.ts';
+import type { Environment } from '../fixed-keys.ts';
 import { type Loaded, openServing, type Prepared, type Serving } from '../serving.ts';
 import { type AnswerMessage, type Answers, type Order, type OrderMessage, toFailure } from './messages.ts';
 import { filesTaken, type TakenFiles } from './taken-files.ts';
@@ -76,7 +77,7 @@ class Worker {
 
   #load(taken: TakenFiles): Loaded {
     const files = filesTaken(taken);
-    return { config: readConfig(this.#file, this.#env, files), files };
+    return { config: loadConfig(this.#file, this.#env, files), files };
   }
 
   #opened(): Serving {
