@@ -197,7 +197,7 @@ t.test('a route sends its credential, which comes back to nobody', async (t) => 
   t.teardown(() => tunnel.destroy());
   const host = `api.test.example:${upstream.port}`;
   const proxied = await send(tunnel, { path: '/echo', headers: { host } });
-  t.match(proxied, { status: 200, body: '[REDACTED:credential]' }, 'nor by another way to the same host');
+  t.equal(String(proxied.body), '[REDACTED:credential]', 'nor by another way to the same host');
 
   await api('DELETE', '/v1/credentials/crm');
   const asked = upstream.requests.length;
