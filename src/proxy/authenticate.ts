@@ -5,7 +5,6 @@ import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { isAddressAllowed } from '../state/admission.ts';
 import { type ProxyUser, readProxyAuthorization } from './proxy-authorization.ts';
-import type { RequestHead } from './request-head.ts';
 
 export const proxyAuthRequired = (): GatewayError =>
   new GatewayError(
@@ -34,8 +33,8 @@ const claimedWithoutKey = ({ context }: Claimed): Claimed => (context === undefi
 
 /** The fields of a call win over the user name of its connection, where either may speak. */
 export function claimedBy(
-  { claimed }: Pick<RequestHead, 'claimed'>,
-  from: Pick<ProxyUser, 'claimed'> & { readonly isKeyless?: boolean | undefined },
+  claimed: Claimed | undefined,
+  from: { readonly claimed: Claimed; readonly isKeyless?: boolean | undefined },
 ): Claimed {
   if (!claimed) return from.claimed;
   return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };

@@ -128,8 +128,9 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     socket.write(established(headers));
     if (head.length > 0) socket.unshift(head);
     const { traceId, clientAddress } = call;
-    const { host, port, key } = tunnel;
-    joined.join(socket, upstream, { traceId, keyHash: key.hash, identity, clientAddress, host, port });
+    const { host, port, key, isKeyless = false } = tunnel;
+    const owner = { traceId, keyHash: key.hash, isKeyless, identity, clientAddress, host, port };
+    joined.join(socket, upstream, owner);
   }
 
   return function connect(request: IncomingMessage, socket: Socket, head: Buffer): void {

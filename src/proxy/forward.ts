@@ -99,7 +99,7 @@ export function createForward(
           body,
           contentType: head.contentType,
           contentEncoding,
-          claimed: claimedBy(head, from),
+          claimed: claimedBy(head.claimed, from),
           lastHead: tunnel?.lastHead,
           bodyBytesMax,
           isAwaited: () => !exchange.answer.destroyed,

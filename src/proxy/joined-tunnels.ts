@@ -10,6 +10,8 @@ import { JoinedTunnel } from './joined-tunnel.ts';
 export interface TunnelOwner {
   readonly traceId: string;
   readonly keyHash: string;
+  /** It was opened without a key: `keyHash` stands for that. */
+  readonly isKeyless: boolean;
   readonly identity: Identity;
   readonly clientAddress: string;
   readonly host: string;
@@ -92,9 +94,10 @@ export function createJoinedTunnels(gate: () => Gate, log: Log): JoinedTunnels {
 
 /** From which addresses the key of a tunnel may go on. */
 async function mayCall(
-  { store, tenants }: Gate,
-  { keyHash, identity }: TunnelOwner,
+  { store, tenants, keyless }: Gate,
+  { keyHash, isKeyless, identity }: TunnelOwner,
 ): Promise<(clientAddress: string) => boolean> {
+  if (isKeyless && keyless?.key.hash !== keyHash) return never;
   try {
     const holder = await store.identify(keyHash, Date.now());
     if (!holder.ok || holder.agentStatus !== 'active' || !tenants.find(identity.tenantId)) return never;

@@ -4,6 +4,7 @@ import { type GatewayError, toGatewayError } from '../errors.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
 import { newTraceId } from '../ids.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { turnAway } from '../pipeline/turn-away.ts';
 import { targetWithin } from '../target.ts';
 import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
 import { toRefusal, withTrace } from './enforce.ts';
@@ -30,10 +31,14 @@ export async function passThrough(
   const receivedAtMs = Date.now();
   const traceId = newTraceId(receivedAtMs);
   try {
-    const head = readRequestHead(fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-    const refusal = tunnel.isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined;
-    if (refusal) throw refusal;
-    const call = toCall(socket, { ...tunnel, claimed: claimedBy(head, tunnel) }, { traceId, receivedAtMs });
+    const { claimed } = readRequestHead(fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
+    const call = toCall(
+      socket,
+      { ...tunnel, claimed: claimedBy(claimed, tunnel) },
+      { traceId, receivedAtMs },
+    );
+    const refusal = tunnel.isKeyless ? refusalOfClaim(claimed ?? {}) : undefined;
+    if (refusal) throw await turnAway(gate, call, refusal);
     const verdict = await gate.inspect(call);
     const headers = decisionHeaders(gate.names, call.traceId, verdict);
     if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL')

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import net from 'node:net';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
@@ -152,3 +153,22 @@ t.test('an agent of that name in the file is the one', async (t) => {
   });
   t.match(await traceOf(await call()), { agent_id: id, env_name: 'staging' });
 });
+
+t.test(
+  'a tunnel that is not read and was opened without a key is that of nobody else, and ends with the permission',
+  async (t) => {
+    const { gateway, authority, traceOf, requireAuth } = await startLab(t, {
+      intercept: { passthrough: ['*.test.example'] },
+      limits: { handshake_timeout: '400ms' },
+    });
+    const { hostname, port } = new URL(gateway.proxyUrl);
+    const named = net.connect(Number(port), hostname);
+    named.write(`CONNECT ${authority} HTTP/1.1\r\nX-Service-Agent-Id: ${agentId}\r\n\r\n`);
+    t.match(Buffer.concat(await named.toArray()).toString(), /^HTTP\/1\.1 403 .*FORBIDDEN/s);
+    const { status, headers, socket } = await openTunnel({ proxyUrl: gateway.proxyUrl, authority });
+    t.equal(status, 200);
+    t.match(await traceOf({ headers }), { agent_name: 'unauthenticated', method: 'CONNECT' });
+    await requireAuth(true);
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+  },
+);
