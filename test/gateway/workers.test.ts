@@ -1,130 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { TLSSocket } from 'node:tls';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { stringify } from 'yaml';
-import { basic, openSecureTunnel, run, send } from '../support/clients.ts';
-import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
-import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
-import { type RedisServer, startRedis, until } from '../support/redis.ts';
-import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';
-
-const admin = `Bearer ${adminSecret}`;
-const mintFields = { tenant_id: 'acme', name: 'test', default_agent_id: agentId };
-const workers = 2;
-
-interface Crew {
-  readonly daemon: Daemon;
-  readonly dir: string;
-  readonly configFile: string;
-  readonly redis: RedisServer;
-  readonly key: string;
-  readonly api: ReturnType<typeof apiClient>;
-  readonly authority: string;
-  /** The configuration that it was started with, with these sections over it. */
-  write(config: Readonly<Record<string, unknown>>): void;
-  /** A tunnel to the upstream; it ends with the test. */
-  tunnel(): Promise<TLSSocket>;
-  call(socket: TLSSocket, method?: string): Promise<number>;
-}
-
-/** A daemon with two workers on a Redis of its own; undefined where the machine has none. */
-async function startCrew(
-  t: Test,
-  config: Readonly<Record<string, unknown>> = {},
-  onRequest: UpstreamHandler = (_request, response) => void response.end('ok'),
-): Promise<Crew | undefined> {
-  const redis = await startRedis(t);
-  if (!redis) return undefined;
-  const upstream = await startUpstream(t, onRequest);
-  const setup = (sections: Readonly<Record<string, unknown>>) => ({
-    upstream,
-    config: {
-      workers,
-      log: { level: 'info' },
-      state: { url: `redis://${redis.host}:${redis.port}/0`, dir: './local' },
-      vault: { key_file: './vault.key' },
-      pid_file: './postern.pid',
-      ...config,
-      ...sections,
-    },
-  });
-  const { dir, configFile } = writeTestConfig(t, setup({}));
-  writeFileSync(join(dir, 'vault.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
-  const daemon = await startDaemon(t, dir, ['--config', configFile]);
-  const api = apiClient(daemon.controlUrl);
-  const { key } = (await api('POST', '/v1/keys', mintFields, admin)).body;
-  const authority = `api.test.example:${upstream.port}`;
-  const ca = readFileSync(daemon.caFile, 'utf8');
-  return {
-    daemon,
-    dir,
-    configFile,
-    redis,
-    key,
-    api,
-    authority,
-    write: (sections) => {
-      // In one step, as an editor does it.
-      writeFileSync(`${configFile}.new`, stringify(testConfig(setup(sections))));
-      renameSync(`${configFile}.new`, configFile);
-    },
-    async tunnel() {
-      const target = { proxyUrl: daemon.proxyUrl, authorization: basic(key), authority, ca };
-      const socket = await openSecureTunnel(target);
-      t.teardown(() => socket.destroy());
-      return socket;
-    },
-    call: async (socket, method = 'GET') =>
-      (await send(socket, { method, path: '/x', headers: { host: authority } })).status,
-  };
-}
-
-/** On a tunnel of its own, which is closed. */
-async function callOnce(crew: Crew, method: string): Promise<number> {
-  const tunnel = await crew.tunnel();
-  try {
-    return await crew.call(tunnel, method);
-  } finally {
-    tunnel.destroy();
-  }
-}
-
-/** Those that run, by the parent's children. */
-const workersOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-
-const pidOf = ({ daemon }: Crew): number =>
-  JSON.parse(readFileSync(join(daemon.caFile, '../../local/listening.json'), 'utf8')).pid;
-
-const isRunning = (pid: number): boolean =>
-  existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-
-/** How many connections to a port of this machine each process holds. */
-function connectionsOf(pids: readonly number[], url: string): number[] {
-  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0');
-  const established = '01';
-  const inodes = readFileSync('/proc/net/tcp', 'utf8')
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, local, , state]) => local?.endsWith(`:${port}`) && state === established)
-    .map((fields) => `socket:[${fields[9]}]`);
-  const filesOf = (pid: number) =>
-    readdirSync(`/proc/${pid}/fd`).map((fd) => {
-      try {
-        return readlinkSync(`/proc/${pid}/fd/${fd}`);
-      } catch {
-        return 'closed meanwhile';
-      }
-    });
-  return pids.map((pid) => filesOf(pid).filter((it) => inodes.includes(it)).length);
-}
-
-const ready = async ({ api }: Crew) => (await api('GET', '/readyz', undefined, '')).body;
+import {
+  callOnce,
+  connectionsOf,
+  isRunning,
+  pidOf,
+  ready,
+  startCrew,
+  workers,
+  workersOf,
+} from '../support/crew.ts';
+import { until } from '../support/redis.ts';
 
 t.test('all workers serve, a reload reaches all of them or none, and a crash is mended', async (t) => {
   const crew = await startCrew(t);
@@ -236,13 +125,7 @@ t.test('SIGTERM drains all workers, and the daemon leaves with 0', async (t) => 
   const draining = crew.daemon.logged('draining');
   const ended = crew.daemon.end('SIGTERM');
   await draining;
-  await until('nobody listens', async () => {
-    const [error] = await once(
-      http.get(crew.daemon.proxyUrl).on('response', () => undefined),
-      'error',
-    );
-    return error.code === 'ECONNREFUSED';
-  });
+  await until('nobody listens', () => refuses(crew.daemon.proxyUrl));
   release();
   t.strictSame(
     await Promise.all(running),
@@ -253,73 +136,14 @@ t.test('SIGTERM drains all workers, and the daemon leaves with 0', async (t) => 
   t.notOk(existsSync(join(crew.dir, 'postern.pid')));
 });
 
-t.test(
-  'a parent that is killed takes its workers with it, and the next one finds their ports and journals',
-  async (t) => {
-    const crew = await startCrew(t);
-    if (!crew) return;
-    const pids = workersOf(pidOf(crew));
-    const tunnel = await crew.tunnel();
-    t.equal(await crew.call(tunnel), 200);
-    t.equal(await crew.daemon.end('SIGKILL'), 'SIGKILL');
-    await until('all workers are gone', async () => !pids.some(isRunning));
-    const again = await startDaemon(t, crew.dir, ['--config', crew.configFile]);
-    t.equal((await apiClient(again.controlUrl)('GET', '/readyz', undefined, '')).status, 200);
-  },
-);
-
-t.test('a signal during a reload, or a start, leaves nobody behind', async (t) => {
-  const crew = await startCrew(t);
-  if (!crew) return;
-  const pids = workersOf(pidOf(crew));
-  crew.daemon.process.kill('SIGHUP');
-  crew.daemon.process.kill('SIGHUP');
-  process.kill(pids[0] ?? 0, 'SIGKILL');
-  await sleep(0);
-  t.equal(await crew.daemon.end('SIGTERM'), 0);
-  t.notOk(pids.some(isRunning));
-});
-
-t.test('workers that end again and again end the daemon', async (t) => {
-  const crew = await startCrew(t);
-  if (!crew) return;
-  const parent = pidOf(crew);
-  const ended = once(crew.daemon.process, 'exit');
-  let isOver = false;
-  void ended.then(() => {
-    isOver = true;
+function refuses(url: string): Promise<boolean> {
+  const { hostname: host, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = net.connect({ host, port: Number(port) });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'));
   });
-  const known = new Set(workersOf(parent).slice(1));
-  while (!isOver) {
-    for (const pid of isRunning(parent) ? workersOf(parent) : [])
-      if (!known.has(pid)) process.kill(pid, 'SIGKILL');
-    await sleep(20);
-  }
-  t.equal((await ended)[0], 1);
-  t.ok(
-    crew.daemon.log.some((line) => /again and again/.test(JSON.stringify(line))),
-    'and say why',
-  );
-  t.notOk([...known].some(isRunning));
-});
-
-t.test('what cannot be started is told of once, and nobody stays', async (t) => {
-  const crew = await startCrew(t);
-  if (!crew) return;
-  const second = await run('env', posternCommand(['--config', crew.configFile, '--json', 'serve']));
-  t.equal(second.code, 1);
-  t.match(second.stderr, /in use by another Postern/, 'a second daemon on the same files');
-  const { port } = new URL(crew.daemon.proxyUrl);
-  crew.write({
-    proxy: { listen: `127.0.0.1:${port}` },
-    state: { url: `redis://${crew.redis.host}:${crew.redis.port}/1`, dir: './other' },
-  });
-  const third = await run('env', posternCommand(['--config', crew.configFile, '--json', 'serve']));
-  t.equal(third.code, 1);
-  t.match(third.stderr, /is taken by another program/, 'a port that is taken');
-  t.equal(third.stderr.match(/is taken by/g)?.length, 1);
-  await crew.redis.kill();
-  const fourth = await run('env', posternCommand(['--config', crew.configFile, '--json', 'serve']));
-  t.equal(fourth.code, 1, 'a state that is away');
-  t.ok(existsSync(join(crew.dir, 'postern.pid')), 'and the file of the first one stays');
-});
+}
