@@ -1,13 +1,12 @@
 import type { Call } from '../call.ts';
 import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
+import { toGatewayError } from '../errors.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Answer } from '../http1/answer.ts';
-import { placeOf } from '../pipeline/external.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import type { AnswerContent, AnswerReading } from '../pipeline/read-answer.ts';
+import type { AnswerContent } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
 import { isBinary } from '../text/binary.ts';
 import { compressionOf } from '../text/compression.ts';
@@ -15,6 +14,16 @@ import { opaqueKindOf } from '../text/opaque.ts';
 import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise } from '../upstream/scrubbable.ts';
 import { createAnswerRoom } from './answer-room.ts';
+import {
+  blocked,
+  isEnforced,
+  isRead,
+  rememberAnswer,
+  scanOf,
+  toolNameOf,
+  whyNotLetIn,
+} from './answer-rules.ts';
+import { MessageScan } from './message-scan.ts';
 import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
 
@@ -43,6 +52,8 @@ function beginsOpaque(chunk: Buffer): boolean {
   return isKnown && chunk.length >= sampleBytesMin && isBinary(chunk.subarray(0, sampleBytesMax));
 }
 
+const isIdentity = /^(?:identity)?$/i;
+
 /** Answers in which a message may come long after the one before it. */
 const isStream = (fields: readonly string[]): boolean =>
   isLinewise(fields) ||
@@ -61,37 +72,15 @@ export function answerFor(
   const tenant = gate.tenants.find(call.identity?.tenantId ?? '');
   if (!tenant) return exchange.answer;
   const scan = scanOf(gate, call, tenant, route);
-  if (call.method === 'HEAD') return exchange.answer;
-  if (!isRead(gate, call, tenant, scan)) return exchange.answer;
-  return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, tenant, scan));
+  if (call.method === 'HEAD' || !isRead(gate, call, tenant, scan)) return exchange.answer;
+  return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, { tenant, scan, route }));
 }
 
-/** Whether what comes in is held until it was read, and refused where it must not come in. */
-export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
-  mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
-const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
-
-/** Whether what comes in is read at all: what must be known again has to be read once. */
-export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScan): boolean =>
-  mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
-
-/** What the route says, else the tool, else the tenant; key by key. */
-export function scanOf(
-  { config }: Gate,
-  { operation }: Call,
-  { id, responseScan }: TenantConfig,
-  route: InboundRoute | undefined,
-): ResponseScan {
-  const named = config.tools.find(
-    (it) =>
-      it.name === operation?.toolName && (it.tenantId === null || it.tenantId === id) && it.responseScan,
-  );
-  const said = [route?.responseScan, named?.responseScan];
-  if (!said.some(Boolean)) return responseScan;
-  return {
-    mode: said.find((it) => it?.mode)?.mode ?? responseScan.mode,
-    maxBytes: said.find((it) => typeof it?.maxBytes === 'number')?.maxBytes ?? responseScan.maxBytes,
-  };
+/** By which an answer is read. */
+interface Rules {
+  readonly tenant: TenantConfig;
+  readonly scan: ResponseScan;
+  readonly route: InboundRoute | undefined;
 }
 
 /** Reads the answer to one call, keeps with its trace what is found, and under `enforce` refuses what must not come in. */
@@ -107,8 +96,11 @@ class AnswerScan implements Tap {
   #contentType = '';
   #contentEncoding = '';
 
-  constructor(gate: Gate, call: Call, exchange: Exchange, tenant: TenantConfig, scan: ResponseScan) {
+  readonly #events: MessageScan;
+
+  constructor(gate: Gate, call: Call, exchange: Exchange, { tenant, scan, route }: Rules) {
     this.#gate = gate;
+    this.#events = new MessageScan(() => gate, call, route);
     this.#call = call;
     this.#exchange = exchange;
     this.#tenant = tenant;
@@ -131,7 +123,28 @@ class AnswerScan implements Tap {
     if (!chunk) this.#toolLists.begin(head, this.#exchange);
     if (chunk && this.#isOpaque(chunk)) return 'pass';
     this.#isHeld = this.#enforces && !isStream(fields);
+    if (this.#enforces && isLinewise(fields) && isIdentity.test(this.#contentEncoding)) return 'events';
     return this.#isHeld ? 'hold' : 'read';
+  }
+
+  get endsWith(): 'empty line' | 'line' {
+    return /^text\/event-stream\b/i.test(this.#contentType) ? 'empty line' : 'line';
+  }
+
+  async mayComeIn(event: Buffer): Promise<boolean> {
+    try {
+      return (await this.#events.read(event, this.#contentType)).length === 0;
+    } catch (error) {
+      this.#gate.log.error({ trace_id: this.#call.traceId, err: error }, 'an event could not be read');
+      return false;
+    }
+  }
+
+  /** As clients of server-sent events are told of errors. */
+  get lastEvent(): string {
+    const { code, message } = blocked([]);
+    const told = JSON.stringify({ code, reason: code, detail: message, trace_id: this.#call.traceId });
+    return this.endsWith === 'line' ? `${told}\n` : `event: error\ndata: ${told}\n\n`;
   }
 
   /** Passes unread: no text is called so, and none begins so. */
@@ -218,37 +231,3 @@ class AnswerScan implements Tap {
     answerProblem(this.#exchange, error, refusalHeaders(this.#gate.names, this.#call.traceId, codes));
   }
 }
-
-/** Of what does not come in nothing can go out. */
-export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
-  const { identity, traceId, target } = call;
-  if (!identity) return;
-  const { tenantId, agentId } = identity;
-  const toolName = toolNameOf(call);
-  const account = placeOf(call)?.account;
-  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
-  gate.answerMemory.saw(seen, reading);
-}
-
-/** Why it must not come in; empty where it may. `isCut`: there was no room to read all of it. */
-export function whyNotLetIn(
-  { posture }: TenantConfig,
-  { injection, classes, unreadable }: AnswerReading,
-  isCut: boolean,
-): string[] {
-  const reasons = [
-    ...(injection.detected ? ['PROMPT_INJECTION'] : []),
-    ...classes.filter((it) => posture[postureKeys[it]] === 'DENY'),
-    ...(unreadable !== undefined || isCut ? ['UNREADABLE'] : []),
-  ];
-  return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
-}
-
-const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
-
-const blocked = (reasons: readonly string[]): GatewayError =>
-  new GatewayError(
-    'POLICY_DENIED',
-    'The upstream was called and has answered; its answer is not let in. The trace of the call says what was found.',
-    { reason_codes: reasons },
-  );

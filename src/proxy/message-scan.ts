@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
-import { isEnforced, isRead, rememberAnswer, scanOf, whyNotLetIn } from './answer-scan.ts';
+import { isEnforced, isRead, rememberAnswer, scanOf, whyNotLetIn } from './answer-rules.ts';
 
 /** Of one connection: as many as a trace takes, of which the last is for what was refused. */
 const scansMax = 15;

@@ -1,4 +1,6 @@
 import type { Answer } from '../http1/answer.ts';
+import { fieldOf } from '../upstream/headers.ts';
+import { EventGate } from './event-gate.ts';
 
 /*
  * An answer that is read on its way to the agent. Either it passes at once and is read when it is over, or it is held: then nothing of it
@@ -26,11 +28,15 @@ export interface Tap {
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
   seen(answer: SeenAnswer): Promise<Judgement>;
+  /** Of a stream of events that is let in one by one: what ends an event, whether one may come in, and what is said in place of one that may not. */
+  readonly endsWith: 'empty line' | 'line';
+  mayComeIn(event: Buffer): Promise<boolean>;
+  readonly lastEvent: string;
   /** A held answer does not go: answers something else in its place. */
   refuse(judgement: Exclude<Judgement, 'pass'>): void;
 }
 
-export type Handling = 'pass' | 'read' | 'hold';
+export type Handling = 'pass' | 'read' | 'hold' | 'events';
 export type Judgement = 'pass' | { readonly refusal: unknown };
 
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
@@ -54,6 +60,7 @@ export class TappedAnswer implements Answer {
   #isCrowded = false;
   #isSeen = false;
   #onDrain: readonly Listener[] = noListeners;
+  #events: EventGate | undefined;
 
   constructor(answer: Answer, tap: Tap) {
     this.#answer = answer;
@@ -84,7 +91,7 @@ export class TappedAnswer implements Answer {
 
   writeHead(status: number, fields: string[]): void {
     const handling = this.#tap.handling(status, fields, undefined);
-    this.#isReading = handling !== 'pass';
+    this.#isReading = handling === 'read' || handling === 'hold';
     if (handling === 'hold') {
       this.#state = 'holding';
       this.#status = status;
@@ -92,6 +99,7 @@ export class TappedAnswer implements Answer {
       return;
     }
     this.#answer.writeHead(status, fields);
+    if (handling === 'events') this.#events = this.#openEvents(fieldOf(fields, 'content-length') !== '');
     this.#status = status;
     this.#fields = handling === 'read' ? fields : [];
     this.#state = 'passing';
@@ -104,6 +112,7 @@ export class TappedAnswer implements Answer {
   write(chunk: Buffer): boolean {
     if (this.#state === 'refused') return true;
     this.#take(chunk);
+    if (this.#events) return this.#events.write(chunk);
     if (this.#state === 'passing') return this.#answer.write(chunk);
     if (this.#state === 'holding' && !this.#isReading) this.#judge();
     return this.#state === 'holding';
@@ -113,7 +122,8 @@ export class TappedAnswer implements Answer {
     if (this.#state === 'refused') return;
     if (chunk) this.#take(chunk);
     this.#isEnded = true;
-    if (this.#state === 'passing') this.#answer.end(chunk);
+    if (this.#events) this.#events.end(chunk);
+    else if (this.#state === 'passing') this.#answer.end(chunk);
     else if (this.#state === 'holding') this.#judge();
   }
 
@@ -139,6 +149,25 @@ export class TappedAnswer implements Answer {
 
   once(event: 'close', listener: Listener): void {
     this.#answer.once(event, listener);
+  }
+
+  /** Where its length was told it cannot end otherwise: then its connection does. */
+  #openEvents(hasLength: boolean): EventGate {
+    const answer = this.#answer;
+    return new EventGate({
+      answer,
+      bytesMax: this.#tap.bytesMax,
+      endsWith: this.#tap.endsWith,
+      read: (event) => this.#tap.mayComeIn(event),
+      onFlow: () => {
+        for (const listener of this.#onDrain) listener();
+      },
+      onRefused: () => {
+        this.#state = 'refused';
+        if (hasLength) answer.destroy();
+        else answer.end(Buffer.from(this.#tap.lastEvent));
+      },
+    });
   }
 
   /** Keeps a chunk that is to be read, or that is held. */

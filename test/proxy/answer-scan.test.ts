@@ -237,9 +237,9 @@ t.test('compressed answers that are too large to be unpacked do not come in unde
   t.match(await get('/'), { status: 403, headers: { 'x-service-reasons': 'RESPONSE_BLOCKED,UNREADABLE' } });
 });
 
-t.test('a stream is never held, and read all the same', async (t) => {
+t.test('a stream that is only observed is not held, and read all the same', async (t) => {
   let sendNext: (() => void) | undefined;
-  const { gateway, tunnel, authority } = await startLab(t, enforce, (_request, response) => {
+  const { gateway, tunnel, authority } = await startLab(t, {}, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     let number = 0;
     // Held back, it would stand still: an event is sent only when the one before was seen.
@@ -440,3 +440,54 @@ t.test(
     );
   },
 );
+
+t.test('under enforce events come in one by one, until one gives orders', async (t) => {
+  const { promise: upstreamClosed, resolve: onUpstreamClosed } = Promise.withResolvers<void>();
+  const { promise: hasFirst, resolve: onFirst } = Promise.withResolvers<void>();
+  const bad = `data: {"text":"${orders}"}\n\n`;
+  const { gateway, tunnel, authority } = await startLab(t, enforce, async (request, response) => {
+    const isLines = request.url === '/lines';
+    response.writeHead(200, { 'content-type': isLines ? 'application/x-ndjson' : 'text/event-stream' });
+    if (isLines) {
+      response.end(`{"text":"${readAt}"}\n{"text":"${orders}"}\n{"text":"more"}\n`);
+      return;
+    }
+    response.once('close', () => onUpstreamClosed());
+    response.write(`: hello\n\nevent: x\ndata: {"text":"${readAt}"}\n\n`);
+    await hasFirst;
+    // It never ends by itself.
+    response.write(`${bad}data: {"text":"more"}\n\n`);
+  });
+  const socket = await tunnel();
+  const call = http.request({
+    createConnection: () => socket,
+    path: '/events',
+    headers: { host: authority },
+  });
+  call.end();
+  const [answer] = (await once(call, 'response')) as [http.IncomingMessage];
+  let text = '';
+  for await (const chunk of answer.setEncoding('utf8')) {
+    text += chunk;
+    if (text.includes(readAt)) onFirst();
+  }
+  t.ok(
+    text.startsWith(`: hello\n\nevent: x\ndata: {"text":"${readAt}"}\n\n`),
+    'clean events are there at once, as they were',
+  );
+  t.notMatch(text, 'Ignore all', 'nothing of the one that gives orders');
+  t.notMatch(text, '"more"', 'nor what comes behind it');
+  t.match(text, /event: error\ndata: \{"code":"POLICY_DENIED".*"trace_id":"[0-9a-f-]{36}"\}\n\n$/);
+  await upstreamClosed;
+  const { body } = await gateway.api('GET', `/v1/traces/${answer.headers['x-service-trace-id']}`);
+  t.equal(body.decision, 'ALLOW', 'the call was made');
+
+  const lines = await tunnel();
+  const reply = await send(lines, { path: '/lines', headers: { host: authority } });
+  lines.destroy();
+  const told = String(reply.body).trim().split('\n');
+  t.equal(told.length, 2);
+  t.same(JSON.parse(told[0] ?? ''), { text: readAt });
+  t.match(JSON.parse(told[1] ?? ''), { code: 'POLICY_DENIED' });
+  t.match(await scanOf(gateway, reply), { blocked: ['RESPONSE_BLOCKED', 'PROMPT_INJECTION'] });
+});

@@ -81,6 +81,9 @@ function setUp({
     },
     hear: (bytes) => heard.push(String(bytes)),
     isKnownClean: (bytes) => String(bytes) === known,
+    endsWith: 'empty line',
+    mayComeIn: (event) => Promise.resolve(!String(event).includes('bad')),
+    lastEvent: 'event: error\n\n',
     seen({ bytes, ...answer }) {
       seen.push({ ...answer, text: String(bytes) });
       return promise;

@@ -45,6 +45,8 @@ export async function tenants(t: Test, lab: Lab): Promise<void> {
     const named = [
       ['GET', `/v1/policies/by-name/${policy}`],
       ['DELETE', `/v1/credentials/${policy}`],
+      ['GET', `/v1/inbound-routes/${prefixOf(policy)}`],
+      ['DELETE', `/v1/inbound-routes/${prefixOf(policy)}`],
     ] as const;
     for (const [method, path] of named) {
       const reply = await lab.call({ method, path, authorization: `Bearer ${all}` });
@@ -116,7 +118,11 @@ const lists = [
   '/v1/traces',
   '/v1/audit',
   '/v1/credentials',
+  '/v1/inbound-routes',
 ];
+
+/** Of a route, as a name of its own. */
+const prefixOf = (policy: string): string => policy.slice(0, 32);
 
 /** One of each kind in the tenant; what policy and credential are called is new each time. */
 async function fill({ apply, scan, admin, mint }: Tenant) {
@@ -126,6 +132,10 @@ async function fill({ apply, scan, admin, mint }: Tenant) {
     name: policy,
   });
   await admin('PUT', `/v1/credentials/${policy}`, { type: 'bearer', secret: { value: 'x'.repeat(20) } });
+  await admin('POST', '/v1/inbound-routes', {
+    prefix: prefixOf(policy),
+    upstream: 'https://api.example.com',
+  });
   const held = (await scan({ url })).body;
   // One open incident per agent: each gets one of its own.
   const agentId = randomUUID();

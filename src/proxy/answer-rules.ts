@@ -1,0 +1,72 @@
+import type { Call } from '../call.ts';
+import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
+import { GatewayError } from '../errors.ts';
+import { placeOf } from '../pipeline/external.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { AnswerReading } from '../pipeline/read-answer.ts';
+
+/* What holds for all that comes in: answers as a whole, the events of a stream, messages. */
+
+export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
+
+/** Whether what comes in is read at all: what must be known again has to be read once. */
+export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScan): boolean =>
+  mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
+
+/** What the route says, else the tool, else the tenant; key by key. */
+export function scanOf(
+  { config }: Gate,
+  { operation }: Call,
+  { id, responseScan }: TenantConfig,
+  route: InboundRoute | undefined,
+): ResponseScan {
+  const named = config.tools.find(
+    (it) =>
+      it.name === operation?.toolName && (it.tenantId === null || it.tenantId === id) && it.responseScan,
+  );
+  const said = [route?.responseScan, named?.responseScan];
+  if (!said.some(Boolean)) return responseScan;
+  return {
+    mode: said.find((it) => it?.mode)?.mode ?? responseScan.mode,
+    maxBytes: said.find((it) => typeof it?.maxBytes === 'number')?.maxBytes ?? responseScan.maxBytes,
+  };
+}
+
+/** Whether what comes in is held until it was read, and refused where it must not come in. */
+export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
+  mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
+
+/** Of what does not come in nothing can go out. */
+export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
+  const { identity, traceId, target } = call;
+  if (!identity) return;
+  const { tenantId, agentId } = identity;
+  const toolName = toolNameOf(call);
+  const account = placeOf(call)?.account;
+  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
+  gate.answerMemory.saw(seen, reading);
+}
+
+/** Why it must not come in; empty where it may. `isCut`: there was no room to read all of it. */
+export function whyNotLetIn(
+  { posture }: TenantConfig,
+  { injection, classes, unreadable }: AnswerReading,
+  isCut: boolean,
+): string[] {
+  const reasons = [
+    ...(injection.detected ? ['PROMPT_INJECTION'] : []),
+    ...classes.filter((it) => posture[postureKeys[it]] === 'DENY'),
+    ...(unreadable !== undefined || isCut ? ['UNREADABLE'] : []),
+  ];
+  return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
+}
+
+const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
+
+/** What the agent is told in its place. */
+export const blocked = (reasons: readonly string[]): GatewayError =>
+  new GatewayError(
+    'POLICY_DENIED',
+    'The upstream was called and has answered; its answer is not let in. The trace of the call says what was found.',
+    { reason_codes: reasons },
+  );
