@@ -31,10 +31,12 @@ const serverOptions = (limits: Limits): ServerOptions => ({
   // Host is checked by whoever knows what it must say.
   requireHostHeader: false,
   noDelay: true,
-  // Whatever else a client would go on in, its request is answered in HTTP/1.1.
-  shouldUpgradeCallback: ({ headers, httpVersionMinor }) =>
-    httpVersionMinor === 1 && hasItem(headers.upgrade ?? '', 'websocket'),
+  // Whatever else a client would go on in, its request is answered in HTTP/1.1, and so is one whose connection owes an earlier answer.
+  shouldUpgradeCallback: (request) => asksForWebSocket(request) && !runningOn(request.socket),
 });
+
+const asksForWebSocket = ({ headers, httpVersionMinor }: IncomingMessage): boolean =>
+  httpVersionMinor === 1 && hasItem(headers.upgrade ?? '', 'websocket');
 
 /**
  * A server with the limits of the configuration, in TLS where it has a certificate: strict parser, bounded heads and times, a problem for
@@ -47,7 +49,11 @@ export function createHttpServer(
 ): Server {
   const take = (exchange: NodeExchange): void =>
     exchange.isFramedAlike ? listener(exchange) : answerProblem(exchange, malformed(), []);
-  const onRequest: RequestListener = (request, response) => take(new NodeExchange(request, response, false));
+  const onRequest: RequestListener = (request, response) => {
+    // Of what came at once behind it Node reads nothing.
+    if (asksForWebSocket(request)) response.shouldKeepAlive = false;
+    take(new NodeExchange(request, response, false));
+  };
   const options = serverOptions(limits);
   const server = tls
     ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.handshakeTimeoutMs }, onRequest)
@@ -89,11 +95,14 @@ function upgradeExchange(
   return new NodeExchange(request, response, false, early);
 }
 
+/** The answer that is owed on a connection and not finished; Node keeps it here. */
+const runningOn = (socket: Duplex): ServerResponse | undefined =>
+  (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+
 /** What the parser refuses is answered once, and the connection closed: nothing after it can be trusted. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // An answer that is under way must not get a second one into its body. Node keeps the running answer here.
-  const running = (socket as { _httpMessage?: ServerResponse })._httpMessage;
-  if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
+  // An answer that is under way must not get a second one into its body.
+  if (error.code === 'ECONNRESET' || !socket.writable || runningOn(socket)?.headersSent) {
     socket.destroy();
     return;
   }

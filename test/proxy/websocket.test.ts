@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ProxyAgent, WebSocket as UndiciWebSocket } from 'undici';
 import { WebSocket } from 'ws';
-import { acceptOf } from '../../src/websocket/handshake.ts';
+import { acceptOf, newKey } from '../../src/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { gitlabToken } from '../support/secrets.ts';
@@ -521,6 +521,20 @@ t.test('an inbound route leads to a WebSocket, on both listeners', async (t) => 
   t.equal(response.statusCode, 401);
   refused.on('error', () => {});
   refused.terminate();
+});
+
+t.test('a handshake behind a request that has no answer yet is one more request', async (t) => {
+  const { gateway } = await startLab(t);
+  const request = (more: string): string => `GET /inbound/chat HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+  const asking = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${newKey()}\r\n`;
+  for (const url of [gateway.proxyUrl, gateway.controlUrl]) {
+    const { hostname, port } = new URL(url);
+    const socket = net.connect(Number(port), hostname);
+    t.teardown(() => socket.destroy());
+    socket.write(request('') + request(asking));
+    const answers = Buffer.concat(await socket.toArray()).toString();
+    t.equal(answers.match(/HTTP\/1\.1 401 /g)?.length, 2, 'each has its answer, and the gateway lives');
+  }
 });
 
 t.test('a revoked key ends the connection, whoever sends', async (t) => {
