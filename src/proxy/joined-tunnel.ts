@@ -25,6 +25,8 @@ export interface Moved {
 export class JoinedTunnel {
   /** Called once, when both sides are closed or will be. */
   onEnd: (end: TunnelEnd, moved: Moved) => void = () => {};
+  /** Called once, when both sides are closed: until then it has to be ticked. */
+  onClosed: () => void = () => {};
   readonly #client: Socket;
   readonly #upstream: Socket;
   readonly #host: string;
@@ -33,6 +35,7 @@ export class JoinedTunnel {
   readonly #receivedBefore: number;
   #isHeld = true;
   #isEnded = false;
+  #sidesOpen = 2;
   #progress = -1;
   #stillTicks = 0;
   #heldTicks = 0;
@@ -45,27 +48,26 @@ export class JoinedTunnel {
     this.#sentBefore = upstream.bytesWritten;
     this.#receivedBefore = upstream.bytesRead - upstream.readableLength;
     for (const socket of [client, upstream]) socket.setTimeout(0).on('error', () => socket.destroy());
-    client.once('close', () => this.#leave('closed'));
-    upstream.once('close', () => this.#leave('closed'));
+    client.once('close', () => this.#leave());
+    upstream.once('close', () => this.#leave());
     upstream.pipe(client);
     client.on('readable', this.#onFirstWords).on('end', this.#onFirstWords);
   }
 
   /**
    * To be called at every tick of a clock: ends the tunnel where nothing has moved for so many ticks, or where a client has begun to
-   * speak TLS for so many and not said to whom.
+   * speak TLS for so many and not said to whom. Where one side is closed and the other takes nothing of what is left, that is short, too.
    */
   tick(idleTicks: number, helloTicks: number): void {
     const progress = flushed(this.#client) + flushed(this.#upstream);
     this.#stillTicks = progress === this.#progress ? this.#stillTicks + 1 : 0;
     this.#progress = progress;
     if (this.#isHeld && this.#firstWords.length > 0 && ++this.#heldTicks > helloTicks) this.end('no hello');
-    else if (this.#stillTicks > idleTicks) this.end('idle');
+    else if (this.#stillTicks > (this.#isEnded ? helloTicks : idleTicks)) this.end('idle');
   }
 
   /** At once. */
   end(why: TunnelEnd): void {
-    if (this.#isEnded) return;
     this.#tell(why);
     this.#client.destroy();
     this.#upstream.destroy();
@@ -101,13 +103,16 @@ export class JoinedTunnel {
   }
 
   /** One side is closed: the other takes what is still on its way to it. */
-  #leave(why: TunnelEnd): void {
-    if (!this.#isEnded) this.#tell(why);
+  #leave(): void {
+    this.#tell('closed');
     this.#client.destroySoon();
     this.#upstream.destroySoon();
+    this.#sidesOpen -= 1;
+    if (this.#sidesOpen === 0) this.onClosed();
   }
 
   #tell(why: TunnelEnd): void {
+    if (this.#isEnded) return;
     this.#isEnded = true;
     this.onEnd(why, {
       sentBytes: this.#upstream.bytesWritten - this.#sentBefore,

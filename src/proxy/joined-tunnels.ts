@@ -75,8 +75,8 @@ export function createJoinedTunnels(gate: () => Gate, log: Log): JoinedTunnels {
       const tunnel = new JoinedTunnel(client, upstream, owner.host);
       const sinceMs = Date.now();
       open.set(tunnel, owner);
+      tunnel.onClosed = () => open.delete(tunnel);
       tunnel.onEnd = (end, { sentBytes, receivedBytes }) => {
-        open.delete(tunnel);
         const { traceId, host, port } = owner;
         const about = { trace_id: traceId, host, port, sent_bytes: sentBytes, received_bytes: receivedBytes };
         log.info({ ...about, ms: Date.now() - sinceMs, end }, 'a tunnel ended');
