@@ -434,6 +434,28 @@ t.test('a trace that another node is about to ship is waited for', async (t) => 
   t.equal(await found, call.line);
 });
 
+t.test('a prefix that another tenant has by now is not let go with a route of the one before', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  const routeOf = (tenantId: string) => ({
+    ...{ tenantId, prefix: 'chat', document: {}, sealedToken: null, keyId: null },
+    ...{ createdAtMs: noonMs, changedAtMs: noonMs },
+  });
+  await store.addRoute(routeOf('one'), auditEvent({ tenantId: 'one' }));
+  // As a deletion leaves it that has failed half-way, once its time has come.
+  await redis.command('DEL', 'p:route:chat');
+  await store.addRoute(routeOf('two'), auditEvent({ tenantId: 'two' }));
+  t.equal(await store.removeRoute('one', 'chat', auditEvent({ tenantId: 'one' })), true);
+  t.equal(await store.routeOwner('chat'), 'two');
+  t.equal(await redis.command('PTTL', 'p:route:chat'), -1, 'and it stays so');
+  await t.rejects(store.addRoute(routeOf('one'), auditEvent({ tenantId: 'one' })), { code: 'CONFLICT' });
+  await store.removeRoute('two', 'chat', auditEvent({ tenantId: 'two' }));
+  t.not(await redis.command('PTTL', 'p:route:chat'), -1, 'what is let go leaves nothing in the end');
+  await store.addRoute(routeOf('one'), auditEvent({ tenantId: 'one' }));
+  t.equal(await store.routeOwner('chat'), 'one');
+});
+
 t.test('names in Redis hold nothing that a tenant could have made up', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;

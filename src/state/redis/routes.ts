@@ -51,10 +51,13 @@ export function createRoutes(connection: Connection, names: Names, commits: Comm
     return (await connection.call('HGET', names.of(tenantId).routes, prefix)) !== null;
   }
 
-  const release = (prefix: string, tenantId: string): Promise<unknown> => {
+  /** Not a claim that is another tenant's by now: that of a route whose deletion has failed before is let go in time. */
+  async function release(prefix: string, tenantId: string): Promise<void> {
+    const text = await claimText(prefix);
+    if (toRecord<Claim>(text)?.tenantId !== tenantId) return;
     const gone = JSON.stringify({ tenantId, atMs: 0 } satisfies Claim);
-    return connection.call('SET', names.route(prefix), gone, 'PX', claimStandsMs);
-  };
+    await connection.run(scripts.takeOver, [names.route(prefix)], [gone, text, String(claimStandsMs)]);
+  }
 
   function save({ names: own, put, revise }: Change, route: StoredRoute): void {
     put(own.routes, route.prefix, JSON.stringify(route));
