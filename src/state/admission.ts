@@ -103,7 +103,7 @@ export function examine(
   const agent = isOwn ? own : named;
   if (agent && agent.tenantId !== key.tenantId)
     return refuse('CROSS_TENANT', 'The agent belongs to another tenant than the key.');
-  const mayName = (envName: string): boolean => envName === key.envName || key.envNames.includes(envName);
+  const mayName = (envName: string): boolean => mayNameEnvironment(key, envName);
   if (agent && !isOwn && !mayName(agent.envName))
     return refuse('CROSS_ENVIRONMENT', 'The agent belongs to an environment that the key may not name.');
   const envName = request.envName ?? (isOwn || !agent ? key.envName : agent.envName);
@@ -122,6 +122,12 @@ export function examine(
     scopeViolations: scopeViolationsOf(key, request),
   };
 }
+
+/** Whether the key may speak for agents of this environment. */
+export const mayNameEnvironment = (
+  { envName: own, envNames }: Pick<KeyRecord, 'envName' | 'envNames'>,
+  envName: string,
+): boolean => envName === own || envNames.includes(envName);
 
 /** A suspended agent does not become another one by naming it, and none is active while its whole tenant is suspended. */
 function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {

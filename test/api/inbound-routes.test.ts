@@ -177,6 +177,40 @@ t.test('a key needs the permission, and another one to send a credential', async
   });
 });
 
+t.test('a key makes no route for an agent of an environment that it may not name', async (t) => {
+  const stagingId = randomUUID();
+  const { gateway, base, api } = await startLab(t, {
+    agents: [
+      { id: agentId, tenant: 'acme', env: 'production', name: 'support-bot' },
+      { id: stagingId, tenant: 'acme', env: 'staging', name: 'trial-bot' },
+    ],
+  });
+  const as = async (fields: object) => {
+    const { key } = await gateway.mint({ default_agent_id: stagingId, ...fields });
+    return (method: string, path: string, body?: unknown) => gateway.api(method, path, body, `Bearer ${key}`);
+  };
+  const trial = await as({ permissions: ['routes:write'] });
+  const both = await as({ permissions: ['routes:write'], env_names: ['staging', 'production'] });
+  const admin = await as({ permissions: ['admin'] });
+  const open = { ...base, auth: 'none' };
+  const ofProduction = { ...open, agent: agentId };
+  const refused = { status: 403, body: { code: 'CROSS_ENVIRONMENT' } };
+  t.match(await trial('POST', routesPath, { prefix: 'own', ...open, agent: stagingId }), { status: 201 });
+  t.match(await trial('POST', routesPath, { prefix: 'live', ...ofProduction }), refused);
+  t.match(await trial('PUT', `${routesPath}/own`, ofProduction), refused);
+  t.match(await both('POST', routesPath, { prefix: 'live', ...ofProduction }), { status: 201 });
+  t.match(
+    await trial('PUT', `${routesPath}/live`, { ...open, agent: stagingId }),
+    refused,
+    'nor takes its place',
+  );
+  t.match(await trial('DELETE', `${routesPath}/live`), refused);
+  t.match(await admin('PUT', `${routesPath}/live`, ofProduction), { status: 200 });
+  const written = { ...ofProduction, agent: agentId.toUpperCase() };
+  t.match(await api('PUT', `${routesPath}/live`, written), { status: 200 });
+  t.match(await trial('DELETE', `${routesPath}/live`), refused, 'however it is written');
+});
+
 t.test('a route sends its credential, which comes back to nobody', async (t) => {
   const secret = `s${randomBytes(20).toString('hex')}`;
   const { gateway, upstream, base, call, api, ownKey } = await startLab(t, {}, (_, response) => {

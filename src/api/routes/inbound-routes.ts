@@ -3,9 +3,10 @@ import { checkInbound } from '../../config/check-sections.ts';
 import { routeFields, routePrefix } from '../../config/inbound.ts';
 import type { InboundRoute } from '../../config/schema.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { newId, parseUuid } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
 import { tokenPlace } from '../../pipeline/route-book.ts';
+import { mayNameEnvironment } from '../../state/admission.ts';
 import { liveKey } from '../../state/live-key.ts';
 import { prefixTaken } from '../../state/routes.ts';
 import type { StoredRoute } from '../../state/store.ts';
@@ -144,8 +145,8 @@ export const replaceInboundRoute = route({
   body: settings,
   answer: publicRoute,
   async handle(request) {
-    const { gate, body, params, tenantId } = request;
-    const before = await changeable(gate, tenantId(), params['prefix']);
+    const { gate, body } = request;
+    const before = await changeable(request);
     const stored = await toStored(request, body, before.prefix, before);
     await keepKey(request, stored, async () => {
       if (!(await gate.store.replaceRoute(stored, eventOf(request, stored, 'route.changed'))))
@@ -166,8 +167,8 @@ export const deleteInboundRoute = route({
   query: z.object(ofTenant),
   answer: z.object({ prefix: z.string(), tenant_id: z.string(), status: z.literal('deleted') }),
   async handle(request) {
-    const { gate, params, tenantId } = request;
-    const stored = await changeable(gate, tenantId(), params['prefix']);
+    const { gate } = request;
+    const stored = await changeable(request);
     const { tenantId: tenant, prefix } = stored;
     if (!(await gate.store.removeRoute(tenant, prefix, eventOf(request, stored, 'route.deleted'))))
       throw missing(what);
@@ -184,10 +185,28 @@ async function standing(gate: Gate, tenantId: string, prefix = ''): Promise<Stor
   return stored;
 }
 
-async function changeable(gate: Gate, tenantId: string, prefix = ''): Promise<StoredRoute> {
-  if (gate.config.inbound.get(prefix)?.tenantId === tenantId)
+async function changeable({ gate, caller, params, tenantId }: Request): Promise<StoredRoute> {
+  const tenant = tenantId();
+  const { prefix = '' } = params;
+  if (gate.config.inbound.get(prefix)?.tenantId === tenant)
     throw new GatewayError('CONFLICT', 'The route stands in the configuration; change it there.');
-  return standing(gate, tenantId, prefix);
+  const stored = await standing(gate, tenant, prefix);
+  const { agent } = stored.document;
+  // As it was written.
+  await demandAgent(gate, caller, typeof agent === 'string' ? (parseUuid(agent) ?? null) : null);
+  return stored;
+}
+
+/** Throws CROSS_ENVIRONMENT where the calls of the route would be those of an agent for which the caller may make none. */
+async function demandAgent({ store }: Gate, caller: Caller, agentId: string | null): Promise<void> {
+  if (caller.kind !== 'key' || agentId === null) return;
+  const { key } = caller;
+  const agent = await store.agentById(agentId);
+  if (!agent || key.permissions.includes('admin') || mayNameEnvironment(key, agent.envName)) return;
+  throw new GatewayError(
+    'CROSS_ENVIRONMENT',
+    'The agent of the route belongs to an environment that the key may not name.',
+  );
 }
 
 async function toStored(
@@ -221,16 +240,18 @@ async function toStored(
 
 /** What the route names must be there: a misspelt tool would pass by the rules for the one that is meant. */
 async function check(
-  { store, catalogues, config, guard }: Gate,
+  gate: Gate,
   caller: Caller,
   tenantId: string,
   { agent, tool, credential, upstream }: Settings,
 ): Promise<void> {
+  const { store, catalogues, config, guard } = gate;
   const refuse = (path: string, message: string): never => {
     throw invalid([{ path, message }]);
   };
   if (agent !== null && (await store.agentById(agent))?.tenantId !== tenantId)
     refuse('agent', 'there is no such agent in the tenant');
+  await demandAgent(gate, caller, agent);
   if (tool !== null && !catalogues.of(tenantId).tools.some((it) => it.name === tool))
     refuse('tool', 'there is no such tool');
   const { host, port } = parseTarget(upstream);
