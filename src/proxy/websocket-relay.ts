@@ -12,6 +12,8 @@ export interface WebSocketRelayOptions {
   /** That has opened the connection. */
   readonly call: Call;
   readonly understand: ((message: Call) => void) | undefined;
+  /** Rejects where the way that the call came by does not stand any more. */
+  readonly checkWay: (() => Promise<void>) | undefined;
   readonly scan: MessageScan;
   readonly scrub: Scrub | undefined;
   readonly agent: Peer;
@@ -114,9 +116,10 @@ export class WebSocketRelay {
   }
 
   async #fromUpstream(incoming: Incoming): Promise<void> {
-    const { gate, agent, scan, call } = this.#options;
+    const { gate, agent, scan, call, checkWay } = this.#options;
     switch (incoming.kind) {
       case 'message': {
+        await checkWay?.();
         await gate().checkOpen(call);
         const { isBinary } = incoming;
         const data = this.#scrubbed(incoming.data);
@@ -143,7 +146,8 @@ export class WebSocketRelay {
 
   /** What may go out of what the agent sends; undefined where nothing may, and both ends are being closed. */
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
-    const { gate, call, understand } = this.#options;
+    const { gate, call, understand, checkWay } = this.#options;
+    await checkWay?.();
     const contentType = contentTypeOf(data, isBinary);
     const verdict = await gate().inspectMessage(call, data, { contentType, understand });
     if (this.#isEnding) return undefined;

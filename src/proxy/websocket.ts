@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
@@ -5,6 +6,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { recheckMs } from '../pipeline/message.ts';
 import { fieldOf, toClientHeaders } from '../upstream/headers.ts';
 import { acceptOf, hasItem, isKey, itemsOf, version } from '../websocket/handshake.ts';
 import { Peer } from '../websocket/peer.ts';
@@ -47,6 +49,7 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
       gate,
       call,
       understand,
+      checkWay: route ? createRouteCheck(gate, route) : undefined,
       scan: new MessageScan(gate, call, route),
       scrub,
       log,
@@ -72,6 +75,26 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
       isDraining = true;
       for (const relay of relays) relay.drain();
     },
+  };
+}
+
+/**
+ * Rejects once a route is not what it was when the connection was opened. Asked of the state once in `recheckMs`; while that is away, the
+ * key of the call decides alone.
+ */
+function createRouteCheck(gate: () => Gate, route: InboundRoute): () => Promise<void> {
+  let checkedAtMs = performance.now();
+  return async () => {
+    const nowMs = performance.now();
+    if (nowMs - checkedAtMs < recheckMs) return;
+    try {
+      // Another reading of the same configuration is the same route.
+      if (!isDeepStrictEqual(await gate().routes.find(route.prefix), route))
+        throw new GatewayError('NOT_FOUND', 'The route was changed.');
+    } catch (error) {
+      if (toGatewayError(error).code !== 'STATE_UNAVAILABLE') throw error;
+    }
+    checkedAtMs = nowMs;
   };
 }
 

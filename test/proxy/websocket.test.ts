@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import net, { type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ProxyAgent, WebSocket as UndiciWebSocket } from 'undici';
 import { WebSocket } from 'ws';
+import { parse, stringify } from 'yaml';
 import { acceptOf, newKey } from '../../src/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -521,6 +522,44 @@ t.test('an inbound route leads to a WebSocket, on both listeners', async (t) => 
   t.equal(response.statusCode, 401);
   refused.on('error', () => {});
   refused.terminate();
+});
+
+t.test('a connection ends with its route, and outlives a reload that leaves that as it was', async (t) => {
+  const prefixes = ['told', 'stored', 'stays'];
+  const { gateway } = await startLab(t, {
+    configFor: (port) => ({
+      inbound: ['told', 'stays'].map((prefix) => ({
+        ...{ prefix, tenant: 'acme' },
+        upstream: `https://chat.test.example:${port}`,
+      })),
+    }),
+  });
+  const admin = `Bearer ${gateway.adminSecret}`;
+  const { upstream } = (await gateway.api('GET', '/v1/inbound-routes/told', undefined, admin)).body;
+  await gateway.api('POST', '/v1/inbound-routes', { prefix: 'stored', upstream }, admin);
+  const open = async (prefix: string | undefined): Promise<Client> => {
+    const address = `${gateway.controlUrl.replace('http', 'ws')}/inbound/${prefix}`;
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const client = toClient(new WebSocket(address, [], { headers }));
+    t.teardown(() => client.socket.terminate());
+    await once(client.socket, 'open');
+    return client;
+  };
+  const [told, stored, stays] = (await Promise.all(prefixes.map(open))) as [Client, Client, Client];
+  const talk = (client: Client) => setInterval(() => client.socket.send('and on'), 50);
+  const talking = [told, stored].map(talk);
+  t.teardown(() => talking.forEach(clearInterval));
+  await gateway.api('DELETE', '/v1/inbound-routes/stored', undefined, admin);
+  t.match(await stored.closed, { code: 1008, reason: 'NOT_FOUND' });
+  const written = parse(readFileSync(gateway.configFile, 'utf8'));
+  const inbound = written.inbound.map((it: { prefix: string }) =>
+    it.prefix === 'told' ? { ...it, allowed_methods: ['GET'] } : it,
+  );
+  writeFileSync(gateway.configFile, stringify({ ...written, inbound }));
+  t.ok(await gateway.reload());
+  t.match(await told.closed, { code: 1008, reason: 'NOT_FOUND' });
+  stays.socket.send('still here');
+  t.equal((await stays.next()).text, 'still here');
 });
 
 t.test('a handshake behind a request that has no answer yet is one more request', async (t) => {
