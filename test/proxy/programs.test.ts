@@ -170,6 +170,11 @@ t.test('git clones, pushes and fetches over smart HTTP', async (t) => {
   );
 });
 
+/** The tests may themselves be run by npm, which hands down how it is configured: its registry, its authorities, its proxy. */
+const withoutOuterNpm = Object.fromEntries(
+  Object.keys(process.env).flatMap((name) => (/^npm_/i.test(name) ? [[name, undefined]] : [])),
+);
+
 t.test('npm publishes a package, and installs it', async (t) => {
   if (!needProgram(t, 'npm')) return;
   const registry = createPackageRegistry(`https://${host}`);
@@ -183,7 +188,9 @@ t.test('npm publishes a package, and installs it', async (t) => {
   const npm = async (cwd: string, ...args: string[]): Promise<void> => {
     const { code, stderr } = await run('npm', ['--prefix', cwd, ...args], {
       ...env,
+      ...withoutOuterNpm,
       npm_config_userconfig: npmrc,
+      npm_config_globalconfig: join(home, 'none'),
       npm_config_cache: join(home, `cache-${args[0]}`),
     });
     t.equal(code, 0, `npm ${args[0]}: ${stderr}`);
