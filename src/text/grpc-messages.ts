@@ -24,3 +24,18 @@ export function grpcMessages(bytes: Buffer): Span[] {
   }
   return messages;
 }
+
+/** Codings that are told by the first bytes of what they code: messages in them are read wherever they stand. */
+const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
+const compressedFlag = 1;
+
+/** Whether a body has messages that say that they are compressed, by a coding that is not read. */
+export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
+  if (readCodings.has(coding.trim().toLowerCase())) return false;
+  for (let at = 0; at + prefixBytes <= bytes.length; ) {
+    const length = bytes.readUInt32BE(at + 1);
+    if (length > 0 && ((bytes[at] as number) & compressedFlag) !== 0) return true;
+    at += prefixBytes + length;
+  }
+  return false;
+}

@@ -522,3 +522,32 @@ t.test('shows the caller no credential that an upstream echoes', async (t) => {
   t.equal(codeOf(answer), 'UPSTREAM_PROTOCOL');
   t.equal(lab.upstream.requests.at(-1)?.headers['accept-encoding'], 'identity');
 });
+
+t.test('messages in a coding that is not read do not go out', async (t) => {
+  const { call, upstream } = await startLab(t, [{ prefix: 'rpc' }]);
+  const method = 'POST';
+  // In ASCII, as the body of a call is text here.
+  const frame = (flag: number) => `${String.fromCharCode(flag)}\0\0\0\x05coded`;
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const cases = [
+    { type: 'application/grpc', coding: { 'grpc-encoding': 'snappy' }, body: frame(0) + frame(1) },
+    { type: 'application/grpc', coding: {}, body: frame(1) },
+    { type: 'application/grpc-web+proto', coding: { 'grpc-encoding': 'br' }, body: frame(1) },
+    { type: 'application/grpc-web-text', coding: { 'grpc-encoding': 'gzip' }, body: base64(frame(1)) },
+    { type: 'application/grpc-web-text', coding: {}, body: base64(frame(0)) + base64(frame(1)) },
+    { type: 'application/connect+proto', coding: { 'connect-content-encoding': 'lz4' }, body: frame(1) },
+  ];
+  for (const { type, coding, body } of cases) {
+    const headers: Record<string, string> = { 'content-type': type, ...coding };
+    const { status, headers: told } = await call('/inbound/rpc/pkg.Service/Method', {
+      method,
+      body,
+      headers,
+    });
+    t.match({ status, told }, { status: 403, told: { 'x-service-reasons': /^UNREADABLE/ } }, type);
+  }
+  t.equal(upstream.requests.length, 0);
+  const headers = { 'content-type': 'application/grpc-web+proto', 'grpc-encoding': 'snappy' };
+  const readable = { method, body: frame(0), headers };
+  t.match(await call('/inbound/rpc/pkg.Service/Method', readable), { status: 200 });
+});

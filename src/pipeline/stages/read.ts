@@ -5,6 +5,9 @@ import type { InjectionReader } from '../../detectors/injection/reader.ts';
 import type { MeaningReader } from '../../detectors/meaning/reader.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
+import { hasUnreadMessages } from '../../text/grpc-messages.ts';
+import { isGrpcType } from '../../upstream/grpc-type.ts';
+import { fieldOf } from '../../upstream/headers.ts';
 import { plainBody } from '../body.ts';
 import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
@@ -84,6 +87,10 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     const bytes = plainBody(call, maxDecodedBytes);
     if (bytes.length > expandedBytesMax && bytes.length > call.body.length * expansionMax) {
       call.unreadable ??= `it expands to more than ${expansionMax} times its size`;
+      return;
+    }
+    if (hasUnreadContent(call, bytes)) {
+      call.unreadable ??= 'its messages are compressed in a way that the gateway does not know';
       return;
     }
     call.bodyTexts = note(call, readPart(bodyOf(call, bytes), engine, bounds));
@@ -167,6 +174,23 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
       return call.body.length > turnBytesMax ? readCall(call, page) : runInTurn(() => readCall(call, page));
     },
   };
+}
+
+/** gRPC, gRPC-Web and Connect put a coding on each message, which is said beside that of the body. */
+const enveloped = /^application\/(?:grpc|connect\+)/i;
+const envelopedText = /^application\/grpc-web-text/i;
+
+/** Each frame may be padded by itself. */
+const fromBase64 = (text: string): Buffer =>
+  Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
+
+/** The forward proxy takes the messages of gRPC out of their envelopes itself, and their coding with them. */
+function hasUnreadContent({ contentType, entrance, message, headers }: Call, bytes: Buffer): boolean {
+  if (!enveloped.test(contentType) || message || (entrance === 'forward' && isGrpcType(contentType)))
+    return false;
+  if (envelopedText.test(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
+  const codings = ['grpc-encoding', 'connect-content-encoding'].map((it) => fieldOf(headers, it));
+  return hasUnreadMessages(bytes, codings.join(''));
 }
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
