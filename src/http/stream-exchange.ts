@@ -54,6 +54,11 @@ export class StreamExchange implements Exchange {
    * take the rest of its answer.
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
+    // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it any more.
+    if (this.stream.closed) {
+      this.stream.destroy();
+      return;
+    }
     const ticks = this.#clock.tick - this.#sinceTick;
     if (this.#receiver) this.#checkMessage(this.#receiver, request);
     if (this.#failBody && ticks >= request) this.#failBody(tooSlow());

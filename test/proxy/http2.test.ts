@@ -316,3 +316,52 @@ t.test('a client that never closes its side after our goodbye is cut off', async
   }
   t.pass('its key may open another tunnel');
 });
+
+t.test('what nobody reads of a request that was answered does not keep its connection', async (t) => {
+  const limits = { max_connections_per_agent: 12, idle_timeout: '400ms', header_timeout: '400ms' };
+  const { gateway, authority } = await startLab(t, undefined, limits);
+  const { proxyUrl, key } = gateway;
+  const tunnel = { proxyUrl, authorization: basic(key), authority };
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const message = Buffer.from([0, 0, 0, 0, 3, 0x0a, 1, 0x61]);
+  const head = { ':method': 'POST', ':path': '/a.B/C', 'content-type': 'application/grpc', te: 'trailers' };
+  for (let round = 0; round < 40; round += 1) {
+    const session = await until(() => openHttp2Tunnel({ ...tunnel, ca }));
+    const streams = [0, 1, 2].map((nth) => {
+      const stream = session.request(head);
+      stream.on('error', () => undefined);
+      if (nth > 0) stream.resume();
+      // Messages, half messages and an end at any moment: the call has failed meanwhile, for the upstream speaks HTTP/1.1 alone.
+      for (let at = 0; at < 6; at += 1)
+        setTimeout(
+          () => {
+            if (stream.destroyed) return;
+            if ((round + at + nth) % 5 < 3) stream.write(message);
+            else if ((round + at + nth) % 5 === 3) stream.write(message.subarray(0, 7));
+            else stream.close(http2.constants.NGHTTP2_CANCEL);
+          },
+          (round * 7 + at * 13 + nth * 5) % 60,
+        );
+      return stream;
+    });
+    await wait((round * 11) % 70);
+    for (const stream of streams) stream.destroy();
+    setTimeout(() => session.destroy(), 200);
+  }
+  const { socket, status } = await until(() => openTunnel(tunnel));
+  t.equal(status, 200, 'and the key has its places back');
+  socket.destroy();
+});
+
+/** Places are given back at a tick of the clock. */
+async function until<T extends object>(open: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      const opened = await open();
+      if (!('status' in opened) || opened.status === 200) return opened;
+    } catch {
+      // Full for now.
+    }
+    await wait(20);
+  }
+}
