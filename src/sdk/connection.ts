@@ -1,0 +1,182 @@
+import { toProblem } from './answers.ts';
+import { readBounded, toText } from './bytes.ts';
+import { PosternError } from './errors.ts';
+import { pause, readRetryAfter, within } from './time.ts';
+
+export interface ConnectionOptions {
+  /** Where the control plane of the gateway is; a path in it stands before those of the API. */
+  readonly url: string | URL;
+  readonly key: string;
+  /** What asks the gateway; the one of the runtime where absent. */
+  readonly fetch?: typeof fetch;
+  /** For an answer, the second attempt included. Default 10,000. */
+  readonly timeoutMs?: number;
+  /** A gateway that asks to wait longer is not asked a second time. Default 5,000. */
+  readonly retryAfterMsMax?: number;
+  /** A larger answer is none. Default 16 MB. */
+  readonly answerBytesMax?: number;
+  /** Sends time and nonce with each request, so that nobody can send it again. Keys with `require_nonce` need it. */
+  readonly replayProtection?: boolean;
+  /** The word in `X-Service-Nonce`, where the gateway has another one (`branding.header_word`). */
+  readonly headerWord?: string;
+}
+
+export interface Asked {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Instead of that of the connection. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Asks the gateway and resolves with the JSON of its answer. A failure on the way or of the gateway (5xx) is asked again, once. Throws a
+ * PosternError; where the signal aborts, its reason.
+ */
+export type Ask = (asked: Asked) => Promise<unknown>;
+
+export const timeoutMsMax = 3_600_000;
+const answerBytesMost = 1 << 30;
+/** Without Retry-After the second attempt comes after this time and up to as much again: those who failed together come apart. */
+const retryMs = 100;
+
+export function createConnection(options: ConnectionOptions): Ask {
+  const base = toBase(options.url);
+  const key = toKey(options.key);
+  const retryAfterMsMax = within('retryAfterMsMax', options.retryAfterMsMax ?? 5000, 0, timeoutMsMax);
+  const timeoutMsDefault = within('timeoutMs', options.timeoutMs ?? 10_000, 1, timeoutMsMax);
+  const answerBytesMax = within('answerBytesMax', options.answerBytesMax ?? 1 << 24, 1, answerBytesMost);
+  const word = toHeaderWord(options.headerWord ?? 'Service');
+  const fetchOfRuntime = globalThis.fetch;
+  // Called without an object before it: browsers' own refuses to be a method of another.
+  const send = options.fetch ?? fetchOfRuntime;
+
+  /** New for each attempt: a request that failed has used up its nonce. */
+  function replayFields(): Record<string, string> {
+    if (!options.replayProtection) return {};
+    const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (it) =>
+      it.toString(16).padStart(2, '0'),
+    );
+    return {
+      [`X-${word}-Timestamp`]: String(Math.floor(Date.now() / 1000)),
+      [`X-${word}-Nonce`]: nonce.join(''),
+    };
+  }
+
+  async function attempt(asked: Asked, body: string | undefined, signal: AbortSignal): Promise<unknown> {
+    const response = await send(base + asked.path, {
+      method: asked.method,
+      headers: {
+        Authorization: `Bearer ${key}`,
+        Accept: 'application/json',
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(asked.method === 'POST' ? replayFields() : {}),
+      },
+      ...(body === undefined ? {} : { body }),
+      // Wherever a redirect leads, the key does not go there.
+      redirect: 'manual',
+      credentials: 'omit',
+      cache: 'no-store',
+      referrerPolicy: 'no-referrer',
+      signal,
+    });
+    return await readAnswer(response);
+  }
+
+  async function readAnswer(response: Response): Promise<unknown> {
+    const { status, body } = response;
+    const { bytes, isWhole } = body
+      ? await readBounded(body, answerBytesMax)
+      : { bytes: none, isWhole: true };
+    if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
+      throw new PosternError('INVALID_ANSWER', 'The address of the gateway leads elsewhere.', { status });
+    const text = isWhole ? toText(bytes) : undefined;
+    if (!response.ok) {
+      const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now());
+      throw toProblem(status, parse(text?.replaceAll(key, '[key]')), retryAfterMs);
+    }
+    if (!isWhole)
+      throw new PosternError('INVALID_ANSWER', `The answer has more than ${answerBytesMax} bytes.`, {
+        status,
+      });
+    const answer = parse(text);
+    if (answer === undefined)
+      throw new PosternError('INVALID_ANSWER', 'What answers at the address of the gateway is not JSON.', {
+        status,
+      });
+    return answer;
+  }
+
+  return async function ask(asked) {
+    const timeoutMs = asked.timeoutMs ?? timeoutMsDefault;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const endsAtMs = Date.now() + timeoutMs;
+    const signal = asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline;
+    const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
+    const tryOnce = async (): Promise<unknown> => {
+      try {
+        return await attempt(asked, body, signal);
+      } catch (error) {
+        asked.signal?.throwIfAborted();
+        if (error instanceof PosternError) throw error;
+        throw deadline.aborted ? timedOut(timeoutMs, error) : unreachable(error);
+      }
+    };
+    try {
+      return await tryOnce();
+    } catch (error) {
+      const waitMs = waitBeforeRetry(error);
+      if (waitMs === undefined || waitMs > retryAfterMsMax || Date.now() + waitMs >= endsAtMs) throw error;
+      await pause(waitMs, asked.signal);
+      return await tryOnce();
+    }
+  };
+}
+
+/** Undefined where asking again would not help, or is not wanted. */
+function waitBeforeRetry(error: unknown): number | undefined {
+  if (!isPassing(error)) return undefined;
+  return error.retryAfterMs ?? Math.ceil(retryMs * (1 + Math.random()));
+}
+
+/** A failure on the way, or of the gateway: it may be over soon. */
+export const isPassing = (error: unknown): error is PosternError =>
+  error instanceof PosternError && (error.code === 'GATEWAY_UNREACHABLE' || (error.status ?? 0) >= 500);
+
+const none = new Uint8Array();
+
+const timedOut = (timeoutMs: number, cause: unknown): PosternError =>
+  new PosternError('GATEWAY_TIMEOUT', `The gateway has not answered within ${timeoutMs} ms.`, { cause });
+const unreachable = (cause: unknown): PosternError =>
+  new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause });
+
+function parse(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says what it means that this is no JSON; the message of the parser would quote the text.
+    return undefined;
+  }
+}
+
+/** Without a slash at the end. */
+function toBase(url: string | URL): string {
+  const { protocol, username, password, search, hash, origin, pathname } = new URL(url);
+  const isPlain = username === '' && password === '' && search === '' && hash === '';
+  if (!(protocol === 'http:' || protocol === 'https:') || !isPlain)
+    throw new TypeError('url must be that of the gateway: http or https, without user, query or fragment.');
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+/** Said here, since runtimes would quote the key in what they say of a header that is not valid. */
+function toKey(key: string): string {
+  if (!/^[\x21-\x7e]{1,512}$/.test(key)) throw new TypeError('key must be an API key.');
+  return key;
+}
+
+function toHeaderWord(word: string): string {
+  if (!/^[A-Za-z0-9-]{1,64}$/.test(word)) throw new TypeError('headerWord must be a word of a header name.');
+  return word;
+}

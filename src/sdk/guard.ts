@@ -1,0 +1,158 @@
+import type { ResponseScanResult, ScanResult } from './answers.ts';
+import type { CallerFields, Postern } from './client.ts';
+import { timeoutMsMax } from './connection.ts';
+import { PosternApprovalRequired, PosternDenied, PosternError } from './errors.ts';
+import { type Outgoing, type Taken, takeCall, toDescribedHeaders, withSanitizedBody } from './outgoing.ts';
+import { nextCall, redirectsMax } from './redirect.ts';
+import { createReporter, type Report } from './report.ts';
+import { within } from './time.ts';
+
+export interface GuardOptions extends CallerFields {
+  /** A call with a larger body is refused unread. Default 262,144, as much as gateways take by default. */
+  readonly bodyBytesMax?: number;
+  /** What happens to a call that needs an approval: it waits for the decision (default), or throws PosternApprovalRequired at once. */
+  readonly onApproval?: 'wait' | 'throw';
+  /** How long it waits, for all approvals of one call together. Default 600,000. */
+  readonly approvalTimeoutMs?: number;
+  /** Tells the gateway what was answered, beside the caller who reads it. Default false. */
+  readonly scanResponses?: boolean;
+  /** So much of an answer is told. Default 131,072. */
+  readonly responseBytesMax?: number;
+  /** What has come of an answer within this time is told. Default 30,000. */
+  readonly responseReadMs?: number;
+  /** What the gateway says of an answer. It comes when the answer may have been read already. */
+  readonly onResponseScan?: (result: ResponseScanResult) => void;
+  /** An answer could not be told; where absent, the console says so. */
+  readonly onResponseScanFailure?: (error: unknown, traceId: string) => void;
+}
+
+const bytesMost = 1 << 28;
+/** An approval may be used by the twin of a call, and the call then needs another one. */
+const approvalsMax = 3;
+
+interface Judged {
+  readonly call: Outgoing;
+  readonly traceId: string;
+}
+
+interface Settings {
+  readonly caller: CallerFields;
+  readonly bodyBytesMax: number;
+  readonly waits: boolean;
+  readonly approvalTimeoutMs: number;
+  readonly report: Report | undefined;
+}
+
+/**
+ * A `fetch` that asks the gateway before each request, those that redirects lead to included, and sends what was judged, byte for byte,
+ * once. Whatever goes wrong before that, the gateway being away included, ends in an error and nothing is sent.
+ */
+export function createGuard(postern: Postern, send: typeof fetch, options: GuardOptions): typeof fetch {
+  const settings = readOptions(postern, options);
+
+  async function judge(call: Outgoing, signal: AbortSignal): Promise<Judged> {
+    const endsAtMs = Date.now() + settings.approvalTimeoutMs;
+    for (let approvals = 1; ; approvals += 1) {
+      const result = await postern.scan(describe(call, settings.caller), { signal });
+      if (result.decision !== 'REQUIRE_APPROVAL')
+        return { call: toSend(call, result), traceId: result.traceId };
+      await awaitApproval(result, approvals < approvalsMax ? endsAtMs : 0, signal);
+    }
+  }
+
+  /** Returns when it is approved. */
+  async function awaitApproval(result: ScanResult, endsAtMs: number, signal: AbortSignal): Promise<void> {
+    // An answer that demands an approval has its id, or it would have been refused.
+    const approvalId = result.approvalId ?? '';
+    const timeoutMs = endsAtMs - Date.now();
+    if (!settings.waits || timeoutMs <= 0) throw new PosternApprovalRequired(result, approvalId, 'pending');
+    const { status, note } = await postern.waitForApproval(approvalId, { timeoutMs, signal });
+    if (status === 'denied')
+      throw new PosternDenied(result, { approvalId, ...(note === undefined ? {} : { note }) });
+    if (status !== 'approved') throw new PosternApprovalRequired(result, approvalId, status);
+  }
+
+  async function follow({ call: first, redirect, signal, manner }: Taken): Promise<Response> {
+    let call = first;
+    for (let redirects = 0; ; redirects += 1) {
+      const judged = await judge(call, signal);
+      signal.throwIfAborted();
+      const response = await sendJudged(judged.call, signal, manner);
+      const next = redirect === 'manual' ? undefined : toNext(judged.call, response);
+      if (!next) {
+        settings.report?.(response, judged.traceId);
+        return response;
+      }
+      // What stands beside a Location is nobody's to read; the source may take its time to stop.
+      response.body?.cancel().catch(() => undefined);
+      if (redirect === 'error')
+        throw new TypeError('The answer is a redirect, which the call does not allow.');
+      if (redirects >= redirectsMax)
+        throw new PosternError('TOO_MANY_REDIRECTS', `A guarded call is led on ${redirectsMax} times.`);
+      call = next;
+    }
+  }
+
+  function sendJudged(call: Outgoing, signal: AbortSignal, manner: RequestInit): Promise<Response> {
+    const { method, url, headers, body } = call;
+    const content = body === undefined ? {} : { body };
+    // A redirect is not followed by the runtime: an allowed address could lead to one that was not judged.
+    return send(url, { ...manner, method, headers: [...headers], ...content, redirect: 'manual', signal });
+  }
+
+  return async (input, init) => await follow(await takeCall(input, init, settings.bodyBytesMax));
+}
+
+function readOptions(postern: Postern, options: GuardOptions): Settings {
+  const { agentId, agentName, runtimeType, context, env, onApproval = 'wait' } = options;
+  if (onApproval !== 'wait' && onApproval !== 'throw')
+    throw new TypeError("onApproval must be 'wait' or 'throw'.");
+  const reporter = {
+    bytesMax: within('responseBytesMax', options.responseBytesMax ?? 131_072, 1, bytesMost),
+    readMs: within('responseReadMs', options.responseReadMs ?? 30_000, 1, timeoutMsMax),
+    onReport: options.onResponseScan ?? (() => undefined),
+    onFailure: options.onResponseScanFailure ?? warn,
+  };
+  return {
+    caller: Object.fromEntries(
+      Object.entries({ agentId, agentName, runtimeType, context, env }).filter(([, it]) => it !== undefined),
+    ),
+    bodyBytesMax: within('bodyBytesMax', options.bodyBytesMax ?? 262_144, 0, bytesMost),
+    waits: onApproval === 'wait',
+    approvalTimeoutMs: within(
+      'approvalTimeoutMs',
+      options.approvalTimeoutMs ?? 600_000,
+      1,
+      24 * timeoutMsMax,
+    ),
+    report: options.scanResponses ? createReporter(postern, reporter) : undefined,
+  };
+}
+
+function warn(error: unknown, traceId: string): void {
+  const code = error instanceof PosternError ? error.code : 'an unknown error';
+  console.warn(`postern: the answer to call ${traceId} was not reported: ${code}`);
+}
+
+function describe(call: Outgoing, caller: CallerFields) {
+  const { method, url, headers, body } = call;
+  const content = body === undefined ? {} : { body };
+  return { ...caller, method, url, headers: toDescribedHeaders(headers), ...content };
+}
+
+/** What may go; throws where nothing may. */
+function toSend(call: Outgoing, result: ScanResult): Outgoing {
+  if (result.decision === 'ALLOW') return call;
+  if (result.decision === 'SANITIZE')
+    return withSanitizedBody(call, result.sanitizedBody as Uint8Array | undefined);
+  throw new PosternDenied(result);
+}
+
+function toNext(call: Outgoing, response: Response): Outgoing | undefined {
+  if (response.type === 'opaqueredirect')
+    throw new PosternError(
+      'REDIRECT_REFUSED',
+      'The answer is a redirect, and browsers do not tell where to: it cannot be judged. Call the address itself.',
+    );
+  return nextCall(call, response.status, response.headers.get('location'));
+}

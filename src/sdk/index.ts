@@ -1,0 +1,38 @@
+/*
+ * `postern/sdk`: what agents use of a gateway. Web standards alone and no dependency, so that it runs in Node, Deno and browsers. It knows
+ * nothing of the gateway but its API, and the gateway knows nothing of it.
+ */
+export type {
+  ApprovalResult,
+  ApprovalState,
+  Decision,
+  EphemeralKey,
+  Finding,
+  ResponseScanResult,
+  RiskBand,
+  ScanResult,
+  Signal,
+} from './answers.ts';
+export type { WaitOptions } from './approval.ts';
+export {
+  type AnsweredCall,
+  type AskOptions,
+  type CallerFields,
+  createPostern,
+  type EphemeralKeyRequest,
+  type Postern,
+  type PosternOptions,
+  type ScanCall,
+} from './client.ts';
+export type { ConnectionOptions } from './connection.ts';
+export type { HeaderFields } from './described.ts';
+export {
+  type ClientCode,
+  type FieldError,
+  PosternApprovalRequired,
+  PosternDenied,
+  PosternError,
+  type PosternErrorCode,
+  type ProblemCode,
+} from './errors.ts';
+export type { GuardOptions } from './guard.ts';
