@@ -206,6 +206,8 @@ export class Call {
   readonly isAwaited: () => boolean;
   /** What its way says of the credential that it goes out with: a name, or null for none. Undefined: the configuration chooses. */
   readonly wayCredential: string | null | undefined;
+  /** It asks to go on as a WebSocket: what follows is judged message by message. */
+  readonly opensWebSocket: boolean;
   /** Of the body, where more was known of it before it was read than its tenant; else the limit of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
   /** Where it is one further message of a call that was let out and is still open. */
@@ -308,6 +310,7 @@ export class Call {
     this.bodyBytesMax = from.bodyBytesMax;
     this.message = from.message;
     this.wayCredential = from.wayCredential;
+    this.opensWebSocket = from.opensWebSocket ?? false;
   }
 }
 
@@ -328,6 +331,7 @@ export interface CallFields {
   bodyBytesMax?: number | undefined;
   message?: MessageOf;
   wayCredential?: string | null | undefined;
+  opensWebSocket?: boolean;
   /** Default: always. Entrances that can hold a call open say it. */
   isAwaited?: () => boolean;
 }
@@ -389,12 +393,18 @@ export interface Verdict {
   readonly decidedBy: MatchedRule | undefined;
   /** What the rules that hold want the trace to be found by. */
   readonly tags: readonly string[];
+  /** Kinds of channels that the rules that hold want to be told of it. */
+  readonly escalateTo: readonly string[];
   /** Sentences that say how the call leaves the scope of its key. */
   readonly violations: readonly string[];
   /** In monitor mode: the decision that would have stood. */
   readonly wouldBe: Decision | undefined;
   /** On SANITIZE: what is forwarded instead of the body. */
   readonly sanitizedBody: Buffer | undefined;
+  /** On SANITIZE: the classes that are cut out, besides SECRETS. */
+  readonly cuts?: readonly DataClass[] | undefined;
   /** On REQUIRE_APPROVAL. */
   readonly approval: { readonly approvalId: string; readonly expiresAtMs: number } | undefined;
+  /** The approval by whose grant it goes, or by whose denial it does not. */
+  readonly byApproval?: string;
 }

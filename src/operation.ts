@@ -18,6 +18,8 @@ export interface Operation {
   readonly resource: Resource;
   /** Whom the operation addresses: mail recipients, collaborators, share targets. */
   readonly principals: readonly string[];
+  /** Strangers can read what it writes: a gist, a published package. */
+  readonly isPublic?: true;
   /**
    * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
    * the operation that bears them is the strictest. Absent where there is one alone.

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { ApprovalDecision, ApprovalRecord, Hold } from './store.ts';
+import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from './store.ts';
 
 /*
  * What becomes of approvals. Pure, and the same for every driver: a driver fetches the last approval of a call, asks here, and stores the
@@ -9,11 +9,14 @@ import type { ApprovalDecision, ApprovalRecord, Hold } from './store.ts';
 /** Of one tenant, at a time: people decide them one by one. */
 export const pendingMax = 10_000;
 
-/** Of one agent: it does not keep the others from asking. */
+/** That keys of one agent have asked for, whatever agents they name: they do not keep the others from asking. */
 export const pendingPerAgentMax = 2_000;
 
 /** Of one tenant. The oldest make room, of those that count no more: neither pending nor within the window of their decision. */
 export const approvalsMax = 2 * pendingMax;
+
+/** That have expired, of one tenant, are written down in one step. */
+export const expiredPerStepMax = 100;
 
 export const tooManyPending = (): GatewayError =>
   new GatewayError('GATEWAY_BUSY', 'Too many calls of the agent or of its tenant wait for an approval.', {
@@ -24,11 +27,12 @@ export const tooManyPending = (): GatewayError =>
 export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): number =>
   countsUntilMs ?? expiresAtMs;
 
+/** As everybody has it once another one of the same call was opened: that happens only when it had ended. */
+export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
+
 /** The record as of then: a pending approval past its end is expired; nobody has to come by and write that down. */
 export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
-  approval.status === 'pending' && nowMs >= approval.expiresAtMs
-    ? { ...approval, status: 'expired' }
-    : approval;
+  approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
 
 /**
  * What the last approval of a call makes of the same call, or undefined where it says nothing of it any more. Those before it do not
@@ -58,3 +62,14 @@ export const decide = (
   scope: decision === 'approved' ? scope : null,
   countsUntilMs: nowMs + windowMs,
 });
+
+/** Whether a list with that filter has it; its status is that of the moment. */
+export const isListed = (
+  it: ApprovalRecord,
+  { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,
+): boolean =>
+  (status === undefined || it.status === status) &&
+  (agentId === undefined || it.agentId === agentId) &&
+  (toolName === undefined || it.toolName === toolName) &&
+  (fromMs === undefined || it.createdAtMs >= fromMs) &&
+  (beforeMs === undefined || it.createdAtMs < beforeMs);

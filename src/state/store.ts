@@ -7,6 +7,7 @@ import type { HistoryStore } from './port/history.ts';
 import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
+import type { NotificationStore } from './port/notifications.ts';
 import type { PolicyStore } from './port/policies.ts';
 import type { RouteStore } from './port/routes.ts';
 import type { SuspensionStore } from './port/suspensions.ts';
@@ -21,6 +22,7 @@ export type * from './port/history.ts';
 export type * from './port/incidents.ts';
 export type * from './port/keys.ts';
 export type * from './port/mcp-tools.ts';
+export type * from './port/notifications.ts';
 export type * from './port/page.ts';
 export type * from './port/policies.ts';
 export type * from './port/routes.ts';
@@ -50,7 +52,8 @@ export interface Store
     RouteStore,
     McpToolStore,
     TraceStore,
-    AuditStore {
+    AuditStore,
+    NotificationStore {
   /** A sentence that says what is wrong; undefined where all is well. Never rejects. */
   trouble(): Promise<string | undefined>;
   close(): Promise<void>;

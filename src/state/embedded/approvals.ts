@@ -3,12 +3,22 @@ import {
   approvalsMax,
   asOf,
   decide,
+  expired,
+  expiredPerStepMax,
   holdBy,
   pendingMax,
   pendingPerAgentMax,
   tooManyPending,
 } from '../approval.ts';
-import type { ApprovalDecision, ApprovalRecord, AuditEvent, Hold, Page, Paged } from '../store.ts';
+import type {
+  ApprovalDecision,
+  ApprovalFilter,
+  ApprovalRecord,
+  AuditEvent,
+  Hold,
+  Page,
+  Paged,
+} from '../store.ts';
 import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -17,7 +27,7 @@ import { type Database, recordOf, toRecord } from './sqlite.ts';
 
 export interface Approvals {
   /** In one transaction: a grant is spent once, and of many that ask at once one opens the approval. */
-  hold(approval: ApprovalRecord): Promise<Hold>;
+  hold(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
   decide(
     tenantId: string,
     approvalId: string,
@@ -25,12 +35,8 @@ export interface Approvals {
     audit: AuditEvent,
   ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
   byId(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined;
-  list(
-    tenantId: string,
-    status: ApprovalRecord['status'] | undefined,
-    nowMs: number,
-    page: Page,
-  ): Paged<ApprovalRecord>;
+  list(tenantId: string, filter: ApprovalFilter, nowMs: number, page: Page): Paged<ApprovalRecord>;
+  expire(nowMs: number, auditOf: (expired: ApprovalRecord) => AuditEvent): Promise<readonly ApprovalRecord[]>;
 }
 
 export function createApprovals(db: Database, commits: GroupCommit, audit: Audit): Approvals {
@@ -48,7 +54,7 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
   `);
   const pendingOfAgent = db.prepare(`
     SELECT count(*) AS held FROM approvals
-    WHERE tenant_id = ? AND agent_id = ? AND status = 'pending' AND expires_at_ms > ?
+    WHERE tenant_id = ? AND own_agent_id = ? AND status = 'pending' AND expires_at_ms > ?
   `);
   const all = db.prepare('SELECT count(*) AS held FROM approvals WHERE tenant_id = ?');
   const forget = db.prepare(`
@@ -62,6 +68,14 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
   `);
   const update = db.prepare('UPDATE approvals SET status = ?, record = ? WHERE approval_id = ?');
+  const later = db.prepare(`
+    SELECT 1 AS found FROM approvals WHERE tenant_id = ? AND call_hash = ?
+    AND rowid > (SELECT rowid FROM approvals WHERE approval_id = ?) LIMIT 1
+  `);
+  const ended = db.prepare(`
+    SELECT record FROM approvals WHERE status = 'pending' AND expires_at_ms <= ?
+    ORDER BY expires_at_ms LIMIT ${expiredPerStepMax}
+  `);
   const byId = db.prepare('SELECT record FROM approvals WHERE tenant_id = ? AND approval_id = ?');
   const list = createListing(db, {
     table: 'approvals',
@@ -73,8 +87,8 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
   const mayStand = createRoom(approvalsMax, (tenantId) => Number(all.get(tenantId)?.['held']));
 
   /** For one more; what counts no more makes it. */
-  function hasRoom({ tenantId, agentId, createdAtMs }: ApprovalRecord): boolean {
-    const ofAgent = Number(pendingOfAgent.get(tenantId, agentId, createdAtMs)?.['held']);
+  function hasRoom({ tenantId, ownAgentId, createdAtMs }: ApprovalRecord): boolean {
+    const ofAgent = Number(pendingOfAgent.get(tenantId, ownAgentId, createdAtMs)?.['held']);
     if (ofAgent >= pendingPerAgentMax || !mayWait(tenantId, createdAtMs)) return false;
     return mayStand(tenantId, createdAtMs) || forget.run(tenantId, createdAtMs) > 0;
   }
@@ -109,12 +123,25 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
     return approval && asOf(approval, nowMs);
   }
 
+  /** As of then; one that another has followed has expired, whatever the time. */
+  function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
+    const found = find(tenantId, approvalId, nowMs);
+    if (found?.status !== 'pending') return found;
+    return later.get(tenantId, found.callHash, approvalId) ? expired(found) : found;
+  }
+
   return {
-    hold: (approval) => commits.write(() => standing(approval) ?? open(approval)),
+    hold: (approval, auditOf) =>
+      commits.write(() => {
+        const hold = standing(approval) ?? open(approval);
+        const event = auditOf?.(hold);
+        if (event) audit.append(event);
+        return hold;
+      }),
 
     decide: (tenantId, approvalId, made, event) =>
       commits.write(() => {
-        const approval = find(tenantId, approvalId, made.nowMs);
+        const approval = standingAt(tenantId, approvalId, made.nowMs);
         if (approval?.status !== 'pending') return approval && { isDecidedNow: false, approval };
         const decided = save(decide(approval, made));
         audit.append(event);
@@ -123,21 +150,40 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
 
     byId: find,
 
-    list(tenantId, status, nowMs, page) {
+    list(tenantId, filter, nowMs, page) {
       const ofTenant: Condition = ['tenant_id = ?', tenantId];
-      const { items, nextCursor } = list([ofTenant, ...conditionsOf(status, nowMs)], page);
+      const { items, nextCursor } = list([ofTenant, ...conditionsOf(filter, nowMs)], page);
       return { items: items.map((it) => asOf(it, nowMs)), nextCursor };
+    },
+
+    async expire(nowMs, auditOf) {
+      // Most of the time there is none, and nothing is written.
+      if (ended.all(nowMs).length === 0) return [];
+      return commits.write(() =>
+        ended.all(nowMs).map((row) => {
+          const approval = save(expired(recordOf<ApprovalRecord>(row)));
+          audit.append(auditOf(approval));
+          return approval;
+        }),
+      );
     },
   };
 }
 
-function conditionsOf(status: ApprovalRecord['status'] | undefined, nowMs: number): readonly Condition[] {
-  if (status === undefined) return [];
-  if (status === 'expired')
-    return [
-      ['status = ?', 'pending'],
-      ['expires_at_ms <= ?', nowMs],
-    ];
+function conditionsOf(
+  { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,
+  nowMs: number,
+): readonly Condition[] {
+  const conditions: Condition[] = status === undefined ? [] : conditionsOfStatus(status, nowMs);
+  if (agentId !== undefined) conditions.push(['agent_id = ?', agentId]);
+  if (toolName !== undefined) conditions.push(["json_extract(record, '$.toolName') = ?", toolName]);
+  if (fromMs !== undefined) conditions.push(['created_at_ms >= ?', fromMs]);
+  if (beforeMs !== undefined) conditions.push(['created_at_ms < ?', beforeMs]);
+  return conditions;
+}
+
+function conditionsOfStatus(status: ApprovalRecord['status'], nowMs: number): Condition[] {
+  if (status === 'expired') return [["status IN ('pending', 'expired') AND expires_at_ms <= ?", nowMs]];
   const isStatus: Condition = ['status = ?', status];
   return status === 'pending' ? [isStatus, ['expires_at_ms > ?', nowMs]] : [isStatus];
 }

@@ -155,11 +155,56 @@ export const stateMigrations: readonly string[] = [
   CREATE TABLE inbound_routes (prefix TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX inbound_routes_by_tenant ON inbound_routes (tenant_id);
   `,
+  `
+  -- Who asks for approvals as many agents has no more of them pending than who asks as one.
+  ALTER TABLE approvals ADD COLUMN own_agent_id TEXT GENERATED ALWAYS AS (
+    coalesce(json_extract(record, '$.ownAgentId'), json_extract(record, '$.agentId'))
+  ) VIRTUAL;
+  DROP INDEX approvals_pending_of_agent;
+  CREATE INDEX approvals_pending_of_agent ON approvals (tenant_id, own_agent_id, expires_at_ms) WHERE status = 'pending';
+
+  -- What has expired is looked for whatever its tenant.
+  CREATE INDEX approvals_ending ON approvals (expires_at_ms) WHERE status = 'pending';
+  `,
+  `
+  -- Messages to channels: those that wait, by when they are due, and those that were given up.
+  CREATE TABLE notice_messages (
+    id TEXT PRIMARY KEY,
+    channel TEXT NOT NULL,
+    owner TEXT,
+    due_at_ms INTEGER NOT NULL,
+    dead_at_ms INTEGER,
+    record TEXT NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX notice_messages_due ON notice_messages (channel, due_at_ms) WHERE dead_at_ms IS NULL;
+  CREATE INDEX notice_messages_dead ON notice_messages (dead_at_ms, id) WHERE dead_at_ms IS NOT NULL;
+  CREATE INDEX notice_messages_dead_of_owner ON notice_messages (owner, dead_at_ms, id) WHERE dead_at_ms IS NOT NULL;
+  CREATE INDEX notice_messages_dead_of_channel ON notice_messages (channel, dead_at_ms, id) WHERE dead_at_ms IS NOT NULL;
+  CREATE TABLE notice_channels (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE notice_windows (name TEXT PRIMARY KEY, ends_at_ms INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX notice_windows_by_end ON notice_windows (ends_at_ms);
+  -- What was put into the queue lately, in that order.
+  CREATE TABLE notice_ids (place INTEGER PRIMARY KEY, notice_id TEXT NOT NULL UNIQUE) STRICT;
+  -- How far the sources of notices have been read.
+  CREATE TABLE notices_told (
+    tenant_id TEXT NOT NULL,
+    source TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, source)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE usage_alerts (
+    tenant_id TEXT NOT NULL,
+    period_ms INTEGER NOT NULL,
+    percent INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, period_ms, percent)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /**
  * `traces.db`: what is recorded in batches. `lines` are those of the journal; times are those of the ids in them, and lie within
- * one second (`traces-chunks.ts`).
+ * one second (`traces/lines.ts`).
  */
 export const tracesMigrations: readonly string[] = [
   `
@@ -211,5 +256,15 @@ export const tracesMigrations: readonly string[] = [
   `
   -- What is usual for agents, and what their trust has come to, as JSON.
   CREATE TABLE histories (agent_id TEXT PRIMARY KEY, habits TEXT NOT NULL, trust TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- Calls by minute, hour and day: by decision, reason, band, tool and agent, as JSON.
+  CREATE TABLE stats (
+    tenant_id TEXT NOT NULL,
+    interval_ms INTEGER NOT NULL,
+    start_ms INTEGER NOT NULL,
+    counts TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, interval_ms, start_ms)
+  ) STRICT, WITHOUT ROWID;
   `,
 ];

@@ -1,4 +1,5 @@
 import { historyKeptMs } from '../habits.ts';
+import { type StatInterval, statIntervalNames, statIntervals, statKeptMs } from '../traces/stats.ts';
 import type { ResponseScans } from './response-scans.ts';
 import type { Traces } from './traces.ts';
 
@@ -16,7 +17,7 @@ export interface Retention {
 const everyMs = 3_600_000;
 
 export function createRetention(
-  traces: Pick<Traces, 'tenants' | 'removeBefore' | 'forgetIdle'>,
+  traces: Pick<Traces, 'tenants' | 'removeBefore' | 'removeStatsBefore' | 'forgetIdle'>,
   scans: Pick<ResponseScans, 'removeBefore'>,
 ): Retention {
   let keptMsOf: (tenantId: string) => number = () => Number.POSITIVE_INFINITY;
@@ -25,9 +26,17 @@ export function createRetention(
 
   const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
 
+  /** Of the buckets that have begun before then, the last one may have ended later. */
+  function statsStartMs(tenantId: string, interval: StatInterval): number {
+    const keptMs = interval === 'day' ? keptMsOf(tenantId) : statKeptMs[interval];
+    return Math.max(0, Date.now() - keptMs - statIntervals[interval]);
+  }
+
   async function removeOld(): Promise<void> {
     for (const tenantId of traces.tenants()) {
       const ms = startMs(tenantId);
+      for (const interval of statIntervalNames)
+        await traces.removeStatsBefore(tenantId, interval, statsStartMs(tenantId, interval));
       if (ms <= 0) continue;
       // In this order: whoever is interrupted finds the tenant again by its traces.
       await scans.removeBefore(tenantId, ms);

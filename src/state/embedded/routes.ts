@@ -3,7 +3,7 @@ import { prefixTaken, routesMax, tooManyRoutes } from '../routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf } from './sqlite.ts';
+import { type Database, recordOf, toRecord } from './sqlite.ts';
 
 const tenantsMax = 1_024;
 
@@ -12,6 +12,7 @@ export function createRoutes(db: Database, commits: GroupCommit, audit: Audit): 
   const update = db.prepare('UPDATE inbound_routes SET record = ? WHERE prefix = ? AND tenant_id = ?');
   const remove = db.prepare('DELETE FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');
   const owner = db.prepare('SELECT tenant_id FROM inbound_routes WHERE prefix = ?');
+  const byPrefix = db.prepare('SELECT record FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');
   const byTenant = db.prepare('SELECT record FROM inbound_routes WHERE tenant_id = ? ORDER BY prefix');
   const held = createCache<ReadonlyMap<string, StoredRoute>>(tenantsMax);
 
@@ -45,6 +46,12 @@ export function createRoutes(db: Database, commits: GroupCommit, audit: Audit): 
         event,
         () => update.run(JSON.stringify(route), route.prefix, route.tenantId) > 0,
       ),
+    resealRoute: ({ tenantId, prefix, from, to }, event) =>
+      change(tenantId, event, () => {
+        const standing = toRecord<StoredRoute>(byPrefix.get(prefix, tenantId));
+        if (standing?.sealedToken !== from) return false;
+        return update.run(JSON.stringify({ ...standing, sealedToken: to }), prefix, tenantId) > 0;
+      }),
     removeRoute: (tenantId, prefix, event) => change(tenantId, event, () => remove.run(prefix, tenantId) > 0),
     routeOwner: ownerOf,
     routesOf(tenantId) {

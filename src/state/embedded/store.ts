@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOfTraceId } from '../../ids.ts';
-import type { Store } from '../store.ts';
+import type { Store, TraceFilter } from '../store.ts';
 import { wholeTrust } from '../trust.ts';
 import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
@@ -17,6 +17,7 @@ import { lockDirectory } from './lock.ts';
 import { createMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
 import { createNonces } from './nonces.ts';
+import { createNotices } from './notices.ts';
 import { createNumbers } from './numbers.ts';
 import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
@@ -25,6 +26,7 @@ import { createRoutes } from './routes.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
+import { createTold } from './told.ts';
 import { openTraces } from './traces.ts';
 
 /*
@@ -86,6 +88,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const { destinations, counters } = traces;
   const isOld = (tenantId: string, traceId: string): boolean =>
     (timeOfTraceId(traceId) ?? 0) < retention.startMs(tenantId);
+  const keptOf = (tenantId: string, filter: TraceFilter): TraceFilter => ({
+    ...filter,
+    fromMs: Math.max(filter.fromMs ?? 0, retention.startMs(tenantId)),
+  });
   const traceById = (tenantId: string, traceId: string): string | undefined =>
     isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
   const budgets = createBudgets(traces.budgets);
@@ -136,7 +142,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     holdCall: approvals.hold,
     decideApproval: approvals.decide,
     approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
-    listApprovals: async (tenantId, status, nowMs, page) => approvals.list(tenantId, status, nowMs, page),
+    listApprovals: async (tenantId, filter, nowMs, page) => approvals.list(tenantId, filter, nowMs, page),
+    expireApprovals: approvals.expire,
 
     openIncident: incidents.open,
     incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
@@ -181,10 +188,11 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     },
     recordCalls: traces.record,
     traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
-    listTraces(tenantId, filter, page) {
-      const fromMs = Math.max(filter.fromMs ?? 0, retention.startMs(tenantId));
-      return traces.list(tenantId, { ...filter, fromMs }, page);
-    },
+    listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
+    exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),
+    tracesSince: async (tenantId, position) => traces.since(tenantId, position),
+    callStats: async (tenantId, interval, fromMs, beforeMs) =>
+      traces.stats.read(tenantId, interval, fromMs, beforeMs),
     async addResponseScan(tenantId, traceId, scan) {
       if (traceById(tenantId, traceId) === undefined) return false;
       await responseScans.add(tenantId, traceId, scan);
@@ -198,6 +206,9 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
     exportAudit: audit.export,
     verifyAudit: audit.verify,
+
+    ...createNotices(state, commits),
+    ...createTold(state, commits, audit),
 
     async trouble() {
       if (traces.isFailing())

@@ -4,12 +4,13 @@ import { wasLetOut } from '../destinations.ts';
 import { windowOf } from '../habits.ts';
 import { type Origin, parseOrigin } from '../journal/line.ts';
 import { hourOf } from '../limits.ts';
+import { idAt, nextLine, windowMs } from '../traces/lines.ts';
+import { createFactReader, createStatTally, type MinuteCounts } from '../traces/stats.ts';
 import type { Tally } from './counters.ts';
 
 /*
- * Traces are kept as chunks: the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few
- * hundred bytes cost five times as much as one of half a megabyte. An id says when it was made, so a trace is looked for in
- * the few chunks around its time.
+ * Batches become chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few
+ * hundred bytes cost five times as much as one of half a megabyte.
  */
 
 export interface Chunk {
@@ -29,6 +30,7 @@ export interface SortedBatch {
   readonly touched: Map<KnownOrigin, number>;
   /** All calls of the batch. */
   readonly tallies: readonly Tally[];
+  readonly stats: readonly MinuteCounts[];
   /** Lines that are not whole. */
   readonly unreadable: number;
 }
@@ -42,7 +44,6 @@ export interface KnownOrigin extends Origin {
   markedBefore: number;
 }
 
-export const windowMs = 1_000;
 /** A chunk that would grow beyond it is followed by another. */
 export const chunkBytesMax = 512 * 1024;
 const originsMax = 32_768;
@@ -61,6 +62,8 @@ const timeField = /^\t\d{1,15}\t$/;
 /** Sorts batches into chunks, and remembers origins from one to the next. */
 export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBatch; forget(): void } {
   let origins = createCache<KnownOrigin>(originsMax);
+  const readFacts = createFactReader('latin1');
+  const stats = createStatTally();
 
   function originOf(text: string): KnownOrigin | undefined {
     const known = origins.get(text);
@@ -101,7 +104,8 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
         atMs = timeField.test(timeText) ? Number(timeText) : Number.NaN;
       }
       const isTimed = !Number.isNaN(ms) && !Number.isNaN(atMs);
-      const origin = isTimed ? readOrigin(content, text, start, end) : undefined;
+      const lineAt = isTimed ? traceAt(content, text, start, end) : -1;
+      const origin = lineAt === -1 ? undefined : readOrigin(content, text, start, lineAt);
       if (!origin) {
         unreadable += 1;
         idStart = '';
@@ -110,13 +114,14 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
       }
       if (!origin.isStored && !touched.has(origin)) touched.set(origin, ms);
       count(origin, atMs);
+      stats.add(origin, atMs, readFacts(text, lineAt, end));
       if (!chunk || chunk.tenantId !== origin.tenantId || !fits(chunk, ms, end - start)) {
         chunk = chunkFor(origin.tenantId, ms, end - start);
       }
       extend(chunk, ms, start, end);
     }
     for (const { origin } of tallies) origin.tally = undefined;
-    return { chunks, touched, tallies, unreadable };
+    return { chunks, touched, tallies, stats: stats.take(), unreadable };
 
     function count(origin: KnownOrigin, atMs: number): void {
       const window = windowOf(atMs);
@@ -146,14 +151,9 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     }
   }
 
-  /** What stands between the time and the trace, if the line is whole. */
-  function readOrigin(content: Buffer, text: string, start: number, end: number): KnownOrigin | undefined {
-    const idEnd = start + traceIdLength;
-    if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd)
-      return undefined;
-    const originAt = text.indexOf('\t', idEnd + 1) + 1;
-    const lineAt = text.indexOf('\t{', originAt);
-    if (originAt === 0 || lineAt === -1 || lineAt >= end) return undefined;
+  /** What stands between the time and the trace. */
+  function readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
+    const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
     // Not a slice of the text: what is remembered would keep all of it in memory.
     return originOf(content.toString('latin1', originAt, lineAt));
   }
@@ -164,6 +164,15 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
       origins = createCache<KnownOrigin>(originsMax);
     },
   };
+}
+
+/** Where the tab before the trace stands; -1 where the line is not whole. */
+function traceAt(content: Buffer, text: string, start: number, end: number): number {
+  const idEnd = start + traceIdLength;
+  if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd) return -1;
+  const originAt = text.indexOf('\t', idEnd + 1) + 1;
+  const lineAt = originAt === 0 ? -1 : text.indexOf('\t{', originAt);
+  return lineAt >= end ? -1 : lineAt;
 }
 
 const fits = ({ firstMs, bytes }: Chunk, ms: number, more: number): boolean =>
@@ -203,38 +212,6 @@ export function withoutRepeats(lines: Buffer, ids: Set<string>): Buffer {
   }
   return Buffer.concat(kept);
 }
-
-/** A line of a chunk; its trace is decoded only when it is asked for. */
-export interface TraceLine {
-  readonly traceId: string;
-  read(): string;
-}
-
-export function* traceLines(lines: Buffer): Generator<TraceLine> {
-  for (let at = 0, next = 0; at < lines.length; at = next) {
-    next = nextLine(lines, at);
-    const [start, end] = [at, next - 1];
-    yield { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', start, end)) };
-  }
-}
-
-const traceOf = (line: string): string => line.slice(line.indexOf('\t{') + 1);
-
-/** The trace with that id as JSON text. Only an id at the beginning of a line counts: traces quote what callers wrote. */
-export function findTrace(lines: Buffer, traceId: string): string | undefined {
-  const wanted = Buffer.from(`${traceId}\t`);
-  for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {
-    if (at > 0 && lines[at - 1] !== lineEnd) continue;
-    return traceOf(lines.toString('utf8', at, nextLine(lines, at) - 1));
-  }
-  return undefined;
-}
-
-const idAt = (lines: Buffer, at: number): string => lines.toString('latin1', at, at + traceIdLength);
-const nextLine = (lines: Buffer, at: number): number => lines.indexOf(lineEnd, at) + 1 || lines.length;
-
-/** The last millisecond of the window. */
-export const windowEnd = (ms: number): number => (Math.floor(ms / windowMs) + 1) * windowMs - 1;
 
 export const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, length);

@@ -7,6 +7,7 @@ import { createDestinationWriter } from './destinations.ts';
 import { createHistoryWriter } from './history.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase } from './sqlite.ts';
+import { createStatsRemover, createStatWriter, type StatsRemoval } from './stats.ts';
 import {
   type Chunk,
   collectIds,
@@ -31,7 +32,13 @@ import {
  */
 
 /** Each is answered in turn by a `TracesResult`. */
-export type TracesRequest = TracesBatch | TracesRemoval | CountsRemoval | HistoriesRemoval | TrustChange;
+export type TracesRequest =
+  | TracesBatch
+  | TracesRemoval
+  | StatsRemoval
+  | CountsRemoval
+  | HistoriesRemoval
+  | TrustChange;
 
 export interface TracesBatch extends CallBatch {
   readonly terms: TrustTerms;
@@ -63,6 +70,8 @@ const writeCounters = createCounterWriter(db);
 const writeBudgets = createBudgetWriter(db);
 const writeDestinations = createDestinationWriter(db);
 const history = createHistoryWriter(db);
+const writeStats = createStatWriter(db);
+const removeStats = createStatsRemover(db);
 const removeTraces = createTracesRemover(db);
 const removeCounts = createCountsRemover(db);
 const removeHistories = createHistoriesRemover(db);
@@ -76,6 +85,7 @@ function answer(request: TracesRequest): TracesResult {
       if (count > 0) sorter.forget();
       return { count };
     }
+    if ('statsOf' in request) return { count: removeStats(request) };
     return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
   } catch (error) {
     const { cause } = error as Error;
@@ -102,7 +112,7 @@ function storeNew(lines: Uint8Array<ArrayBuffer>, terms: TrustTerms): void {
 
 /** Traces, destinations, counts, histories and budgets: all of the batch or nothing. */
 function store(
-  { chunks, touched, tallies }: SortedBatch,
+  { chunks, touched, tallies, stats }: SortedBatch,
   lines: Uint8Array<ArrayBuffer>,
   terms: TrustTerms,
 ): void {
@@ -113,6 +123,7 @@ function store(
     }
     writeCounters(tallies);
     writeBudgets(tallies);
+    writeStats(stats);
     history.add(tallies, terms);
     return writeDestinations(touched);
   });

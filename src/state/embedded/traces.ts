@@ -3,7 +3,10 @@ import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
 import type { TrustMark } from '../../history.ts';
 import { timeOfTraceId } from '../../ids.ts';
-import type { CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../store.ts';
+import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../store.ts';
+import { findTrace, traceLines } from '../traces/lines.ts';
+import { exportTraces, listTraces, type TraceWindows } from '../traces/list.ts';
+import type { StatInterval } from '../traces/stats.ts';
 import { defaultTrustTerms } from '../trust.ts';
 import { type BudgetReader, createBudgetReader } from './budgets.ts';
 import { type CounterReader, createCounterReader } from './counters.ts';
@@ -11,9 +14,8 @@ import { createDestinations, type Destinations } from './destinations.ts';
 import { createHistoryReader, type HistoryReader } from './history.ts';
 import { tracesMigrations } from './migrations.ts';
 import { openDatabase, openRaw, toStateError } from './sqlite.ts';
+import { createStatReader, type StatReader, statsRemovedMax } from './stats.ts';
 import { createTenantsOf } from './tenants-of.ts';
-import { findTrace } from './traces-chunks.ts';
-import { listTraces } from './traces-list.ts';
 import { createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
@@ -28,10 +30,15 @@ export interface Traces {
   record(batch: CallBatch): Promise<number>;
   byId(tenantId: string, traceId: string): string | undefined;
   list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
-  /** Those that have traces. */
+  export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
+  /** `Store.tracesSince`. */
+  since(tenantId: string, position: string | undefined): Arrivals;
+  readonly stats: Pick<StatReader, 'read'>;
+  /** Those that have traces, or counts of them. */
   tenants(): string[];
   /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
   removeBefore(tenantId: string, ms: number): Promise<void>;
+  removeStatsBefore(tenantId: string, interval: StatInterval, ms: number): Promise<void>;
   /** Forgets agents that have not called since then. */
   forgetIdle(sinceMs: number): Promise<void>;
   /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
@@ -46,12 +53,20 @@ export interface Traces {
 
 /** Half a megabyte in large pages costs half of what it does in SQLite's 4 KB: fewer writes, to the WAL and out of it. */
 const pageBytes = 32_768;
+/** That one answer to `since` has: four megabytes at most. */
+const arrivalsMax = 8;
 
 export function openTraces(file: string): Traces {
   setPageSize(file);
   const db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
   const destinations = createDestinations(db);
   const chunks = createChunkReader(db);
+  const stats = createStatReader(db);
+  const tracedTenants = createTenantsOf(db, 'trace_chunks');
+  const windowsOf =
+    (tenantId: string): TraceWindows =>
+    (newestMs, oldestMs) =>
+      chunks.windows(tenantId, newestMs, oldestMs);
   /** Those that wait for an answer; answers come in the order of the questions. */
   const waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
   let writer: Worker | undefined;
@@ -104,10 +119,15 @@ export function openTraces(file: string): Traces {
       return ask({ ...batch, terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
     },
 
-    tenants: createTenantsOf(db, 'trace_chunks'),
+    stats,
+    tenants: () => [...new Set([...tracedTenants(), ...stats.tenants()])],
     async removeBefore(tenantId, beforeMs) {
       // Batches get their turn between.
       while ((await ask({ tenantId, beforeMs })) === removedMax);
+    },
+
+    async removeStatsBefore(statsOf, interval, beforeMs) {
+      while ((await ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
     },
 
     async forgetIdle(idleSinceMs) {
@@ -135,7 +155,20 @@ export function openTraces(file: string): Traces {
       return undefined;
     },
 
-    list: (tenantId, filter, page) => listTraces(chunks, tenantId, filter, page),
+    since(tenantId, position) {
+      const last = chunks.lastId();
+      const after = position === undefined ? last : Number(position);
+      // Numbers begin anew where all that had any is gone.
+      if (!(after <= last)) return { traces: [], position: String(last), hasMore: false, hasGap: true };
+      const found = chunks.stored(tenantId, after, last, arrivalsMax);
+      const hasMore = found.length === arrivalsMax;
+      const traces = found.flatMap(({ lines }) => [...traceLines(lines)].map((it) => it.read()));
+      const reached = hasMore ? (found.at(-1)?.chunkId ?? last) : last;
+      return { traces, position: String(reached), hasMore, hasGap: false };
+    },
+
+    list: (tenantId, filter, page) => listTraces(windowsOf(tenantId), filter, page),
+    export: (tenantId, filter) => exportTraces(windowsOf(tenantId), filter),
 
     async close() {
       isClosed = true;

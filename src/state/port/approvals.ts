@@ -5,12 +5,15 @@ import type { Page, Paged } from './page.ts';
 export interface ApprovalStore {
   /**
    * What becomes of a call that must be held, in one step: a grant for the identical call (`callHash`) is spent, a denial still stands
-   * (also by `denialHash`), a pending approval is the same one, or else this one is opened. Rejects with GATEWAY_BUSY where 100 of the
-   * agent or 10,000 of the tenant are pending, or 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that may
-   * have made room.
+   * (also by `denialHash`), a pending approval is the same one, or else this one is opened. Rejects with GATEWAY_BUSY where 2,000 that
+   * keys of one agent have asked for or 10,000 of the tenant are pending, or 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that may
+   * have made room. What `auditOf` says of what becomes of the call is written down in the same step.
    */
-  holdCall(approval: ApprovalRecord): Promise<Hold>;
-  /** Decides once: whoever comes second is told what stands. Undefined where there is no such approval. */
+  holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
+  /**
+   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval. One that another has followed, since
+   * it had ended by the clock of some node, is expired by everybody's.
+   */
   decideApproval(
     tenantId: string,
     approvalId: string,
@@ -19,13 +22,30 @@ export interface ApprovalStore {
   ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
   /** The record as of `nowMs`: a pending one past its end is `expired`. */
   approvalById(tenantId: string, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined>;
-  /** Newest first; of one status, or all. */
+  /** Newest first. */
   listApprovals(
     tenantId: string,
-    status: ApprovalRecord['status'] | undefined,
+    filter: ApprovalFilter,
     nowMs: number,
     page: Page,
   ): Promise<Paged<ApprovalRecord>>;
+  /**
+   * Writes down what has expired, a bounded number of each tenant at a time, and answers it: each once, whatever node asks. They were
+   * expired before; this is how it comes to be told.
+   */
+  expireApprovals(
+    nowMs: number,
+    auditOf: (expired: ApprovalRecord) => AuditEvent,
+  ): Promise<readonly ApprovalRecord[]>;
+}
+
+export interface ApprovalFilter {
+  readonly status?: ApprovalRecord['status'];
+  readonly agentId?: string;
+  readonly toolName?: string;
+  /** By when it was opened. */
+  readonly fromMs?: number;
+  readonly beforeMs?: number;
 }
 
 export interface ApprovalRecord {
@@ -40,6 +60,8 @@ export interface ApprovalRecord {
   readonly envName: string;
   readonly agentId: string;
   readonly agentName: string;
+  /** The agent of the key that asked, whatever agent the call has named. */
+  readonly ownAgentId: string;
   readonly keyId: string;
   readonly toolName: string;
   readonly operation: string;
@@ -48,6 +70,12 @@ export interface ApprovalRecord {
   readonly url: string;
   /** Redacted and bounded. */
   readonly bodyPreview: string;
+  /** The call asks to go on as a WebSocket, so that more follows. */
+  readonly opensWebSocket: boolean;
+  /** Of the whole body, as it was received. */
+  readonly bodyBytes: number;
+  /** What was found in the call, never its text; bounded. */
+  readonly findings: readonly ApprovalFinding[];
   readonly reasonCodes: readonly string[];
   readonly riskScore: number;
   readonly riskBand: string;
@@ -64,6 +92,13 @@ export interface ApprovalRecord {
   readonly countsUntilMs: number | null;
   /** When a grant of scope `once` was used. */
   readonly spentAtMs: number | null;
+}
+
+export interface ApprovalFinding {
+  readonly class: string;
+  readonly kind: string;
+  readonly location: string;
+  readonly confidence: string;
 }
 
 export interface ApprovalDecision {

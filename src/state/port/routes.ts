@@ -7,12 +7,19 @@ export interface RouteStore {
   addRoute(route: StoredRoute, audit: AuditEvent): Promise<void>;
   /** In place of the one with its tenant and prefix. False where there is none. */
   replaceRoute(route: StoredRoute, audit: AuditEvent): Promise<boolean>;
+  /** Replaces the sealed token, where that is still `from`; else, and where there is none, nothing changes and the answer is false. */
+  resealRoute(reseal: RouteReseal, audit: AuditEvent): Promise<boolean>;
   /** False where there is none. */
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
   /** The tenant that has the prefix, or had it last; undefined where nobody has. */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
   /** By prefix, as the last `admit` of this tenant has left them: the same map until one of them changes. */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
+}
+
+export interface RouteReseal extends Pick<StoredRoute, 'tenantId' | 'prefix'> {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** What a route says is nothing to the state. */

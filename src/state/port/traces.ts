@@ -1,5 +1,6 @@
 import type { Band, Charge, Decision } from '../../call.ts';
 import type { TrustMark } from '../../history.ts';
+import type { StatCounts, StatInterval } from '../traces/stats.ts';
 import type { Page, Paged } from './page.ts';
 
 /** What happened. */
@@ -17,16 +18,52 @@ export interface TraceStore {
   recordCalls(batch: CallBatch): Promise<number>;
   /** The trace as JSON text; undefined for what is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
-  /** Newest first, as JSON texts. Looks at a bounded number of traces: `nextCursor` may stand beside few items or none. */
+  /**
+   * Newest first, as JSON texts. Looks at a bounded number of traces: `nextCursor` may stand beside few items or none. What was on a page
+   * never comes again on a later one, whatever is written meanwhile; what is written late, with an older id, is on the pages still to come.
+   */
   listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
+  /** All that the pages of a list would have, in small batches, some of them empty, each read when it is asked for; at most one batch and one second of traces are held. */
+  exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
+  /**
+   * What has become findable since `position`, in that order, on whichever node: a bounded part of it, and where to go on. Without a
+   * position there is nothing yet, and it is now.
+   */
+  tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
+  /**
+   * Counts of all calls of the tenant, refused ones included, in buckets by their time: those that begin from `fromMs`, inclusive, to
+   * `beforeMs`, exclusive, and have any; in order. Recorded with the traces, and as exactly. Minutes are kept for two days, hours for
+   * sixty, days as long as traces.
+   */
+  callStats(
+    tenantId: string,
+    interval: StatInterval,
+    fromMs: number,
+    beforeMs: number,
+  ): Promise<readonly StatBucket[]>;
   /** Keeps what was found in the answer to a call, as JSON text, at most 16 a trace (CONFLICT). False where there is no such trace. */
   addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
   responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
   /**
    * Says how long the traces of each tenant are kept, from now on; until it is said, there is no end to it. Older ones are not answered
-   * any more and go, with their scans: when the promise resolves, or, on a server that forgets by itself, when it gets to it.
+   * any more and go, with their scans and counts: when the promise resolves, or, on a server that forgets by itself, when it gets to it.
    */
   keepTraces(keptMsOf: (tenantId: string) => number): Promise<void>;
+}
+
+export interface Arrivals {
+  /** JSON texts. */
+  readonly traces: readonly string[];
+  readonly position: string;
+  /** There is more already. */
+  readonly hasMore: boolean;
+  /** Some came since that are not told of: too many came, or whoever asks has waited too long. */
+  readonly hasGap: boolean;
+}
+
+export interface StatBucket {
+  readonly startMs: number;
+  readonly counts: StatCounts;
 }
 
 export interface TraceFilter {

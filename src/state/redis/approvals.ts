@@ -4,35 +4,54 @@ import {
   asOf,
   countsUntilMs,
   decide,
+  expired,
+  expiredPerStepMax,
   holdBy,
+  isListed,
   pendingMax,
   pendingPerAgentMax,
   tooManyPending,
 } from '../approval.ts';
-import type { ApprovalRecord, Hold, Store } from '../store.ts';
+import type { ApprovalRecord, AuditEvent, Hold, Store } from '../store.ts';
 import type { Change, Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
 import { readMany, toRecord } from './records.ts';
 
-type Approvals = Pick<Store, 'holdCall' | 'decideApproval' | 'approvalById' | 'listApprovals'>;
+type Approvals = Pick<
+  Store,
+  'holdCall' | 'decideApproval' | 'approvalById' | 'listApprovals' | 'expireApprovals'
+>;
 
 /** Leads to the last approval of a call. */
 const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
 /** Leads to the last denial of what one key may ask as several agents. */
 const denialLinkOf = ({ denialHash }: ApprovalRecord): string => `denied:${denialHash}`;
 
-const pendingWith = ({ names }: Change, { agentId }: ApprovalRecord): readonly string[] => [
-  names.pending,
-  names.pendingOf(agentId),
-];
+/** What has ended waits here to be told as expired; so long, where no daemon runs. */
+const untoldMs = 86_400_000;
 
-const boundsOf = ({ names }: Change, { agentId }: ApprovalRecord): readonly [key: string, most: number][] => [
+const boundsOf = (
+  { names }: Change,
+  { ownAgentId }: ApprovalRecord,
+): readonly [key: string, most: number][] => [
   [names.pending, pendingMax],
-  [names.pendingOf(agentId), pendingPerAgentMax],
+  [names.pendingOf(ownAgentId), pendingPerAgentMax],
   [names.approvalEnds, approvalsMax],
 ];
+
+function beginToWait(change: Change, approval: ApprovalRecord): void {
+  const { approvalId, ownAgentId, createdAtMs: fromMs, expiresAtMs: untilMs } = approval;
+  const { pending, pendingOf } = change.names;
+  change.enter(pending, approvalId, { fromMs: fromMs - untoldMs, untilMs });
+  change.enter(pendingOf(ownAgentId), approvalId, { fromMs, untilMs });
+}
+
+function waitNoMore({ names, leave }: Change, { approvalId, ownAgentId }: ApprovalRecord): void {
+  leave(names.pending, approvalId);
+  leave(names.pendingOf(ownAgentId), approvalId);
+}
 
 /** From then on it may make room. */
 function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs: number): void {
@@ -47,16 +66,29 @@ function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs:
   });
 }
 
+function expireIn(
+  change: Change,
+  pending: ApprovalRecord,
+  auditOf: (expired: ApprovalRecord) => AuditEvent,
+): ApprovalRecord {
+  const approval = expired(pending);
+  change.put(change.names.approvals, approval.approvalId, JSON.stringify(approval));
+  waitNoMore(change, approval);
+  change.audit(auditOf(approval));
+  return approval;
+}
+
 export function createApprovals(connection: Connection, names: Names, commits: Commits): Approvals {
   async function open(change: Change, approval: ApprovalRecord): Promise<Hold> {
     const { approvals } = change.names;
     if ((await change.read(approvals, approval.approvalId)) !== undefined)
       throw new GatewayError('CONFLICT', 'There is such an approval already.');
-    const { createdAtMs: fromMs, expiresAtMs: untilMs } = approval;
+    const { createdAtMs: fromMs } = approval;
     for (const [key, most] of boundsOf(change, approval))
       if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
-    for (const key of pendingWith(change, approval))
-      change.enter(key, approval.approvalId, { fromMs, untilMs });
+    // Before there is anything to be found by it: it lies on another node than what is the tenant's own.
+    await connection.call('HSETNX', names.approvalTenants, approval.tenantId, approval.tenantId);
+    beginToWait(change, approval);
     change.put(approvals, approval.approvalId, JSON.stringify(approval));
     change.put(approvals, linkOf(approval), approval.approvalId);
     change.put(approvals, `link:${approval.approvalId}`, linkOf(approval));
@@ -65,38 +97,76 @@ export function createApprovals(connection: Connection, names: Names, commits: C
     return { kind: 'pending', approval, isNew: true };
   }
 
+  async function standing(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
+    const { approvals } = change.names;
+    for (const link of [linkOf(approval), denialLinkOf(approval)]) {
+      const id = await change.read(approvals, link);
+      const text = id === undefined ? undefined : await change.read(approvals, id);
+      const found = toRecord<ApprovalRecord>(text);
+      const hold = found && holdBy(found, approval.createdAtMs);
+      if (!hold) continue;
+      if (hold.approval !== found)
+        change.put(approvals, hold.approval.approvalId, JSON.stringify(hold.approval));
+      return hold;
+    }
+    return undefined;
+  }
+
+  /** As of then; one that another has followed has expired, whatever the time. */
+  async function standingAt(
+    { names, read }: Change,
+    approvalId: string,
+    nowMs: number,
+  ): Promise<ApprovalRecord | undefined> {
+    const found = toRecord<ApprovalRecord>(await read(names.approvals, approvalId));
+    const approval = found && asOf(found, nowMs);
+    if (approval?.status !== 'pending') return approval;
+    return (await read(names.approvals, linkOf(approval))) === approvalId ? approval : expired(approval);
+  }
+
+  /** Of one tenant. */
+  async function expireOf(
+    tenantId: string,
+    nowMs: number,
+    auditOf: (expired: ApprovalRecord) => AuditEvent,
+  ): Promise<readonly ApprovalRecord[]> {
+    const { pending } = names.of(tenantId);
+    const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
+    const ended = async () => (await connection.call('ZRANGE', ...range)) as string[];
+    // Most of the time there is none, and nothing is written.
+    if ((await ended()).length === 0) return [];
+    return commits.write(tenantId, async (change) => {
+      const ids = await ended();
+      const texts = await Promise.all(ids.map((id) => change.read(change.names.approvals, id)));
+      for (const id of ids) change.leave(pending, id);
+      return texts.flatMap((text) => {
+        const found = toRecord<ApprovalRecord>(text);
+        return found?.status === 'pending' ? [expireIn(change, found, auditOf)] : [];
+      });
+    });
+  }
+
   return {
-    holdCall: (approval) =>
+    holdCall: (approval, auditOf) =>
       commits.write(approval.tenantId, async (change) => {
-        const nowMs = approval.createdAtMs;
-        const { approvals } = change.names;
-        for (const link of [linkOf(approval), denialLinkOf(approval)]) {
-          const id = await change.read(approvals, link);
-          const standing = id === undefined ? undefined : await change.read(approvals, id);
-          const found = toRecord<ApprovalRecord>(standing);
-          const hold = found && holdBy(found, nowMs);
-          if (!hold) continue;
-          if (hold.approval !== found)
-            change.put(approvals, hold.approval.approvalId, JSON.stringify(hold.approval));
-          return hold;
-        }
-        return open(change, approval);
+        const hold = (await standing(change, approval)) ?? (await open(change, approval));
+        const event = auditOf?.(hold);
+        if (event) change.audit(event);
+        return hold;
       }),
 
     decideApproval: (tenantId, approvalId, made, event) =>
       commits.write(tenantId, async (change) => {
-        const found = toRecord<ApprovalRecord>(await change.read(change.names.approvals, approvalId));
-        if (!found) return undefined;
-        const standing = asOf(found, made.nowMs);
-        if (standing.status !== 'pending') return { isDecidedNow: false, approval: standing };
-        const approval = decide(standing, made);
+        const before = await standingAt(change, approvalId, made.nowMs);
+        if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
+        const approval = decide(before, made);
         const { approvals } = change.names;
         change.put(approvals, approvalId, JSON.stringify(approval));
         if (approval.status === 'denied') {
           change.put(approvals, denialLinkOf(approval), approvalId);
           change.put(approvals, `denial:${approvalId}`, denialLinkOf(approval));
         }
-        for (const key of pendingWith(change, approval)) change.leave(key, approvalId);
+        waitNoMore(change, approval);
         endLater(change, approval, made.nowMs);
         change.audit(event);
         return { isDecidedNow: true, approval };
@@ -108,7 +178,7 @@ export function createApprovals(connection: Connection, names: Names, commits: C
       return approval && asOf(approval, nowMs);
     },
 
-    async listApprovals(tenantId, status, nowMs, page) {
+    async listApprovals(tenantId, filter, nowMs, page) {
       const own = names.of(tenantId);
       const index = {
         key: own.indexOf('approvals'),
@@ -118,8 +188,15 @@ export function createApprovals(connection: Connection, names: Names, commits: C
       return readPage(connection, index, page, (text) => {
         const found = toRecord<ApprovalRecord>(text);
         const approval = found && asOf(found, nowMs);
-        return status === undefined || approval?.status === status ? approval : undefined;
+        return approval && isListed(approval, filter) ? approval : undefined;
       });
+    },
+
+    async expireApprovals(nowMs, auditOf) {
+      const told: ApprovalRecord[] = [];
+      const tenants = (await connection.call('HVALS', names.approvalTenants)) as string[];
+      for (const tenantId of tenants) told.push(...(await expireOf(tenantId, nowMs, auditOf)));
+      return told;
     },
   };
 }

@@ -32,6 +32,8 @@ export interface Connection {
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
   /** One command; its first argument is its key. */
   call(command: string, ...args: readonly Argument[]): Promise<unknown>;
+  /** The same, where the texts of the answer are bytes. */
+  callBuffers(command: string, ...args: readonly Argument[]): Promise<unknown>;
   /** `INFO` of each master. */
   info(): Promise<readonly string[]>;
   /** Asks whether or not the last commands have failed. */
@@ -88,6 +90,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   return {
     run: (script, keys, args) => bounded(() => evaluate(script, keys, args)),
     call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
+    callBuffers: (command, ...args) => bounded(() => client.callBuffer(command, ...args.map(toArgument))),
     info: () => bounded(() => Promise.all(masters().map((it) => it.info()))),
     ping: () => bounded(() => client.ping()).then(() => undefined),
     async close() {

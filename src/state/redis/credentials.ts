@@ -1,3 +1,4 @@
+import { after } from '../after.ts';
 import type { SealedCredential, Store } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
@@ -36,8 +37,7 @@ export function createCredentials(connection: Connection, names: Names, commits:
       follower.forget(credential.tenantId);
     },
     credentialOf(tenantId, name) {
-      const all = follower.of(tenantId);
-      return all instanceof Promise ? all.then((it) => it.get(name)) : all.get(name);
+      return after(follower.of(tenantId), (it) => it.get(name));
     },
     async resealCredential({ tenantId, name, from, to }, event) {
       const isMade = await commits.write(tenantId, async (change) => {

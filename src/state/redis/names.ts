@@ -30,10 +30,15 @@ export interface TenantNames {
   /** Records of MCP servers, and what stands against their tools. */
   readonly mcpServers: string;
   readonly audit: string;
+  /** How far the sources of notices have been read, and of which usage was told. */
+  readonly told: string;
   readonly numbers: string;
   readonly nonces: string;
   readonly sightings: string;
-  readonly traces: string;
+  /** Seconds that have traces. */
+  readonly windows: string;
+  /** Places of the chunks that came last. */
+  readonly arrivals: string;
   /** Ids in the order of time. */
   indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents' | 'mcp'): string;
   pendingOf(agentId: string): string;
@@ -52,12 +57,32 @@ export interface TenantNames {
   tails(agentId: string, host: string): string;
   /** What was charged to budgets on that day. */
   budgets(day: string): string;
-  trace(traceId: string): string;
+  /** Of a second: the ids of its traces, and these. */
+  traceIds(second: number): string;
+  chunks(second: number): string;
+  /** Counts of calls in the bucket of that length that begins then. */
+  stats(intervalMs: number, startMs: number): string;
   scans(traceId: string): string;
   noncesOf(keyId: string): string;
 }
 
+/** The queue of notices, which is one for all tenants. */
+export interface NoticeNames {
+  readonly messages: string;
+  readonly texts: string;
+  readonly channels: string;
+  readonly windows: string;
+  readonly windowEnds: string;
+  /** Of notices that were put into the queue, by when. */
+  readonly ids: string;
+  /** Ids of a channel's messages, by when they are due. */
+  due(channel: string): string;
+  /** Of those that were given up, by when. */
+  dead(channel: string): string;
+}
+
 export interface Names {
+  readonly notices: NoticeNames;
   /** Tenant and key behind a key's hash. */
   keyHash(keyHash: string): string;
   /** The tenant of an agent. */
@@ -65,6 +90,8 @@ export interface Names {
   /** The tenant of an inbound route. */
   route(prefix: string): string;
   readonly tenants: string;
+  /** Ids of tenants that have had approvals. */
+  readonly approvalTenants: string;
   of(tenantId: string): TenantNames;
 }
 
@@ -87,10 +114,12 @@ export function createNames(prefix: string): Names {
       credentialUses: `${tag}credentials:uses`,
       mcpServers: `${tag}mcp`,
       audit: `${tag}audit`,
+      told: `${tag}told`,
       numbers: `${tag}numbers`,
       nonces: `${tag}nonces`,
       sightings: `${tag}sightings`,
-      traces: `${tag}traces`,
+      windows: `${tag}traces`,
+      arrivals: `${tag}traces:arrivals`,
       indexOf: (records) => `${tag}${records}:by-time`,
       pendingOf: (agentId) => `${tag}approvals:pending:${safe(agentId)}`,
       childrenOf: (keyId) => `${tag}keys:of:${safe(keyId)}`,
@@ -102,16 +131,31 @@ export function createNames(prefix: string): Names {
       mutations: (agentId, toolName) => `${tag}mutations:${safe(agentId)}:${safe(toolName)}`,
       tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${safe(host)}`,
       budgets: (day) => `${tag}budgets:${safe(day)}`,
-      trace: (traceId) => `${tag}trace:${safe(traceId)}`,
+      traceIds: (second) => `${tag}traces:ids:${second}`,
+      chunks: (second) => `${tag}traces:${second}`,
+      stats: (intervalMs, startMs) => `${tag}stats:${intervalMs}:${startMs}`,
       scans: (traceId) => `${tag}scans:${safe(traceId)}`,
       noncesOf: (keyId) => `${tag}nonces:${safe(keyId)}`,
     };
   };
+  // No tenant has a dot and no more than this in its tag.
+  const notices = `${prefix}{notices.}:`;
   return {
+    notices: {
+      messages: `${notices}messages`,
+      texts: `${notices}texts`,
+      channels: `${notices}channels`,
+      windows: `${notices}windows`,
+      windowEnds: `${notices}windows:by-end`,
+      ids: `${notices}ids`,
+      due: (channel) => `${notices}due:${channel}`,
+      dead: (channel) => `${notices}dead:${channel}`,
+    },
     keyHash: (keyHash) => `${prefix}hash:${safe(keyHash)}`,
     agent: (agentId) => `${prefix}agent:${safe(agentId)}`,
     route: (routePrefix) => `${prefix}route:${safe(routePrefix)}`,
     tenants: `${prefix}tenants`,
+    approvalTenants: `${prefix}approvals:tenants`,
     of,
   };
 }

@@ -1,13 +1,19 @@
 -- Takes finished calls of one tenant. A call counts if its id is new here: the same calls again change nothing.
 --
--- KEYS  1 index of traces, 2 uses of credentials, then the days of budgets, then for each call its trace, and of its agent the numbers, the destinations, the history
---       and the marks
--- ARGV  1 ms that a trace is kept  2 id before which traces have gone  3 destinations that an agent may have  4 days of budgets
---       5, 6 terms of trust: parts, calls  7 ms that the history of an agent is kept
---       then for each call: id, ms, decision, size class, how many names it has touched (0 where it was not let out) and these, trace, name of its credential or '', how many
---       marks and of each parts and text, how many charges it gives back, and for each of those the number of its day in KEYS, name, amount
+-- KEYS  1 index of windows, 2 uses of credentials, 3 arrivals, then the days of budgets, then for each minute of the calls its counts, those of
+--       its hour and of its day, then for each window its ids and its chunks, then for each call, of its agent, the numbers, the destinations,
+--       the history and the marks
+-- ARGV  1 ms that a trace is kept  2 second before which windows have gone  3 destinations that an agent may have  4 days of budgets
+--       5, 6 terms of trust: parts, calls  7 ms that the history of an agent is kept  8 minutes  9 windows  10 names that counts may have
+--       11, 12, 13 ms that counts of minutes, hours and days are kept
+--       then for each window: its second, its calls as a chunk
+--       then for each call: id, number of its window, number of its minute, ms, decision, size class, how many names it has touched (0 where it was
+--       not let out) and these, name of its credential or '', agent as it is counted, tool or '', band or '', how many reasons and these,
+--       how many marks and of each parts and text, how many charges it gives back, and for each of those the number of its day in KEYS, name, amount
 
 local keptMs, destinationsMax, trustParts, trustCalls = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local minutes, windows, namesMax = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local arrivalsMax = 1024
 
 local function touch(known, ms, names)
   for _, name in ipairs(names) do redis.call('ZADD', known, 'NX', ms, name) end
@@ -16,7 +22,9 @@ local function touch(known, ms, names)
   end
 end
 
-local at, i = 3 + tonumber(ARGV[4]), 8
+local statsAt = 4 + tonumber(ARGV[4])
+local windowsAt = statsAt + 3 * minutes
+local at, i = windowsAt + 2 * windows, 14
 local function take()
   i = i + 1
   return ARGV[i - 1]
@@ -27,12 +35,44 @@ local function takeMany(width)
   return list
 end
 
+local seconds, chunks, numbers, news, repeats = {}, {}, {}, {}, {}
+for w = 1, windows do
+  seconds[w], chunks[w] = take(), take()
+  numbers[w] = redis.call('LLEN', KEYS[windowsAt + 2 * w - 1])
+  news[w], repeats[w] = {}, 0
+end
+
+-- Of each minute, by the name of the dimension and the name in it.
+local counts = {}
+local function tally(minute, dimension, name)
+  local ofMinute = counts[minute] or {}
+  local names = ofMinute[dimension] or {}
+  names[name] = (names[name] or 0) + 1
+  ofMinute[dimension] = names
+  counts[minute] = ofMinute
+end
+local function addCount(key, dimension, name, count)
+  local field = dimension .. ':' .. name
+  if redis.call('HINCRBY', key, field, count) > count or name == '' then return end
+  -- It is new here.
+  if redis.call('HINCRBY', key, dimension, 1) <= namesMax then return end
+  redis.call('HINCRBY', key, dimension, -1)
+  redis.call('HDEL', key, field)
+  redis.call('HINCRBY', key, dimension .. ':', count)
+end
+
 while i <= #ARGV do
-  local id, ms, decision, sizeClass = take(), tonumber(take()), take(), tonumber(take())
-  local names, line, credential, marks, charges = takeMany(1), take(), take(), takeMany(2), takeMany(3)
-  local trace, agent, known, history, against = unpack(KEYS, at, at + 4)
-  if redis.call('SET', trace, line, 'PX', keptMs, 'NX') then
-    redis.call('ZADD', KEYS[1], 0, id)
+  local id, window, minute, ms, decision, sizeClass = take(), tonumber(take()), tonumber(take()), tonumber(take()), take(), tonumber(take())
+  local names, credential, name, tool, band = takeMany(1), take(), take(), take(), take()
+  local reasons, marks, charges = takeMany(1), takeMany(2), takeMany(3)
+  local agent, known, history, against = unpack(KEYS, at, at + 3)
+  if redis.call('HSETNX', KEYS[windowsAt + 2 * window - 2], id, numbers[window]) == 1 then
+    table.insert(news[window], id)
+    tally(minute, 'decision', decision)
+    tally(minute, 'agent', name)
+    if tool ~= '' then tally(minute, 'tool', tool) end
+    if band ~= '' then tally(minute, 'band', band) end
+    for _, reason in ipairs(reasons) do tally(minute, 'reason', reason) end
     local seen = redis.call('HMGET', agent, 'first', 'last')
     if not seen[1] or ms < tonumber(seen[1]) then redis.call('HSET', agent, 'first', digits(ms)) end
     if not seen[2] or ms > tonumber(seen[2]) then redis.call('HSET', agent, 'last', digits(ms)) end
@@ -51,14 +91,39 @@ while i <= #ARGV do
     for mark = 1, #marks, 2 do markTrust(history, against, tonumber(marks[mark]), marks[mark + 1]) end
     for _, key in ipairs({ history, against, known }) do redis.call('PEXPIRE', key, ARGV[7]) end
     for charge = 1, #charges, 3 do
-      local day, name, amount = KEYS[tonumber(charges[charge])], charges[charge + 1], tonumber(charges[charge + 2])
-      local used = redis.call('HGET', day, name)
-      if used then redis.call('HSET', day, name, digits(math.max(0, tonumber(used) - amount))) end
+      local day, budget, amount = KEYS[tonumber(charges[charge])], charges[charge + 1], tonumber(charges[charge + 2])
+      local used = redis.call('HGET', day, budget)
+      if used then redis.call('HSET', day, budget, digits(math.max(0, tonumber(used) - amount))) end
     end
+  else
+    repeats[window] = repeats[window] + 1
   end
-  at = at + 5
+  at = at + 4
+end
+
+for w = 1, windows do
+  if #news[w] > 0 then
+    local ids, list = KEYS[windowsAt + 2 * w - 2], KEYS[windowsAt + 2 * w - 1]
+    redis.call('RPUSH', list, chunks[w])
+    redis.call('PEXPIRE', ids, keptMs)
+    redis.call('PEXPIRE', list, keptMs)
+    redis.call('ZADD', KEYS[1], seconds[w], seconds[w])
+    -- Which ones are new has to be said only where not all are.
+    local new = repeats[w] > 0 and table.concat(news[w]) or ''
+    redis.call('XADD', KEYS[3], 'MAXLEN', '~', arrivalsMax, '*', 'w', seconds[w], 'n', numbers[w], 'new', new)
+    redis.call('PEXPIRE', KEYS[3], keptMs)
+  end
+end
+for minute, dimensions in pairs(counts) do
+  for place = 1, 3 do
+    local key = KEYS[statsAt + 3 * (minute - 1) + place - 1]
+    for dimension, names in pairs(dimensions) do
+      for name, count in pairs(names) do addCount(key, dimension, name, count) end
+    end
+    redis.call('PEXPIRE', key, ARGV[10 + place])
+  end
 end
 -- A few more than come: what has gathered while nobody called must not hold up everybody at once.
-local gone = redis.call('ZRANGE', KEYS[1], '-', '(' .. ARGV[2], 'BYLEX', 'LIMIT', 0, 1024)
+local gone = redis.call('ZRANGE', KEYS[1], '-inf', '(' .. ARGV[2], 'BYSCORE', 'LIMIT', 0, 1024)
 if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
 return 1

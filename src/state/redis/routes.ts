@@ -95,6 +95,18 @@ export function createRoutes(connection: Connection, names: Names, commits: Comm
           return true;
         }),
       ),
+    resealRoute: ({ tenantId, prefix, from, to }, event) =>
+      settled(
+        tenantId,
+        commits.write(tenantId, async (change) => {
+          const text = await change.read(change.names.routes, prefix);
+          const standing = text === undefined ? undefined : toRecord<StoredRoute>(text);
+          if (standing?.sealedToken !== from) return false;
+          save(change, { ...standing, sealedToken: to });
+          change.audit(event);
+          return true;
+        }),
+      ),
     removeRoute: (tenantId, prefix, event) =>
       settled(
         tenantId,

@@ -22,4 +22,10 @@ export const scripts = {
   nonce: load('nonce'),
   usage: load('usage'),
   takeOver: load('take-over'),
+  noticesEnqueue: load('notices-enqueue'),
+  noticesClaim: load('notices-claim'),
+  noticesSettle: load('notices-bury', 'notices-settle'),
+  noticesGiveUp: load('notices-bury', 'notices-give-up'),
+  noticesReplay: load('notices-replay'),
+  told: load('told'),
 } as const;

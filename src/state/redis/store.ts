@@ -17,10 +17,13 @@ import { createKeys } from './keys.ts';
 import { createMcpTools } from './mcp-tools.ts';
 import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
+import { createNotices } from './notices.ts';
 import { createPolicies } from './policies.ts';
 import { createRoutes } from './routes.ts';
+import { createStats } from './stats.ts';
 import { createSuspensions } from './suspensions.ts';
 import { createTails } from './tails.ts';
+import { createTold } from './told.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 import { warningsOf } from './warnings.ts';
@@ -87,10 +90,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...routes,
     ...createMcpTools(connection, names, commits),
     ...traces,
+    ...createStats(connection, names),
     restoreTrust(next) {
       terms = next;
     },
     ...createAudit(connection, names, commits),
+    ...createNotices(connection, names),
+    ...createTold(connection, names, commits),
     ...createNonces(connection, names),
     ...createUsage(connection, names),
 

@@ -1,24 +1,24 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../errors.ts';
-import { isTraceId, timeOfTraceId, traceIdsFrom } from '../../ids.ts';
+import { timeOfTraceId } from '../../ids.ts';
 import { givenBack } from '../budgets.ts';
 import { createCache } from '../cache.ts';
 import { destinationsMax, touchedBy } from '../destinations.ts';
 import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
-import { matchesTrace } from '../journal/trace-filter.ts';
-import type { RecordedCall, Store, TrustTerms } from '../store.ts';
+import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
+import { findTrace } from '../traces/lines.ts';
+import { exportTraces, listTraces, type TraceWindows } from '../traces/list.ts';
+import { createFactReader, statNamesMax, statStart } from '../traces/stats.ts';
 import { marksText } from '../trust.ts';
+import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
+import { fromChunk, idBytes, secondOf, toChunk, windowsOf } from './chunks.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
-import { beginning, parseCursor, readPage } from './pages.ts';
 import { scripts } from './scripts.ts';
-
-/*
- * Traces: one key each, which Redis forgets when its time has come, and an index of their ids, which sort by time as text.
- */
+import { statKeys, statLives } from './stats.ts';
 
 type Traces = Pick<
   Store,
@@ -26,6 +26,8 @@ type Traces = Pick<
   | 'recordCalls'
   | 'traceById'
   | 'listTraces'
+  | 'exportTraces'
+  | 'tracesSince'
   | 'addResponseScan'
   | 'responseScansOf'
   | 'keepTraces'
@@ -56,44 +58,68 @@ export function createTraces(
   const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
   const isOld = (tenantId: string, traceId: string): boolean =>
     (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
+  const keptOf = (tenantId: string, filter: TraceFilter): TraceFilter => ({
+    ...filter,
+    fromMs: Math.max(filter.fromMs ?? 0, startMs(tenantId)),
+  });
+  const windowsIn =
+    (tenantId: string): TraceWindows =>
+    (newestMs, oldestMs) =>
+      windowsOf(connection, names.of(tenantId), newestMs, oldestMs);
   const noted = createCache<true>(notedMax);
+  const readFacts = createFactReader('text');
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
-    const back = toGivenBackArgs(own, calls.map(givenBack), 2);
-    const keys = [own.traces, own.credentialUses, ...back.keys];
+    const back = toGivenBackArgs(own, calls.map(givenBack), 3);
     const keptMs = keptMsOf(tenantId);
     const trust = termsOf();
-    const args: (string | number)[] = [
+    const minutes = placesOf(calls, ({ atMs }) => statStart(atMs, 'minute'));
+    const windows = placesOf(calls, ({ traceId }) => secondOf(timeOfTraceId(traceId) ?? 0));
+    const keys = [
+      own.windows,
+      own.credentialUses,
+      own.arrivals,
+      ...back.keys,
+      ...[...minutes.keys()].flatMap((it) => statKeys(own, it)),
+      ...[...windows.keys()].flatMap((it) => [own.traceIds(it), own.chunks(it)]),
+    ];
+    const args: (string | number | Buffer)[] = [
       keptMs,
-      traceIdsFrom(startMs(tenantId)),
+      secondOf(startMs(tenantId)),
       destinationsMax,
       back.keys.length,
       trust.parts,
       trust.calls,
       historyKeptMs,
+      minutes.size,
+      windows.size,
+      statNamesMax,
+      ...statLives(keptMs),
     ];
+    for (const [second, { items }] of windows) args.push(second, toChunk(items.map(toLine).join('')));
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
-      keys.push(own.trace(traceId), own.agentNumbers(agentId), own.destinations(agentId));
+      keys.push(own.agentNumbers(agentId), own.destinations(agentId));
       keys.push(own.history(agentId), own.marks(agentId));
       const touched = touchedBy(call);
-      args.push(traceId, call.atMs, call.decision, sizeClass, touched.length, ...touched, call.line);
-      args.push(call.credential ?? '');
-      args.push(marks.length);
+      const { tool = '', band = '', reasons } = readFacts(call.line, 0, call.line.length);
+      args.push(idBytes(traceId), windows.get(secondOf(timeOfTraceId(traceId) ?? 0))?.place ?? 0);
+      args.push(minutes.get(statStart(call.atMs, 'minute'))?.place ?? 0);
+      args.push(call.atMs, call.decision, sizeClass, touched.length, ...touched);
+      args.push(call.credential ?? '', agentId, tool, band, reasons.length, ...reasons, marks.length);
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(givenBack(call)));
     }
     await connection.run(scripts.record, keys, args);
   }
 
-  async function readTrace(tenantId: string, traceId: string): Promise<string | undefined> {
-    return ((await connection.call('GET', names.of(tenantId).trace(traceId))) as string | null) ?? undefined;
-  }
-
-  async function readTexts(tenantId: string, ids: readonly string[]) {
+  async function readTrace(tenantId: string, traceId: string, ms: number): Promise<string | undefined> {
     const own = names.of(tenantId);
-    return (await connection.call('MGET', ...ids.map(own.trace))) as (string | null)[];
+    const number = await connection.call('HGET', own.traceIds(secondOf(ms)), idBytes(traceId));
+    if (number === null) return undefined;
+    const chunk = await connection.callBuffers('LINDEX', own.chunks(secondOf(ms)), String(number));
+    return chunk === null ? undefined : findTrace(fromChunk(chunk as Buffer), traceId);
   }
 
   return {
@@ -124,27 +150,24 @@ export function createTraces(
       const ms = timeOfTraceId(traceId);
       if (ms === undefined || isOld(tenantId, traceId)) return undefined;
       for (let retry = 0; ; retry += 1) {
-        const found = await readTrace(tenantId, traceId);
+        const found = await readTrace(tenantId, traceId, ms);
         if (found !== undefined || retry >= retries || Math.abs(Date.now() - ms) > youngMs) return found;
         await sleep(retryMs);
       }
     },
 
-    async listTraces(tenantId, filter, page) {
-      const cursor = parseCursor(page.cursor, isTraceId);
-      const before = filter.beforeMs === undefined ? '+' : `(${traceIdsFrom(filter.beforeMs)}`;
-      const from = cursor === undefined ? before : lesser(beginning(cursor), before);
-      const to = `[${traceIdsFrom(Math.max(filter.fromMs ?? 0, startMs(tenantId)))}`;
-      const read = (ids: readonly string[]) => readTexts(tenantId, ids);
-      const index = { key: names.of(tenantId).traces, read, from, to };
-      return readPage(connection, index, page, (text) => (matchesTrace(filter, text) ? text : undefined));
-    },
+    listTraces: (tenantId, filter, page) => listTraces(windowsIn(tenantId), keptOf(tenantId, filter), page),
+    exportTraces: (tenantId, filter) => exportTraces(windowsIn(tenantId), keptOf(tenantId, filter)),
+
+    tracesSince: (tenantId, position) => arrivalsSince(connection, names.of(tenantId), position),
 
     async addResponseScan(tenantId, traceId, scan) {
       if (isOld(tenantId, traceId)) return false;
+      const ms = timeOfTraceId(traceId);
+      if (ms === undefined) return false;
       const own = names.of(tenantId);
-      const keys = [own.trace(traceId), own.scans(traceId)];
-      const answer = await connection.run(scripts.scan, keys, [scan, scansMax]);
+      const keys = [own.traceIds(secondOf(ms)), own.scans(traceId)];
+      const answer = await connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
       if (answer === 'full')
         throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
       return answer === 'ok';
@@ -162,8 +185,18 @@ export function createTraces(
   };
 }
 
-/** Both begin with a bracket, or stand for the end of all. */
-const lesser = (a: string, b: string): string => (b === '+' || a < b ? a : b);
+const toLine = ({ traceId, line }: RecordedCall): string => `${traceId}\t${line}\n`;
+
+/** The calls by what they have in common, each with its number, from 1. */
+function placesOf(calls: readonly RecordedCall[], of: (call: RecordedCall) => number) {
+  const places = new Map<number, { readonly place: number; readonly items: RecordedCall[] }>();
+  for (const call of calls) {
+    const standing = places.get(of(call));
+    if (standing) standing.items.push(call);
+    else places.set(of(call), { place: places.size + 1, items: [call] });
+  }
+  return places;
+}
 
 function sort(lines: Uint8Array<ArrayBuffer>) {
   const byTenant = new Map<string, RecordedCall[]>();

@@ -1,0 +1,49 @@
+import { readEntry } from '../audit-entry.ts';
+import type { NotificationStore } from '../store.ts';
+import type { Audit } from './audit.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { Database } from './sqlite.ts';
+
+/** Where notices come from, and how far that was read. */
+export type Told = Pick<NotificationStore, 'toldUpTo' | 'noteTold' | 'auditAfter' | 'alertUsage'>;
+
+/** Read at once. */
+const rowsMax = 500;
+
+export function createTold(db: Database, commits: GroupCommit, audit: Audit): Told {
+  const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
+  const put = db.prepare(`
+    INSERT INTO notices_told (tenant_id, source, place) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET place = max(place, excluded.place)
+  `);
+  const entries = db.prepare(
+    'SELECT entry, hash FROM audit WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?',
+  );
+  const mark = db.prepare(
+    'INSERT INTO usage_alerts (tenant_id, period_ms, percent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const forgetMarks = db.prepare('DELETE FROM usage_alerts WHERE tenant_id = ? AND period_ms < ?');
+
+  return {
+    async toldUpTo(tenantId, source) {
+      const place = find.get(tenantId, source)?.['place'];
+      return place === undefined ? undefined : Number(place);
+    },
+
+    noteTold: (tenantId, source, place) => commits.write(() => void put.run(tenantId, source, place)),
+
+    async auditAfter(tenantId, seq, limit) {
+      return entries
+        .all(tenantId, seq, Math.min(limit, rowsMax))
+        .map((row) => readEntry({ entry: String(row['entry']), hash: String(row['hash']) }));
+    },
+
+    alertUsage: (tenantId, { periodStartMs, percent }, event) =>
+      commits.write(() => {
+        if (mark.run(tenantId, periodStartMs, percent) === 0) return false;
+        forgetMarks.run(tenantId, periodStartMs);
+        audit.append(event);
+        return true;
+      }),
+  };
+}

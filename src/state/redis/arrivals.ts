@@ -1,0 +1,61 @@
+import type { Arrivals } from '../store.ts';
+import { traceLines } from '../traces/lines.ts';
+import { fromChunk, idBytes } from './chunks.ts';
+import type { Connection } from './connection.ts';
+import type { TenantNames } from './names.ts';
+
+/* Which chunks came last, on whichever node: a stream of their places, which forgets the oldest ones. */
+
+/** That one answer has. */
+const chunksMax = 32;
+const beginning = '0-0';
+const positionShape = /^\d{1,15}-\d{1,15}$/;
+const idLength = 16;
+
+type Entry = readonly [id: Buffer, fields: readonly Buffer[]];
+
+export async function arrivalsSince(
+  connection: Connection,
+  names: TenantNames,
+  position: string | undefined,
+): Promise<Arrivals> {
+  const nothing = { traces: [], hasMore: false, hasGap: false };
+  if (position === undefined || !positionShape.test(position)) {
+    const last = (await connection.callBuffers('XREVRANGE', names.arrivals, '+', '-', 'COUNT', 1)) as Entry[];
+    return { ...nothing, position: last[0]?.[0].toString() ?? beginning, hasGap: position !== undefined };
+  }
+  const range = [names.arrivals, position, '+', 'COUNT', chunksMax + 1];
+  const entries = (await connection.callBuffers('XRANGE', ...range)) as Entry[];
+  const [first] = entries;
+  if (!first) return { ...nothing, position };
+  // The last one that was told is still there, or those behind it may be gone as well.
+  const isFollowed = first[0].toString() === position;
+  const fresh = isFollowed ? entries.slice(1) : entries;
+  const traces = await Promise.all(fresh.map((it) => tracesOf(connection, names, it)));
+  return {
+    traces: traces.flat(),
+    position: entries.at(-1)?.[0].toString() ?? position,
+    hasMore: entries.length > chunksMax,
+    hasGap: !isFollowed && position !== beginning,
+  };
+}
+
+async function tracesOf(connection: Connection, names: TenantNames, [, fields]: Entry): Promise<string[]> {
+  const [, second, , number, , news] = fields;
+  const place = [names.chunks(Number(second)), Number(number)] as const;
+  const chunk = (await connection.callBuffers('LINDEX', ...place)) as Buffer | null;
+  if (chunk === null) return [];
+  const isNew = newIn(news);
+  return [...traceLines(fromChunk(chunk))].filter(({ traceId }) => isNew(traceId)).map((it) => it.read());
+}
+
+/** A chunk may have lines that had come before; then it is said which ones are new, each once. */
+function newIn(news: Buffer | undefined): (traceId: string) => boolean {
+  if (!news || news.length === 0) {
+    const seen = new Set<string>();
+    return (id) => !seen.has(id) && seen.add(id) !== undefined;
+  }
+  const ids = new Set<string>();
+  for (let at = 0; at < news.length; at += idLength) ids.add(news.toString('latin1', at, at + idLength));
+  return (id) => ids.delete(idBytes(id).toString('latin1'));
+}

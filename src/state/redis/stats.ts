@@ -1,0 +1,59 @@
+import type { StatBucket, Store } from '../store.ts';
+import {
+  noCounts,
+  type StatCounts,
+  type StatInterval,
+  statDimensions,
+  statIntervalNames,
+  statIntervals,
+  statKeptMs,
+  statStart,
+} from '../traces/stats.ts';
+import type { Connection } from './connection.ts';
+import type { Names, TenantNames } from './names.ts';
+import { scripts } from './scripts.ts';
+
+/* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
+
+/** Of a minute, the names of its three buckets, in the order that `record.lua` takes them. */
+export const statKeys = (names: TenantNames, minuteMs: number): readonly string[] =>
+  statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
+
+/** How long each of them is kept, from the last call on that it counts. */
+export const statLives = (keptMs: number): readonly number[] =>
+  statIntervalNames.map((it) => (it === 'day' ? keptMs : statKeptMs[it]) + statIntervals[it]);
+
+/** So many are read by one script: Redis does nothing else meanwhile. */
+const bucketsAtOnce = 32;
+
+export function createStats(connection: Connection, names: Names): Pick<Store, 'callStats'> {
+  async function read(tenantId: string, interval: StatInterval, starts: readonly number[]) {
+    const keys = starts.map((it) => names.of(tenantId).stats(statIntervals[interval], it));
+    const all = (await connection.run(scripts.usage, keys, [])) as string[][];
+    return starts.map((startMs, at): StatBucket => ({ startMs, counts: toCounts(all[at] ?? []) }));
+  }
+
+  return {
+    async callStats(tenantId, interval, fromMs, beforeMs) {
+      const lengthMs = statIntervals[interval];
+      const starts: number[] = [];
+      for (let at = Math.ceil(fromMs / lengthMs) * lengthMs; at < beforeMs; at += lengthMs) starts.push(at);
+      const buckets: StatBucket[] = [];
+      for (let at = 0; at < starts.length; at += bucketsAtOnce)
+        buckets.push(...(await read(tenantId, interval, starts.slice(at, at + bucketsAtOnce))));
+      return buckets.filter(({ counts }) => Object.keys(counts.decision).length > 0);
+    },
+  };
+}
+
+/** HGETALL answers names and values by turns. */
+function toCounts(flat: readonly string[]): StatCounts {
+  const counts = noCounts();
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const field = flat[at] ?? '';
+    const colon = field.indexOf(':');
+    const dimension = statDimensions.find((it) => it === field.slice(0, Math.max(colon, 0)));
+    if (dimension) counts[dimension][field.slice(colon + 1)] = Number(flat[at + 1]);
+  }
+  return counts;
+}

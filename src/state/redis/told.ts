@@ -1,0 +1,42 @@
+import { readEntry } from '../audit-entry.ts';
+import type { NotificationStore } from '../store.ts';
+import type { Commits } from './commits.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { scripts } from './scripts.ts';
+
+type Told = Pick<NotificationStore, 'toldUpTo' | 'noteTold' | 'auditAfter' | 'alertUsage'>;
+
+/** Read at once. */
+const rowsMax = 500;
+
+/** Where notices come from, and how far that was read. */
+export function createTold(connection: Connection, names: Names, commits: Commits): Told {
+  return {
+    async toldUpTo(tenantId, source) {
+      const place = await connection.call('HGET', names.of(tenantId).told, source);
+      return typeof place === 'string' ? Number(place) : undefined;
+    },
+
+    async noteTold(tenantId, source, place) {
+      await connection.run(scripts.told, [names.of(tenantId).told], [source, place]);
+    },
+
+    async auditAfter(tenantId, seq, limit) {
+      const last = seq + Math.min(limit, rowsMax) - 1;
+      const rows = (await connection.call('LRANGE', names.of(tenantId).audit, seq, last)) as string[];
+      return rows.map((row) => readEntry({ hash: row.slice(0, 64), entry: row.slice(64) }));
+    },
+
+    alertUsage: (tenantId, { periodStartMs, percent }, event) =>
+      commits.write(tenantId, async (change) => {
+        const { told } = change.names;
+        const field = `usage ${percent}`;
+        // Of the last period alone: the next one takes its place.
+        if ((await change.read(told, field)) === String(periodStartMs)) return false;
+        change.put(told, field, String(periodStartMs));
+        change.audit(event);
+        return true;
+      }),
+  };
+}

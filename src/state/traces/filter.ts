@@ -1,0 +1,44 @@
+import type { TraceFilter } from '../store.ts';
+import { type TraceLine, traceLines, traceLinesWith } from './lines.ts';
+
+/** Whether a trace, as JSON text, is one of those asked for. Times are not looked at here: the id has them. */
+export function matchesTrace(filter: TraceFilter, line: string): boolean {
+  const { text } = filter;
+  if (text !== undefined && !line.toLowerCase().includes(text.toLowerCase())) return false;
+  const wanted = wantedFields(filter);
+  // Parsing is what costs, and most lists ask for everything.
+  if (wanted.length === 0) return true;
+  const trace = JSON.parse(line) as Record<string, unknown>;
+  return wanted.every(([name, value]) => {
+    const found = trace[name];
+    return Array.isArray(found) ? found.includes(value) : found === value;
+  });
+}
+
+/**
+ * Lines of a chunk among which all are that `matchesTrace` takes. What is asked for stands in a trace as JSON writes it, so that the bytes of
+ * a chunk tell which lines are worth parsing: looking for what is rare reads the rest at the speed of a search for bytes.
+ */
+export function createSearch(filter: TraceFilter): (lines: Buffer) => Iterable<TraceLine> {
+  const [rarest, ...others] = wantedFields(filter).map(([, value]) => Buffer.from(JSON.stringify(value)));
+  const text = filter.text?.toLowerCase();
+  if (rarest)
+    return (lines) => (others.every((it) => lines.includes(it)) ? traceLinesWith(lines, rarest) : []);
+  if (text === undefined) return traceLines;
+  return (lines) => (lines.toString('utf8').toLowerCase().includes(text) ? traceLines(lines) : []);
+}
+
+/** Members of a trace, some of them lists, and what they must be or have in them; first what few traces have, as a rule. */
+function wantedFields(filter: TraceFilter): [name: string, value: string][] {
+  const fields: [string, string | undefined][] = [
+    ['tags', filter.tag],
+    ['reason_codes', filter.reason],
+    ['classifications', filter.dataClass],
+    ['agent_id', filter.agentId],
+    ['operation', filter.operation],
+    ['tool_name', filter.toolName],
+    ['risk_band', filter.band],
+    ['decision', filter.decision],
+  ];
+  return fields.filter((it): it is [string, string] => it[1] !== undefined);
+}

@@ -1,0 +1,57 @@
+import { traceIdLength } from '../../ids.ts';
+
+/*
+ * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A line begins with the trace's id
+ * and ends with the trace; what stands between, if anything, ends with a tab and has no tab that is followed by a brace. An id says when it
+ * was made, so a trace is looked for in the few chunks around its time.
+ */
+
+export const windowMs = 1_000;
+
+export const windowStart = (ms: number): number => Math.floor(ms / windowMs) * windowMs;
+/** The last millisecond of the window. */
+export const windowEnd = (ms: number): number => windowStart(ms) + windowMs - 1;
+
+const lineEnd = 0x0a;
+
+/** A line of a chunk; its trace is decoded only when it is asked for. */
+export interface TraceLine {
+  readonly traceId: string;
+  read(): string;
+}
+
+export function* traceLines(lines: Buffer): Generator<TraceLine> {
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = nextLine(lines, at);
+    yield lineAt(lines, at, next);
+  }
+}
+
+/** Of lines that have these bytes in them: a chunk without them costs one search. */
+export function* traceLinesWith(lines: Buffer, wanted: Buffer): Generator<TraceLine> {
+  for (let found = lines.indexOf(wanted); found !== -1; ) {
+    const next = nextLine(lines, found);
+    yield lineAt(lines, lines.lastIndexOf(lineEnd, found) + 1, next);
+    found = next < lines.length ? lines.indexOf(wanted, next) : -1;
+  }
+}
+
+const lineAt = (lines: Buffer, at: number, next: number): TraceLine => {
+  const end = lines[next - 1] === lineEnd ? next - 1 : next;
+  return { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', at, end)) };
+};
+
+/** The trace with that id as JSON text. Only an id at the beginning of a line counts: traces quote what callers wrote. */
+export function findTrace(lines: Buffer, traceId: string): string | undefined {
+  const wanted = Buffer.from(`${traceId}\t`);
+  for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {
+    if (at > 0 && lines[at - 1] !== lineEnd) continue;
+    return lineAt(lines, at, nextLine(lines, at)).read();
+  }
+  return undefined;
+}
+
+const traceOf = (line: string): string => line.slice(line.indexOf('\t{') + 1);
+
+export const idAt = (lines: Buffer, at: number): string => lines.toString('latin1', at, at + traceIdLength);
+export const nextLine = (lines: Buffer, at: number): number => lines.indexOf(lineEnd, at) + 1 || lines.length;

@@ -1,0 +1,156 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { GatewayError } from '../../errors.ts';
+import { traceIdLength, traceIdsFrom } from '../../ids.ts';
+import type { Page, Paged, TraceFilter } from '../store.ts';
+import { createSearch, matchesTrace } from './filter.ts';
+import { type TraceLine, windowMs } from './lines.ts';
+
+/*
+ * Lists go backwards through windows of one second, since chunks are of one: those of a window are read together, put in the order of
+ * their ids, and looked at one by one. A cursor is the id before which the next page begins. So nothing that stood on a page comes again, and
+ * nothing is skipped that was findable when its page was read; what another node ships later, with an older id, is on the pages that are
+ * still to come, or, where these are past it, on none of this walk.
+ */
+
+/** Those of one tenant. */
+export interface TraceWindow {
+  readonly startMs: number;
+  /** In the order in which they came. */
+  chunks(): Iterable<Buffer> | AsyncIterable<Buffer>;
+}
+
+/** Windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+export type TraceWindows = (
+  newestMs: number,
+  oldestMs: number,
+) => Iterable<TraceWindow> | AsyncIterable<TraceWindow>;
+
+/** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
+const bytesPerPage = 8 * 1024 * 1024;
+const windowsPerPage = 2_000;
+/** After so much, or so many windows that hold little, others get their turn: reading half a megabyte takes a millisecond. */
+const bytesPerTurn = 256 * 1024;
+const windowsPerTurn = 25;
+const exportedMax = 250;
+
+/** One page. What stands twice, since it came twice, is listed once, as it came first. */
+export async function listTraces(
+  windows: TraceWindows,
+  filter: TraceFilter,
+  { limit, cursor }: Page,
+): Promise<Paged<string>> {
+  const items: string[] = [];
+  let bytes = 0;
+  let count = 0;
+  for await (const window of walk(windows, filter, firstBound(cursor, filter.beforeMs))) {
+    for (const { traceId, trace } of window.found) {
+      items.push(trace);
+      if (items.length >= limit) return { items, nextCursor: toCursor(traceId) };
+    }
+    bytes += window.bytes;
+    count += 1;
+    if (count >= windowsPerPage || bytes >= bytesPerPage)
+      return { items, nextCursor: toCursor(traceIdsFrom(window.startMs)) };
+  }
+  return { items, nextCursor: null };
+}
+
+/**
+ * All of them, as the pages of a list would have them, in small batches; nothing is read before it is asked for. Batches may be empty: whoever
+ * looks for what is rare hears of it now and then that the search goes on, and may end it.
+ */
+export async function* exportTraces(
+  windows: TraceWindows,
+  filter: TraceFilter,
+): AsyncGenerator<readonly string[]> {
+  let batch: string[] = [];
+  let bytes = 0;
+  let count = 0;
+  for await (const window of walk(windows, filter, firstBound(undefined, filter.beforeMs))) {
+    for (const { trace } of window.found) {
+      batch.push(trace);
+      if (batch.length < exportedMax) continue;
+      yield batch;
+      batch = [];
+    }
+    bytes += window.bytes;
+    count += 1;
+    if (bytes < bytesPerPage && count < windowsPerPage) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+    count = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+interface WalkedWindow {
+  readonly startMs: number;
+  readonly bytes: number;
+  /** Newest first, decoded one by one. */
+  readonly found: Iterable<{ readonly traceId: string; readonly trace: string }>;
+}
+
+async function* walk(
+  windows: TraceWindows,
+  filter: TraceFilter,
+  before: string,
+): AsyncGenerator<WalkedWindow> {
+  const from = traceIdsFrom(filter.fromMs ?? 0);
+  const search = createSearch(filter);
+  let bytesInTurn = 0;
+  let windowsInTurn = 0;
+  for await (const window of windows(lastMsBefore(before), filter.fromMs ?? 0)) {
+    const lines: TraceLine[] = [];
+    let bytes = 0;
+    for await (const chunk of window.chunks()) {
+      bytes += chunk.length;
+      bytesInTurn += chunk.length;
+      for (const line of search(chunk)) if (line.traceId < before && line.traceId >= from) lines.push(line);
+      if (bytesInTurn < bytesPerTurn) continue;
+      await nextTurn();
+      bytesInTurn = 0;
+      windowsInTurn = 0;
+    }
+    // Equal ones stay in the order in which they came.
+    lines.sort((a, b) => (a.traceId < b.traceId ? 1 : a.traceId > b.traceId ? -1 : 0));
+    yield { startMs: window.startMs, bytes, found: matching(lines, filter) };
+    windowsInTurn += 1;
+    if (windowsInTurn < windowsPerTurn) continue;
+    await nextTurn();
+    bytesInTurn = 0;
+    windowsInTurn = 0;
+  }
+}
+
+function* matching(lines: readonly TraceLine[], filter: TraceFilter) {
+  let last = '';
+  for (const line of lines) {
+    if (line.traceId === last) continue;
+    last = line.traceId;
+    const trace = line.read();
+    if (matchesTrace(filter, trace)) yield { traceId: line.traceId, trace };
+  }
+}
+
+/** More than any id. */
+const afterAll = 'g';
+const cursorShape = /^[0-9a-f]{8}-[0-9a-f]{4}[0-9a-f-]{0,23}$/;
+
+function firstBound(cursor: string | undefined, beforeMs: number | undefined): string {
+  const byTime = beforeMs === undefined ? afterAll : traceIdsFrom(beforeMs);
+  if (cursor === undefined) return byTime;
+  const bound = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!cursorShape.test(bound) || bound.length > traceIdLength || toCursor(bound) !== cursor)
+    throw new GatewayError('VALIDATION_FAILED', 'The cursor is not one that an earlier answer gave.');
+  return bound < byTime ? bound : byTime;
+}
+
+const toCursor = (before: string): string => Buffer.from(before).toString('base64url');
+
+/** The last millisecond of which an id may be less than `before`. */
+function lastMsBefore(before: string): number {
+  if (before === afterAll) return Number.MAX_SAFE_INTEGER - windowMs;
+  const ms = Number.parseInt(before.slice(0, 8) + before.slice(9, 13), 16);
+  return before.length === traceIdLength ? ms : ms - 1;
+}

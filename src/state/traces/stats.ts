@@ -1,0 +1,218 @@
+import { createCache } from '../cache.ts';
+
+/*
+ * Counts of calls by minute, hour and day (UTC), for charts. They are made of the lines of the journal where these are stored, in the same
+ * step, so that each call counts once however often it is shipped; the path of a call pays nothing for them.
+ */
+
+export const statIntervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
+export type StatInterval = keyof typeof statIntervals;
+export const statIntervalNames = Object.keys(statIntervals) as readonly StatInterval[];
+
+/** What calls are counted by. A call has one of each, but as many reasons as it has; what it lacks is not counted. */
+export const statDimensions = ['decision', 'reason', 'band', 'tool', 'agent'] as const;
+export type StatDimension = (typeof statDimensions)[number];
+
+/** Names by which one bucket counts; calls with further ones count under `otherName`. */
+export const statNamesMax = 256;
+/** No name of a call is empty. */
+export const otherName = '';
+/** Of a longer one this much counts: rules and catalogues have none. */
+export const statNameLengthMax = 128;
+
+const dayMs = 86_400_000;
+
+/** How long buckets are kept; days as long as the traces of their tenant. */
+export const statKeptMs = { minute: 2 * dayMs, hour: 60 * dayMs } as const;
+
+export const statStart = (ms: number, interval: StatInterval): number =>
+  Math.floor(ms / statIntervals[interval]) * statIntervals[interval];
+
+/** Calls by name. */
+export type StatNames = Record<string, number>;
+export type StatCounts = Record<StatDimension, StatNames>;
+
+export const noCounts = (): StatCounts => ({
+  decision: newNames(),
+  reason: newNames(),
+  band: newNames(),
+  tool: newNames(),
+  agent: newNames(),
+});
+
+/** Names come from requests: none of them may mean something to an object. */
+const newNames = (): StatNames => Object.create(null) as StatNames;
+
+/** What has no room among the names counts under `otherName`. */
+function addNames(into: StatNames, from: StatNames, namesMax: number): void {
+  let size = Object.keys(into).length - (into[otherName] === undefined ? 0 : 1);
+  for (const [name, count] of Object.entries(from)) {
+    const isKnown = name === otherName || into[name] !== undefined;
+    const kept = isKnown || size < namesMax ? name : otherName;
+    if (!isKnown && kept === name) size += 1;
+    into[kept] = (into[kept] ?? 0) + count;
+  }
+}
+
+/** Sums of buckets may have more names than one bucket. */
+export function addCounts(into: StatCounts, from: Partial<StatCounts>, namesMax = statNamesMax): void {
+  for (const dimension of statDimensions) addNames(into[dimension], from[dimension] ?? {}, namesMax);
+}
+
+/** What a trace is counted by, beside its agent and decision. */
+export interface TraceFacts {
+  readonly tool: string | undefined;
+  readonly band: string | undefined;
+  readonly reasons: readonly string[];
+}
+
+const toolMember = '"tool_name":"';
+const bandMember = '"risk_band":"';
+const reasonsMember = '"reason_codes":[';
+const factsMax = 4_096;
+/** A longer piece of a trace is parsed each time. */
+const sliceLengthMax = 1_024;
+
+/**
+ * Reads these facts from traces without parsing them: within a text of JSON each quote is escaped, so that a member's name with its quotes and
+ * its colon is that member, at the top, where the gateway writes it before anything that is nested. `latin1` says that the text has a character
+ * for each byte of UTF-8.
+ */
+export function createFactReader(coding: 'text' | 'latin1') {
+  // A slice would keep the batch that it is of in memory: keys and values are copies.
+  const names = createCache<string>(factsMax);
+  const lists = createCache<readonly string[]>(factsMax);
+  const copy = (slice: string): string =>
+    coding === 'latin1' ? Buffer.from(slice, 'latin1').toString('latin1') : Buffer.from(slice).toString();
+  const decode = (slice: string): string =>
+    coding === 'latin1' ? Buffer.from(slice, 'latin1').toString() : slice;
+
+  function parsed<T>(slice: string, otherwise: T): T {
+    try {
+      return JSON.parse(decode(slice)) as T;
+    } catch {
+      // Such a line cannot be counted by it; it is kept and listed as it is.
+      return otherwise;
+    }
+  }
+
+  /** Where each member was found last in the text: lines without it do not search all those behind them. */
+  let searched = '';
+  const found = new Map<string, number>();
+
+  /** Behind the member, where it stands in the line. */
+  function placeOf(text: string, member: string, start: number, end: number): number | undefined {
+    let at = found.get(member) ?? start - 1;
+    if (at !== Number.POSITIVE_INFINITY && at < start) {
+      const next = text.indexOf(member, start);
+      at = next === -1 ? Number.POSITIVE_INFINITY : next;
+      found.set(member, at);
+    }
+    return at < end ? at + member.length : undefined;
+  }
+
+  function nameAt(text: string, member: string, start: number, end: number): string | undefined {
+    const from = placeOf(text, member, start, end);
+    if (from === undefined) return undefined;
+    const slice = text.slice(from - 1, endOfText(text, from, end));
+    const known = names.get(slice);
+    if (known !== undefined) return known || undefined;
+    const name = bounded(parsed<string>(slice, ''));
+    if (slice.length <= sliceLengthMax) names.set(copy(slice), name);
+    return name || undefined;
+  }
+
+  function listAt(text: string, start: number, end: number): readonly string[] {
+    const from = placeOf(text, reasonsMember, start, end);
+    if (from === undefined) return none;
+    const close = text.indexOf('"]', from);
+    if (close === -1 || close >= end) return none;
+    const slice = text.slice(from - 1, close + 2);
+    const known = lists.get(slice);
+    if (known) return known;
+    const all = parsed<unknown[]>(slice, []).map((it) => bounded(String(it)));
+    const list = [...new Set(all.filter((it) => it !== ''))].slice(0, reasonsMax);
+    if (slice.length <= sliceLengthMax) lists.set(copy(slice), list);
+    return list;
+  }
+
+  /** Of the trace between these places. Traces of one text come in their order. */
+  return function read(text: string, start: number, end: number): TraceFacts {
+    if (text !== searched) found.clear();
+    searched = text;
+    return {
+      tool: nameAt(text, toolMember, start, end),
+      band: nameAt(text, bandMember, start, end),
+      reasons: listAt(text, start, end),
+    };
+  };
+}
+
+/** Of one call. */
+export const reasonsMax = 32;
+const none: readonly string[] = [];
+
+const bounded = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
+
+/** Behind the quote that ends the text of JSON which begins there. */
+function endOfText(text: string, from: number, end: number): number {
+  for (let at = text.indexOf('"', from); at !== -1 && at < end; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text[at - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+  return end;
+}
+
+/** Counts of the calls of one tenant and minute. */
+export interface MinuteCounts {
+  readonly tenantId: string;
+  readonly startMs: number;
+  readonly counts: StatCounts;
+}
+
+interface Counted {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly decision: string;
+}
+
+/** Sums up the calls of a batch. */
+export function createStatTally(): {
+  add(call: Counted, atMs: number, facts: TraceFacts): void;
+  take(): readonly MinuteCounts[];
+} {
+  let byMinute = new Map<string, MinuteCounts>();
+  let last: MinuteCounts | undefined;
+
+  function minuteOf(tenantId: string, atMs: number): MinuteCounts {
+    const startMs = statStart(atMs, 'minute');
+    if (last?.startMs === startMs && last.tenantId === tenantId) return last;
+    const key = `${startMs} ${tenantId}`;
+    last = byMinute.get(key) ?? { tenantId, startMs, counts: noCounts() };
+    byMinute.set(key, last);
+    return last;
+  }
+
+  return {
+    add({ tenantId, agentId, decision }, atMs, { tool, band, reasons }) {
+      const { counts } = minuteOf(tenantId, atMs);
+      bump(counts.decision, decision);
+      bump(counts.agent, agentId);
+      if (band !== undefined) bump(counts.band, band);
+      if (tool !== undefined) bump(counts.tool, tool);
+      for (const reason of reasons) bump(counts.reason, reason);
+    },
+    take() {
+      const taken = [...byMinute.values()];
+      byMinute = new Map();
+      last = undefined;
+      return taken;
+    },
+  };
+}
+
+/** Not bounded: a batch is. */
+function bump(names: StatNames, name: string): void {
+  names[name] = (names[name] ?? 0) + 1;
+}
