@@ -1,0 +1,99 @@
+import type { NotificationConfig } from '../../config/schema.ts';
+import { approvalIdOf, type Brief, type Fact, plain, toBrief } from '../brief.ts';
+import type { Channel, SendContext } from '../channel.ts';
+import type { Message } from '../notice.ts';
+import { postTo } from '../outcome.ts';
+import { type Button, buttonActions, writeButton } from '../slack-callback.ts';
+
+/*
+ * Slack: Block Kit. Summaries are plain text, in which nothing is markup; values stand in spans of code, which have no bold, no emoji and
+ * no links, with the three characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
+ */
+
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** A span of code ends at its backtick, and nothing can stand for one inside. */
+const toCode = (text: string): string => `\`${escapeSlack(text.replaceAll('`', "'"))}\``;
+
+const plainText = (text: string): object => ({ type: 'plain_text', text: escapeSlack(text), emoji: false });
+const markdown = (text: string): object => ({ type: 'mrkdwn', text, verbatim: true });
+
+const toField = ({ label, value }: Fact): object => markdown(`*${label}*\n${toCode(value)}`);
+
+/** A header may have 150 characters, a section 3,000 and 10 fields of 2,000 each. */
+export function toSlack(brief: Brief, button: Button | undefined, controlUrl: string | undefined): object {
+  const { title, severity, summary, facts, hint } = brief;
+  const context = [
+    ...(button === undefined && hint !== undefined ? [`Decide: ${toCode(hint)}`] : []),
+    controlUrl === undefined ? 'Postern' : `Postern at ${toCode(controlUrl)}`,
+  ];
+  return {
+    // What notifications of the client show, and readers of screens: our own words.
+    text: `${severity}: ${title}`,
+    unfurl_links: false,
+    unfurl_media: false,
+    blocks: [
+      { type: 'header', text: plainText(`${severity}: ${title}`) },
+      { type: 'section', text: plainText(summary === '' ? title : summary) },
+      ...(facts.length > 0 ? [{ type: 'section', fields: facts.map(toField) }] : []),
+      ...(button === undefined ? [] : [toActions(button)]),
+      { type: 'context', elements: context.map(markdown) },
+    ],
+  };
+}
+
+function toActions(button: Button): object {
+  const value = writeButton(button);
+  const toButton = (text: string, style: string, actionId: string): object => ({
+    type: 'button',
+    text: plainText(text),
+    style,
+    action_id: actionId,
+    value,
+  });
+  return {
+    type: 'actions',
+    elements: [
+      toButton('Approve', 'primary', buttonActions.approved),
+      toButton('Deny', 'danger', buttonActions.denied),
+    ],
+  };
+}
+
+/** What takes the place of a message with buttons once they are of no use any more. */
+export const toDecidedSlack = (title: string, summary: string, facts: readonly Fact[]): object => ({
+  replace_original: true,
+  text: title,
+  blocks: [
+    { type: 'header', text: plainText(title) },
+    { type: 'section', text: plainText(summary) },
+    ...(facts.length > 0 ? [{ type: 'section', fields: facts.map(toField) }] : []),
+  ],
+});
+
+/** What is said to one person alone. */
+export const toNoteSlack = (
+  text: string,
+): { response_type: 'ephemeral'; replace_original: false; text: string } => ({
+  response_type: 'ephemeral',
+  replace_original: false,
+  text: escapeSlack(plain(text, 300)),
+});
+
+/** Buttons need somebody who can verify what comes back. */
+function buttonOf(message: Message, { name, signingSecret }: NotificationConfig): Button | undefined {
+  const approvalId = approvalIdOf(message);
+  const { tenantId } = message.notice;
+  if (approvalId === undefined || tenantId === null || signingSecret === null) return undefined;
+  return { channel: name, tenantId, approvalId };
+}
+
+export const slack: Channel = {
+  type: 'slack',
+  send: (message, channel, context: SendContext) =>
+    postTo(channel, context, () => ({
+      headers: { 'Content-Type': 'application/json; charset=utf-8' },
+      body: JSON.stringify(toSlack(toBrief(message), buttonOf(message, channel), context.controlUrl)),
+    })),
+};
