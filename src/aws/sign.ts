@@ -109,7 +109,7 @@ function toPayload(said: string, body: Buffer): Payload {
   if (!chunks)
     throw new GatewayError(
       'VALIDATION_FAILED',
-      'x-amz-content-sha256 says that the body is in chunks (aws-chunked), and it is not.',
+      'x-amz-content-sha256 says that the body is in chunks (aws-chunked), and it is not, or in too many.',
     );
   const sha256 = isSigned ? `STREAMING-${algorithm}-PAYLOAD${trailer.toUpperCase()}` : unsignedChunks;
   return { sha256, chunks, areSigned: isSigned !== undefined };

@@ -137,9 +137,9 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   const byField = new Map<string, Meaning>();
   for (const [category, entries] of Object.entries(surface.operations)) {
     for (const [name, entry] of Object.entries(entries)) {
-      const { verb, call = [], rpc = [], graphql = [], extract } = entry;
+      const { verb, call = [], rpc = [], graphql = [], extract, public: isPublic } = entry;
       const own = Object.keys(extract).length > 0 ? toExtraction([extract, ...layers]) : extraction;
-      const meaning = { name, category, verb, extraction: own };
+      const meaning = { name, category, verb, extraction: own, ...(isPublic ? { isPublic } : {}) };
       for (const action of rpc) byAction.set(action, meaning);
       for (const field of graphql) byField.set(field, meaning);
       addRoutes(paths, surface, call, toCandidate(meaning, entry));

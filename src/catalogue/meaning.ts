@@ -12,6 +12,8 @@ export interface Meaning {
   readonly extraction: Extraction;
   /** Nobody can tell what it is. */
   readonly isUnclear?: true;
+  /** Strangers can read what it writes. */
+  readonly isPublic?: true;
   /** Of GraphQL: the root field that it is, whose arguments are its own. */
   readonly rootField?: RootField;
   /** Where the request does several things: all of them, this one included. */

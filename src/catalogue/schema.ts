@@ -72,6 +72,8 @@ const operation = z
       )
       .default([]),
     extract: extract.default({}),
+    /** Whoever comes by, or has a link, can read what it writes: content that was read elsewhere leaves the organisation with it. */
+    public: z.literal(true).optional(),
   })
   .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
 

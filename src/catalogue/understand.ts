@@ -190,7 +190,7 @@ function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[
 
 function toOperation(
   toolName: string,
-  { name, category, verb, extraction, isUnclear, parts }: Meaning,
+  { name, category, verb, extraction, isUnclear, isPublic, parts }: Meaning,
   captures: readonly Capture[],
   reading: Reading,
 ): Operation {
@@ -202,6 +202,7 @@ function toOperation(
     verb,
     resource,
     principals: readPrincipals(extraction, reading),
+    ...(isPublic ? { isPublic } : {}),
   };
   if (isUnclear) return asUnclear(operation);
   if (!parts) return operation;

@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { Gathered } from '../http1/gathered.ts';
 import {
   emptyLineBytes,
@@ -7,7 +6,7 @@ import {
   parseRequestHead,
   type RequestHead,
 } from '../http1/head.ts';
-import { nestedTunnel } from './request-problems.ts';
+import { knownMethods, nestedTunnel } from './request-problems.ts';
 
 export interface HeadLimits {
   readonly maxHeaderBytes: number;
@@ -16,9 +15,6 @@ export interface HeadLimits {
 
 const cr = 0x0d;
 const lf = 0x0a;
-/** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
-const methods: ReadonlySet<string> = new Set(METHODS);
-
 /** Cuts the heads of requests out of what comes on a connection inside a tunnel. */
 export class HeadReader {
   readonly #waiting: Gathered;
@@ -64,7 +60,7 @@ export class HeadReader {
 
 function checkedMethod(head: RequestHead): RequestHead {
   if (head.method === 'CONNECT') throw nestedTunnel();
-  if (!methods.has(head.method)) throw new MalformedMessage('The method is unknown.');
+  if (!knownMethods.has(head.method)) throw new MalformedMessage('The method is unknown.');
   return head;
 }
 

@@ -2,8 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { BodyCollector, tooLarge } from './collect.ts';
-import type { Collected, Exchange } from './exchange.ts';
+import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
+import { cutShort } from './request-problems.ts';
 import { switchingHead } from './switching-head.ts';
+
+const noBytes = Buffer.alloc(0);
+
+/** A connection that asks for an upgrade, and of which Node's server has let go. */
+export interface Upgrading {
+  /** What came behind the request. */
+  readonly early: Buffer;
+  /** To be called before the connection is read. */
+  letAlone(): void;
+}
 
 /** A request and its answer where Node's server speaks HTTP. */
 export class NodeExchange implements Exchange {
@@ -15,11 +26,15 @@ export class NodeExchange implements Exchange {
   readonly hasBody: boolean;
   readonly #contentLength: number;
   readonly #awaitsContinue: boolean;
-  /** What came behind a request that asks for an upgrade; undefined for others. */
-  readonly #early: Buffer | undefined;
+  readonly #upgrading: Upgrading | undefined;
 
   /** `awaitsContinue`: the client holds its body back until it is asked for it (RFC 9110, 10.1.1). */
-  constructor(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean, early?: Buffer) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    awaitsContinue: boolean,
+    upgrading?: Upgrading,
+  ) {
     this.request = request;
     this.answer = response;
     this.method = request.method ?? 'GET';
@@ -28,7 +43,7 @@ export class NodeExchange implements Exchange {
     this.#contentLength = Number(request.headers['content-length'] ?? -1);
     this.hasBody = this.#contentLength > 0 || request.headers['transfer-encoding'] !== undefined;
     this.#awaitsContinue = awaitsContinue;
-    this.#early = early;
+    this.#upgrading = upgrading;
     request.on('error', () => response.destroy());
   }
 
@@ -69,15 +84,37 @@ export class NodeExchange implements Exchange {
     request.on('end', onEnd);
   }
 
+  /** How long all of the body may take is the server's affair (`requestTimeout`), and so no message has a time of its own. */
+  receive(into: Receiver): Flow {
+    const { request, answer } = this;
+    if (this.#awaitsContinue) answer.writeContinue();
+    let isOver = false;
+    const end = (then: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      then();
+    };
+    request.on('data', (chunk: Buffer) => into.data(chunk));
+    request.on('end', () => end(() => into.ended()));
+    request.on('close', () => end(() => into.failed(cutShort())));
+    // What is not read any more would keep the connection for ever.
+    answer.once('finish', () => {
+      if (!request.complete) request.destroy();
+    });
+    return request;
+  }
+
   get maySwitch(): boolean {
-    return this.#early !== undefined;
+    return this.#upgrading !== undefined;
   }
 
   switchProtocols(fields: readonly string[]): Duplex {
     const { socket } = this;
     const head = switchingHead(this.fields, fields);
+    const { early = noBytes } = this.#upgrading ?? {};
+    this.#upgrading?.letAlone();
     socket.pause();
-    if (this.#early && this.#early.length > 0) socket.unshift(this.#early);
+    if (early.length > 0) socket.unshift(early);
     socket.write(head, 'latin1');
     return socket;
   }

@@ -1,7 +1,11 @@
+import { METHODS } from 'node:http';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { MalformedMessage } from '../http1/head.ts';
 
 /* What can be wrong with a request before anybody looks at what it wants. */
+
+/** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
+export const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 export const malformed = (): GatewayError =>
   new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
@@ -14,6 +18,9 @@ export const tooSlow = (): GatewayError =>
 
 export const cutShort = (): GatewayError =>
   new GatewayError('VALIDATION_FAILED', 'The request ended before it was whole.');
+
+export const unknownMethod = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The method is unknown.');
 
 export const nestedTunnel = (): GatewayError =>
   new GatewayError('VALIDATION_FAILED', 'A tunnel carries requests, and no second tunnel.');

@@ -1,5 +1,11 @@
 import { GatewayError } from '../errors.ts';
-import { headTooLarge, nestedTunnel, unmetExpectation } from './request-problems.ts';
+import {
+  headTooLarge,
+  knownMethods,
+  nestedTunnel,
+  unknownMethod,
+  unmetExpectation,
+} from './request-problems.ts';
 
 /** The head of a request on a stream of HTTP/2, as one of HTTP/1.1 would say it. */
 export interface StreamRequest {
@@ -28,7 +34,7 @@ const cookieSeparator = '; ';
 
 /**
  * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws VALIDATION_FAILED where
- * `:authority` and Host disagree, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
+ * `:authority` and Host disagree or the method is unknown, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
  */
 export function readStreamRequest(
   raw: readonly string[],
@@ -58,6 +64,7 @@ export function readStreamRequest(
   const { ':method': method = '', ':path': path, ':authority': authority, ':scheme': said } = pseudo;
   const isConnect = method === 'CONNECT' && pseudo[':protocol']?.toLowerCase() === 'websocket';
   if (method === 'CONNECT' && !isConnect) throw nestedTunnel();
+  if (!knownMethods.has(method)) throw unknownMethod();
   if (said !== scheme) {
     throw new GatewayError('MISDIRECTED_REQUEST', `This connection carries requests for ${scheme} URLs.`);
   }

@@ -20,9 +20,11 @@ const trailerSignature = /^x-amz-trailer-signature:[\t ]*(?:[0-9a-f]{64}|[0-9a-f
 const trailersMax = 4;
 /** S3 takes no smaller one but the last. Smaller ones would give signatures, which nobody can read, too much room. */
 const signedChunkBytesMin = 8_192;
+/** Each takes its time and its place in memory, however little is in it: a megabyte has room for 170,000. */
+export const awsChunksMax = 16_384;
 const lineEnd = '\r\n';
 
-/** Undefined where the bytes are not all of such a body and nothing else. */
+/** Undefined where the bytes are not all of such a body and nothing else, and where it has more than `awsChunksMax` chunks. */
 export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
   const chunks: Buffer[] = [];
   let isLastSmall = false;
@@ -37,6 +39,7 @@ export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
       return trailers && { chunks, trailers };
     }
     const end = start + length;
+    if (chunks.length === awsChunksMax) return undefined;
     if (isLastSmall || bytes.toString('latin1', end, end + lineEnd.length) !== lineEnd) return undefined;
     isLastSmall = signature !== undefined && length < signedChunkBytesMin;
     chunks.push(bytes.subarray(start, end));

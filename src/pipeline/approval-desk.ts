@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto';
-import type { Call, Verdict } from '../call.ts';
+import type { Call, Finding, Verdict } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { toCanonicalJson } from '../state/canonical-json.ts';
-import type { ApprovalRecord, Hold, KeyRecord, Store } from '../state/store.ts';
+import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../state/store.ts';
+import { publicFinding, recordedFindingsMax } from './record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from './redacted.ts';
 import { toRequest } from './request.ts';
+import { counts } from './sanitize.ts';
 
 /** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
 export const waitersMax = 1000;
@@ -80,7 +82,8 @@ export function createApprovalDesk(store: Store, now: () => number = Date.now): 
   }
 
   return {
-    hold: (call, verdict, tenant) => store.holdCall(toApproval(call, verdict, tenant, now())),
+    hold: (call, verdict, tenant) =>
+      store.holdCall(toApproval(call, verdict, tenant, now()), (hold) => stepOf(hold, call)),
     isFull,
     async wait(tenantId, approvalId, waitMs, isAwaited = () => true) {
       if (isFull(tenantId))
@@ -109,11 +112,25 @@ export function createApprovalDesk(store: Store, now: () => number = Date.now): 
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
-  key.agentId === approval.agentId ||
-  key.agentId === asked?.agentId;
+  [approval.agentId, approval.ownAgentId, asked?.agentId].includes(key.agentId);
 
 /** An ephemeral key is its maker's. */
 const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
+
+/** What the audit log is told of a call that met the desk: what is pending already, or stands for a while, is told by its trace. */
+function stepOf({ kind, isNew, approval }: Hold, call: Call): AuditEvent | undefined {
+  const isUsedUp = kind === 'granted' && approval.scope === 'once';
+  const { identity, traceId, receivedAtMs } = call;
+  if (!identity || !(isNew || isUsedUp)) return undefined;
+  return {
+    tenantId: approval.tenantId,
+    atMs: isNew ? approval.createdAtMs : (approval.spentAtMs ?? receivedAtMs),
+    kind: isNew ? 'approval.requested' : 'approval.used',
+    operator: identity.keyPrefix,
+    subject: approval.approvalId,
+    details: { trace_id: traceId, agent_id: approval.agentId },
+  };
+}
 
 function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: number): ApprovalRecord {
   const { identity, operation } = call;
@@ -121,19 +138,23 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
   return {
     approvalId: newId(),
     status: 'pending',
-    callHash: callHash(call, identity.agentId, tenant),
-    denialHash: callHash(call, identity.ownAgent.agentId, tenant),
+    callHash: callHash(call, grantTerms(call, identity.agentId), tenant),
+    denialHash: callHash(call, null, tenant),
     traceId: call.traceId,
     tenantId: identity.tenantId,
     envName: identity.envName,
     agentId: identity.agentId,
     agentName: call.agentName ?? identity.agentName,
+    ownAgentId: identity.ownAgent.agentId,
     keyId: identity.keyId,
     toolName: operation.toolName,
     operation: operation.name,
     method: redactedMethod(call),
     url: redactedUrl(call),
     bodyPreview: redactedPreview(call),
+    bodyBytes: call.body.length,
+    opensWebSocket: call.opensWebSocket,
+    findings: call.findings.slice(0, recordedFindingsMax).map(publicFinding),
     reasonCodes: verdict.reasonCodes,
     riskScore: call.riskScore,
     riskBand: call.riskBand,
@@ -150,14 +171,50 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
   };
 }
 
+/** What else a grant is for. A denial stands whatever agent is named, whatever way the call takes, and whatever else is in the headers. */
+interface GrantTerms {
+  readonly agentId: string;
+  /** That its way names. */
+  readonly credential: string | null;
+  readonly opensWebSocket: boolean;
+  readonly headers: readonly string[];
+}
+
+const grantTerms = (call: Call, agentId: string): GrantTerms => ({
+  agentId,
+  credential: call.wayCredential ?? null,
+  opensWebSocket: call.opensWebSocket,
+  headers: [...tellingHeaders(call), ...headerFindings(call)].sort(),
+});
+
+/** Fields by which a request says what it does to what, where its method, its URL and its body do not. */
+const telling =
+  /^(?:destination|soapaction|content-range|x-(?:amz|goog|ms|oss|cos|obs)-(?:.*-)?(?:source|source-.*|acl|grant-.*|public-access|permissions|owner))$/;
+
+function tellingHeaders({ headers }: Call): string[] {
+  const found: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase();
+    if (telling.test(name)) found.push(`${name}: ${headers[at + 1]}`);
+  }
+  return found;
+}
+
+/** What counts of what was found in the headers, and where it stands. */
+const headerFindings = ({ head, findings }: Call): string[] =>
+  findings
+    .filter((it) => it.location.startsWith('header:') && counts(it))
+    .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
+
 /**
- * What makes two calls the same call: who makes it, what was asked for, and whatever servers may read that from. Of the headers those
- * count that the operation was read from, for it is in here, and those that say how the body is read.
+ * What makes two calls the same call: who makes it with whose key, what was asked for, and whatever servers may read that from. Of the
+ * headers those count that the operation was read from, for it is in here, and those that say how the body is read.
  */
-function callHash(call: Call, agentId: string, { maxDecodedBytes }: TenantConfig): string {
+function callHash(call: Call, terms: GrantTerms | null, { maxDecodedBytes }: TenantConfig): string {
   const { identity, operation, method, target, contentType, contentEncoding, body } = call;
   const head = toCanonicalJson([
-    agentId,
+    identity?.ownAgent.agentId,
+    terms,
     identity?.envName,
     operation,
     [method, ...overridingMethods(toRequest(call, maxDecodedBytes))],

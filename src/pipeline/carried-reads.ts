@@ -4,7 +4,7 @@ import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
 import { isCertain } from '../signals/read-then-write.ts';
 import type { Shingler } from '../text/shingles.ts';
 import { decodeViews } from '../text/views.ts';
-import { goesOutside, isForeign, placeOf } from './external.ts';
+import { goesOutside, isForOthers, placeOf } from './external.ts';
 import { classesOf } from './opinion.ts';
 
 /** What of earlier answers a call carries out of the organisation. */
@@ -43,7 +43,7 @@ type MayBe = (it: Sighting) => it is SensitiveRead;
 /** What goes back to where it came from has not left it. */
 function createMayBe(call: Call, tenant: TenantConfig): MayBe {
   const { receivedAtMs, traceId } = call;
-  const goesTo = isForeign(call, tenant) ? undefined : placeOf(call);
+  const goesTo = isForOthers(call, tenant) ? undefined : placeOf(call);
   return (it): it is SensitiveRead =>
     it.kind === 'read' &&
     receivedAtMs - it.atMs < carriedMs &&

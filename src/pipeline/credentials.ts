@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Call, OwnAgent } from '../call.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { after } from '../state/after.ts';
 import { loadOrMakeSecrets } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { createScrub, type Scrub } from '../upstream/scrub.ts';
@@ -18,6 +19,7 @@ import {
   type Secret,
   toReadyCredential,
 } from './injection.ts';
+import type { TokenBook } from './issued-tokens.ts';
 import { createOwnedCredentials, type Near, type Owned } from './owned-credentials.ts';
 import type { RouteBook } from './route-book.ts';
 import type { FetchToken } from './token-endpoint.ts';
@@ -47,6 +49,8 @@ export interface CredentialsOptions {
   readonly routes: Pick<RouteBook, 'storedOf'>;
   readonly vault: Vault;
   readonly fetchToken: FetchToken;
+  /** What was fetched lately, also by the generation before. */
+  readonly issued: TokenBook;
   /** Why a token could not be fetched, and whose. */
   onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
   /** The agent of the calls that bring no key, where there may be such. */
@@ -64,6 +68,7 @@ export function createCredentials(
     routes,
     vault,
     fetchToken,
+    issued,
     onFailure,
     keylessAgentId,
     now = Date.now,
@@ -80,6 +85,7 @@ export function createCredentials(
     const where = { tenantId, credential: entry.name };
     return heldByToken(client, {
       fetch: () => fetchToken(client),
+      issued: issued.of(tenantId, entry.name),
       now: elapsed,
       onFailure: (error) => onFailure(where, error),
     });
@@ -89,7 +95,7 @@ export function createCredentials(
     const { name, config } = entry;
     const known = opened.get(entry);
     if (record && known?.sealed === record.sealed) return known.held;
-    // With it goes its token: one that was taken out and put in again begins anew.
+    // With it goes its token: one that was taken out and put in again asks for another.
     opened.delete(entry);
     if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
     if (config && record.type !== config.type)
@@ -115,10 +121,7 @@ export function createCredentials(
 
   function find(tenantId: string, entry: Entry): MaybePromise<Found> {
     if (entry.secret) return ofFile(tenantId, entry, entry.secret);
-    const record = store.credentialOf(tenantId, entry.name);
-    return record instanceof Promise
-      ? record.then((it) => open(tenantId, entry, it))
-      : open(tenantId, entry, record);
+    return after(store.credentialOf(tenantId, entry.name), (it) => open(tenantId, entry, it));
   }
 
   /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
@@ -176,8 +179,7 @@ export function createCredentials(
           throw unavailable(`The credential ${chosen.name} is sent over https only.`);
         return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
       };
-      const own = owned.of(identity.tenantId);
-      return own instanceof Promise ? own.then(injectOf) : injectOf(own);
+      return after(owned.of(identity.tenantId), injectOf);
     },
     forRoute({ identity, target }, { tenantId, credential, agentId }) {
       if (!identity) return undefined;
@@ -192,8 +194,7 @@ export function createCredentials(
           );
         return own && inject({ tenantId, host: target.host }, own.near(target.host), named);
       };
-      const own = owned.of(tenantId);
-      return own instanceof Promise ? own.then(injectOf) : injectOf(own);
+      return after(owned.of(tenantId), injectOf);
     },
   };
 }

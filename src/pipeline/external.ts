@@ -22,16 +22,17 @@ export const addressesOutside = ({ operation, target }: Call, tenant: TenantConf
   (isExternal(operation, target, tenant) ||
     (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false));
 
-/**
- * Whether what the call carries leaves the organisation: it addresses somebody outside, or acts on an account of its tool that is not the
- * tenant's own, where it is known which ones are.
- */
+/** Whether what the call carries leaves the organisation: it addresses somebody outside, or lays it where others read. */
 export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
-  call.isExternal || isForeign(call, tenant);
+  call.isExternal || isForOthers(call, tenant);
 
-/** Whether it acts on an account of its tool that is not the tenant's own. */
-export const isForeign = ({ operation }: Call, tenant: TenantConfig): boolean =>
-  operation !== undefined && operationAndParts(operation).some((it) => isForeignAccount(it, tenant));
+/**
+ * Whether it lays what it carries where others read: in an account of its tool that is not the tenant's own, where it is known which ones
+ * are, or where everybody can.
+ */
+export const isForOthers = ({ operation }: Call, tenant: TenantConfig): boolean =>
+  operation !== undefined &&
+  operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
 
 /** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
 export interface Place {

@@ -3,6 +3,8 @@ import type { Config, InboundRoute } from '../config/schema.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
+import type { Transport } from '../notifications/channel.ts';
+import type { NotificationDesk } from '../notifications/notifications.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -23,6 +25,7 @@ import type { Simulator } from './simulate.ts';
 import type { Tenants } from './tenants.ts';
 import type { ToolMemory } from './tool-memory.ts';
 import type { ToolSettings } from './tool-settings.ts';
+import type { TraceFeed } from './trace-feed.ts';
 
 /**
  * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
@@ -65,9 +68,15 @@ export interface Gate {
   /** By address, for failures to authenticate: everywhere where keys and secrets are presented. They outlive reloads. */
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
+  /** Traces as they become findable. It outlives reloads. */
+  readonly traceFeed: TraceFeed;
   /** Seals and opens stored credentials. */
   readonly vault: Vault;
   readonly events: Events;
+  /** How the channels do that people are told by. */
+  readonly notifications: NotificationDesk;
+  /** How notices, and answers to what people do with them, leave. */
+  readonly transport: Transport;
   readonly log: Log;
   /** Where the control plane is reached, without a trailing slash. */
   readonly controlUrl: string;
@@ -78,7 +87,7 @@ export interface Gate {
   /** By which a content of the tenant, or a good part of it, is recognised but not guessed: see `contentFingerprint`. */
   fingerprint(tenantId: string, content: Buffer): string;
   /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
-  routeKey(route: InboundRoute): PresentedKey;
+  routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
   /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
   readonly keyless: Keyless | undefined;
   status(): GateStatus;

@@ -1,3 +1,4 @@
+import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { type ReadyCredential, toReadyCredential } from './injection.ts';
 import { basicOf, type TokenClient } from './token-endpoint.ts';
@@ -20,37 +21,33 @@ export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
 export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
   const source = createTokenSource(options);
   const own = [client.clientSecret, basicOf(client)];
+  /** Of this source: the newest one that is known may have been fetched on other terms. */
+  let sent = '';
   let tokens: readonly string[] | undefined;
   let ready: ReadyCredential;
 
-  /** Of the newest token; made anew when there is another one. */
-  function current(): ReadyCredential {
-    if (tokens !== source.known) {
-      tokens = source.known;
-      ready = toTokenCredential(source, tokens, own);
+  /** Made anew when there is another token, to be sent or to be known. */
+  function readyWith(token: string): ReadyCredential {
+    const { known } = source;
+    if (token !== sent || known !== tokens) {
+      sent = token;
+      tokens = known;
+      ready = toTokenCredential(source, token, [...known, ...own]);
     }
     return ready;
   }
 
   return {
-    take() {
-      const token = source.take();
-      return token instanceof Promise ? token.then(current) : current();
-    },
-    known: current,
+    take: () => after(source.take(), readyWith),
+    known: () => readyWith(sent),
   };
 }
 
-function toTokenCredential(
-  source: TokenSource,
-  tokens: readonly string[],
-  own: readonly string[],
-): ReadyCredential {
-  const [token = '', ...older] = tokens;
+function toTokenCredential(source: TokenSource, token: string, known: readonly string[]): ReadyCredential {
   const { apply, secrets } = toReadyCredential({ type: 'bearer', value: token });
   return {
     apply,
-    secrets: [...(token === '' ? [] : secrets), ...older, ...own],
+    secrets: [...new Set([...(token === '' ? [] : secrets), ...known])],
     onStatus(status) {
       if (status === 401) source.refuse(token);
     },

@@ -10,6 +10,9 @@ export interface KeylessAgent {
   readonly name: string;
 }
 
+/** The prefix of the key that stands for them. No text of a key begins like this. */
+export const keylessKeyPrefix = 'no key';
+
 export const keylessName = 'unauthenticated';
 
 /**

@@ -6,7 +6,7 @@ import { scopeViolationsOf } from '../state/admission.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
 import { standingTails, tailsMax } from '../state/tails.ts';
-import { callerNow } from './caller-now.ts';
+import { type CallerSources, callerNow } from './caller-now.ts';
 import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
@@ -46,6 +46,7 @@ export interface MessageOptions extends ReadOptions, WeighOptions, DecideMessage
   readonly catalogues: Catalogues;
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall' | 'noteTails'>;
   readonly tenants: Tenants;
+  readonly keyless?: CallerSources['keyless'];
 }
 
 /** A key that was revoked, and an agent that was suspended, are noticed so much later at most. */
@@ -98,7 +99,7 @@ export function createMessageInspector(
   /** While the state is away, what was known of the key goes on to hold where its tenant wants that. */
   async function recheck(opening: Call, conversation: Conversation): Promise<void> {
     try {
-      const { key, agentStatus } = await callerNow(store, opening);
+      const { key, agentStatus } = await callerNow(options, opening);
       conversation.key = key;
       conversation.agentStatus = agentStatus;
       conversation.isDegraded = false;

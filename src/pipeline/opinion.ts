@@ -29,6 +29,8 @@ export interface Opinion {
   /** A held call goes out sanitised, once it may. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
+  /** Kinds of channels that must be told, whatever their filters. */
+  readonly escalateTo: readonly string[];
   readonly incidents: readonly IncidentCause[];
   /** What rules in monitor mode would have done. */
   readonly wouldBe: Decision | undefined;
@@ -44,6 +46,7 @@ export const denial = (reasonCode: string, sentence: string): Opinion => ({
   cuts: [],
   alsoSanitize: false,
   tags: [],
+  escalateTo: [],
   incidents: [],
   wouldBe: undefined,
 });
@@ -72,6 +75,7 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
     cuts: policy.namedClasses.length > 0 ? policy.namedClasses : defaultCuts,
     alsoSanitize: policy.alsoSanitize,
     tags: policy.tags,
+    escalateTo: policy.escalateTo,
     incidents: incidentOfPolicy(policy),
     wouldBe: policy.wouldBe && toDecision(policy.wouldBe.action),
   };
@@ -87,6 +91,7 @@ export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecisi
   cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
   alsoSanitize: posture.sanitizes.length > 0,
   tags: byPolicy?.tags ?? [],
+  escalateTo: [],
   incidents: [],
   wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe.action),
 });
@@ -145,6 +150,7 @@ export type Enforceable = Opinion & { readonly sanitized?: Buffer };
 export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceable => ({
   ...opinion,
   decision: 'ALLOW',
+  escalateTo: [],
   wouldBe: opinion.decision === 'ALLOW' ? opinion.wouldBe : opinion.decision,
 });
 
@@ -261,9 +267,11 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     matchedRules: opinion.matched,
     decidedBy: opinion.decidedBy,
     tags: opinion.tags,
+    escalateTo: opinion.escalateTo,
     violations: call.scopeViolations,
     wouldBe: opinion.wouldBe,
     sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
+    cuts: opinion.decision === 'SANITIZE' ? opinion.cuts : undefined,
     approval: undefined,
   };
 }

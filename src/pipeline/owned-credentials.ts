@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { after } from '../state/after.ts';
 import { type Cache, createCache } from '../state/cache.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { parseTarget } from '../target.ts';
@@ -67,7 +68,6 @@ export function createOwnedCredentials(
   return {
     ofFile: (tenantId) => ofFile.get(tenantId),
     of(tenantId) {
-      const stored = routes.storedOf(tenantId);
       const ownedWith = (list: readonly RouteReach[]): Owned | undefined => {
         if (list.length === 0) return ofFile.get(tenantId);
         const known = withStored.get(tenantId);
@@ -76,7 +76,7 @@ export function createOwnedCredentials(
         withStored.set(tenantId, { stored: list, owned });
         return owned;
       };
-      return stored instanceof Promise ? stored.then(ownedWith) : ownedWith(stored);
+      return after(routes.storedOf(tenantId), ownedWith);
     },
   };
 }

@@ -27,6 +27,7 @@ const failClosed: Verdict = {
   matchedRules: [],
   decidedBy: undefined,
   tags: [],
+  escalateTo: [],
   violations: [],
   wouldBe: undefined,
   sanitizedBody: undefined,

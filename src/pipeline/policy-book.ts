@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { derivedId } from '../ids.ts';
 import { type CompiledInput, compilePolicies, type PolicySet, parseStoredRules } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
+import { after } from '../state/after.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 
 /** The policies of one tenant, and the engine that looks for their words in the pass in which it looks for findings. */
@@ -63,17 +64,11 @@ export function createPolicyBook(
 
   return {
     rulesFor(tenantId) {
-      const records = store.policiesOf(tenantId);
-      return records instanceof Promise
-        ? records.then((it) => pageOf(tenantId, it))
-        : pageOf(tenantId, records);
+      return after(store.policiesOf(tenantId), (it) => pageOf(tenantId, it));
     },
     lastKnown: (tenantId) => pages.get(tenantId),
     inputsOf(tenantId) {
-      const records = store.policiesOf(tenantId);
-      return records instanceof Promise
-        ? records.then((it) => toInputs(tenantId, it))
-        : toInputs(tenantId, records);
+      return after(store.policiesOf(tenantId), (it) => toInputs(tenantId, it));
     },
     filesOf,
     isFromFile: (tenantId, name) => filesOf(tenantId).some(({ document }) => document.name === name),

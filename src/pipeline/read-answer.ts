@@ -1,16 +1,18 @@
-import { type DataClass, dataClasses, type Identity } from '../call.ts';
+import { type DataClass, dataClasses, type Finding, type Identity } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
-import { type Evidence, type InjectionReader, scoreMin } from '../detectors/injection/reader.ts';
+import type { InjectionReader } from '../detectors/injection/reader.ts';
 import { GatewayError } from '../errors.ts';
 import { kept } from '../kept.ts';
 import { textIn } from '../text/binary.ts';
 import { inflateBody, inflateStart } from '../text/inflate.ts';
-import type { View } from '../text/views.ts';
+import { bodyFormat } from '../text/redact.ts';
+import { type Across, acrossReader } from './answer-across.ts';
+import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
-import { bodyPart, type Part, readPart } from './read-part.ts';
-import { counts } from './sanitize.ts';
+import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
+import { counts, isCutFor, withoutFindings } from './sanitize.ts';
 import type { Tenants } from './tenants.ts';
 
 /** What an upstream has answered. */
@@ -22,6 +24,8 @@ export interface AnswerContent {
 
 export interface AnswerReading {
   readonly classes: readonly DataClass[];
+  /** With their places in `plain`, where they stand in it as it is. */
+  readonly findings: readonly Finding[];
   /** Distinct places that hold something of a class. */
   readonly places: number;
   /** Distinct things of a class. */
@@ -37,20 +41,31 @@ export interface AnswerReading {
   readonly unreadable: string | undefined;
 }
 
-/** Whether the content gives orders to the agent that reads it. */
-export interface PromptInjection {
-  readonly detected: boolean;
-  /** 0 to 1. */
-  readonly score: number;
-  /** What made it count; empty where nothing was detected. */
-  readonly findings: readonly { readonly kind: string; readonly location: string }[];
-}
-
 export interface AnswerReader {
   /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
   read(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): Promise<AnswerReading>;
   /** Whether the same content was read a short while ago and had nothing in it: then it need not be read, nor waited for. */
   isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
+  /**
+   * What was read without its findings of these classes, in the same way as they are cut out of calls; read again, it shows none of them.
+   * Undefined where they cannot be cut. Throws for a tenant that is not served.
+   */
+  redact(
+    identity: Pick<Identity, 'tenantId'>,
+    reading: Pick<AnswerReading, 'plain' | 'findings'>,
+    contentType: string,
+    redaction: Redaction,
+  ): Promise<Buffer | undefined>;
+  /** Reads what goes on behind what came before it, within the time for one content. Throws for a tenant that is not served. */
+  acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<Across>;
+}
+
+/** What is to be cut out of an answer. */
+export interface Redaction {
+  /** SECRETS always. */
+  readonly classes: readonly DataClass[];
+  /** There is more of the answer than was read: what is found at the end of it may go on there. */
+  readonly isStart?: boolean;
 }
 
 export interface AnswerReaderOptions {
@@ -64,7 +79,6 @@ export interface AnswerReaderOptions {
 
 /** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
 const nowhere = 'answer.invalid';
-const notDetected: PromptInjection = { detected: false, score: 0, findings: [] };
 const noBytes = Buffer.alloc(0);
 /** Senders choose theirs. */
 const contentTypesMax = 64;
@@ -103,21 +117,22 @@ export function createAnswerReader({
     body: Buffer,
     contentType: string,
     engine: DetectorEngine,
-    { maxDecodedBytes, scanTimeoutMs }: TenantConfig,
+    tenant: TenantConfig,
   ): AnswerReading {
     const clean = cleanAnswers(engine, contentType);
     if (clean.has(body)) return { ...nothingFound, plain: body, texts: [body] };
-    const endsAt = clock() + scanTimeoutMs;
-    const isOver = (): boolean => clock() > endsAt;
+    const bounds = boundsOf(tenant);
+    const { isOver } = bounds;
     const text = textIn(body);
     const part = bodyPart(text, contentType, nowhere);
-    const { findings, views, unreadable } = readPart(part, engine, { maxDecodedBytes, isOver });
-    const injection = readInjection(injections, views, part, isOver);
+    const { findings, views, unreadable } = readPart(part, engine, bounds);
+    const injection = readInjection(injections, views, part, { isOver });
     const found = findings.filter(counts);
     const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
     if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(body);
     return {
       classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
+      findings: found,
       places: new Set(found.map((it) => it.location)).size,
       values: new Set(found.map((it) => text.toString('latin1', it.start, it.end))).size,
       injection,
@@ -128,12 +143,43 @@ export function createAnswerReader({
     };
   }
 
+  async function readersOf(tenantId: string): Promise<{ tenant: TenantConfig; engine: DetectorEngine }> {
+    const tenant = tenants.find(tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const { engine } = await policies.rulesFor(tenantId);
+    return { tenant, engine };
+  }
+
+  const boundsOf = ({ maxDecodedBytes, scanTimeoutMs }: TenantConfig): ReadBounds => {
+    const endsAt = clock() + scanTimeoutMs;
+    return { maxDecodedBytes, isOver: () => clock() > endsAt };
+  };
+
   return {
     async read({ tenantId }, content) {
-      const tenant = tenants.find(tenantId);
-      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      const { engine } = await policies.rulesFor(tenantId);
+      const { tenant, engine } = await readersOf(tenantId);
       return read(content, engine, tenant);
+    },
+    async redact({ tenantId }, { plain, findings }, contentType, { classes, isStart = false }) {
+      const { tenant, engine } = await readersOf(tenantId);
+      const isCut = isCutFor(classes);
+      const mayGoOn = isStart && findings.some((it) => isCut(it) && it.end >= plain.length);
+      if (mayGoOn || !mayBeCut(plain)) return undefined;
+      const format = bodyFormat(contentType, plain);
+      const readAgain = (bytes: Buffer): readonly Finding[] | undefined => {
+        const part = bodyPart(bytes, contentType, nowhere);
+        const { findings: left, unreadable } = readPart(part, engine, boundsOf(tenant));
+        return unreadable === undefined ? left : undefined;
+      };
+      const answer = { bytes: plain, contentType, findings, readAgain };
+      return withoutFindings(
+        { ...answer, format: isStart && format === 'json' ? 'json-start' : undefined },
+        classes,
+      );
+    },
+    async acrossReader({ tenantId }) {
+      const { tenant, engine } = await readersOf(tenantId);
+      return acrossReader(engine, injections, boundsOf(tenant));
     },
     isKnownClean({ tenantId }, { bytes, contentType, contentEncoding }) {
       const engine = policies.lastKnown(tenantId)?.engine;
@@ -142,39 +188,17 @@ export function createAnswerReader({
   };
 }
 
+/** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
+const isControl = (byte: number): boolean => byte < 0x09;
+
+const mayBeCut = (plain: Buffer): boolean => textIn(plain) === plain && !plain.some(isControl);
+
 const nothingFound = {
   classes: [],
+  findings: [],
   places: 0,
   values: 0,
   injection: notDetected,
   secrets: [],
   unreadable: undefined,
 };
-
-/** The worst of the content and its decoded forms. */
-function readInjection(
-  injections: InjectionReader,
-  views: readonly View[],
-  part: Part,
-  isOver: () => boolean,
-): PromptInjection {
-  let score = 0;
-  const found: { kind: string; start: number; end: number }[] = [];
-  for (const view of views) {
-    const reading = injections.read(view.bytes, isOver);
-    score = Math.max(score, reading.score);
-    found.push(...reading.evidence.map((it) => ({ kind: it.kind, ...inSource(view, it) })));
-  }
-  if (found.length === 0) return { ...notDetected, score };
-  const locate = part.locator([]);
-  const findings = new Map(
-    found.map(({ kind, start }) => {
-      const location = locate(start);
-      return [`${kind} ${location}`, { kind, location }];
-    }),
-  );
-  return { detected: score >= scoreMin, score, findings: [...findings.values()] };
-}
-
-const inSource = (view: View, { start, end }: Evidence): { start: number; end: number } =>
-  view.toSource(start, end);

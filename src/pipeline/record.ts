@@ -144,6 +144,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
   line += list('classifications', verdict?.classifications);
   line += list('signals', signals.length === 0 ? signals : signals.map(recordedSignal));
   line += list('tags', verdict?.tags);
+  line += list('escalate_to', verdict?.escalateTo);
   line += list('violations', verdict?.violations);
   if (verdict && call.incidents.length > 0)
     line += list(
@@ -158,7 +159,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
     const { policyId, policyName, ruleId } = verdict.decidedBy;
     line += `,"policy_id":"${policyId}","policy_name":${json(policyName)},"rule_id":${json(ruleId)}`;
   }
-  if (verdict?.approval) line += `,"approval_id":"${verdict.approval.approvalId}"`;
+  const approvalId = verdict?.approval?.approvalId ?? verdict?.byApproval;
+  if (approvalId !== undefined) line += `,"approval_id":"${approvalId}"`;
   return `${line}${list('explanation', verdict?.explanation)}}`;
 }
 

@@ -7,7 +7,7 @@ import { separator } from './head-text.ts';
 
 /** What is kept of a URL and of a body. */
 export const urlLengthMax = 2048;
-export const previewBytesMax = 1024;
+export const previewBytesMax = 2048;
 
 /**
  * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
@@ -17,9 +17,13 @@ export function redactedUrl(call: Call): string {
   const { href, fragment, scheme, host, port } = call.target;
   if (call.head.length === 0) return `${scheme}://${toAuthority(scheme, host, port)}/`;
   const url = redactedText(call, 0, href);
-  if (fragment === '') return url.slice(0, urlLengthMax);
-  return `${url}#${redactedText(call, href.length + separator.length, fragment)}`.slice(0, urlLengthMax);
+  if (fragment === '') return cutUrl(url);
+  return cutUrl(`${url}#${redactedText(call, href.length + separator.length, fragment)}`);
 }
+
+/** What is not all there says so. */
+const cutUrl = (url: string): string =>
+  url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url;
 
 const usualMethods = new Set(METHODS);
 
@@ -43,12 +47,32 @@ function redactedText({ head, findings }: Call, from: number, text: string): str
   return redact(head.subarray(from, end), cuts).bytes.toString('latin1');
 }
 
-/** The beginning of the body with all findings cut out. */
+/**
+ * The beginning of the body with all findings cut out, for people who decide about all of it: how much more there is stands behind it, and
+ * what would not be seen, or would turn the direction of what is, stands as `\u{…}`.
+ */
 export function redactedPreview(call: Call): string {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
   const { bytes } = redact(call.plain ?? call.body, cuts);
-  return bytes.toString('utf8', 0, previewBytesMax);
+  const shownBytes = bytes.length <= previewBytesMax ? bytes.length : endOfCharacter(bytes, previewBytesMax);
+  const shown = bytes.toString('utf8', 0, shownBytes).replace(unseen, toEscape);
+  return shownBytes === bytes.length ? shown : `${shown}… [and ${bytes.length - shownBytes} bytes more]`;
 }
+
+/** Control and format characters but tabs and line breaks, line separators, and what has no glyph of its own. */
+const unseen =
+  /(?![\t\n\r])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|[\ufe00-\ufe0f])/gu;
+
+const toEscape = (it: string): string => `\\u{${it.codePointAt(0)?.toString(16)}}`;
+
+/** At most `end`, and not within a character of UTF-8, which has four bytes at most. */
+function endOfCharacter(bytes: Buffer, end: number): number {
+  let at = end;
+  while (at > end - 4 && isContinuation(bytes[at])) at -= 1;
+  return isContinuation(bytes[at]) ? end : at;
+}
+
+const isContinuation = (byte = 0): boolean => (byte & 0xc0) === 0x80;
 
 const toCut = (it: {
   start: number;

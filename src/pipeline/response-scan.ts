@@ -1,6 +1,7 @@
 import type { DataClass } from '../call.ts';
+import type { PromptInjection } from './answer-injection.ts';
 import type { Gate } from './gate.ts';
-import type { AnswerReading, PromptInjection } from './read-answer.ts';
+import type { AnswerReading } from './read-answer.ts';
 
 /** What a trace keeps of an answer, and what the API says of it: none of its text. */
 export interface ResponseScan {

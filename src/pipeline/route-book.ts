@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { routeSettings } from '../config/inbound.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { after } from '../state/after.ts';
 import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
 import type { Vault } from '../vault/vault.ts';
 
@@ -13,7 +15,13 @@ export interface RouteBook {
   storedOf(tenantId: string): MaybePromise<readonly RouteReach[]>;
   /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
   open(stored: StoredRoute): InboundRoute;
+  /** Whether `open` does. */
+  opens(stored: StoredRoute): boolean;
 }
+
+/** A route without what its callers show. */
+export type ReadRoute = Omit<InboundRoute, 'auth'> & { readonly auth: Shown<InboundRoute['auth']> };
+type Shown<Auth> = Auth extends { readonly value: unknown } ? Omit<Auth, 'value'> : Auth;
 
 /** Where a route leads, and with which credential. */
 export type RouteReach = Pick<InboundRoute, 'tenantId' | 'credential' | 'upstream'>;
@@ -36,26 +44,25 @@ export function createRouteBook(
   function open(stored: StoredRoute): InboundRoute {
     const known = opened.get(stored);
     if (known) return known;
-    const { tenantId, prefix, keyId } = stored;
-    const { agent, ...settings } = routeSettings.parse(withToken(stored));
-    const route = Object.freeze({ prefix, tenantId, keyId, agentId: agent, ...settings });
+    const route = Object.freeze(toRoute(stored, stored.sealedToken === null ? undefined : tokenOf(stored)));
     opened.set(stored, route);
     return route;
   }
 
-  function withToken(stored: StoredRoute): Readonly<Record<string, unknown>> {
-    const { document, prefix, sealedToken } = stored;
-    if (sealedToken === null) return document;
-    const value = vault.open(tokenPlace(stored), sealedToken);
-    if (value !== undefined) return { ...document, auth: { ...Object(document['auth']), value } };
+  const unsealed = (stored: StoredRoute): string | undefined =>
+    stored.sealedToken === null ? undefined : vault.open(tokenPlace(stored), stored.sealedToken);
+
+  function tokenOf(stored: StoredRoute): string {
+    const token = unsealed(stored);
+    if (token !== undefined) return token;
     throw new GatewayError(
       'CREDENTIAL_UNAVAILABLE',
-      `The token of the route ${prefix} cannot be opened with the key of the vault.`,
+      `The token of the route ${stored.prefix} cannot be opened with the key of the vault.`,
     );
   }
 
   function amongStored(tenantId: string, prefix: string): MaybePromise<InboundRoute | undefined> {
-    return then(store.routesOf(tenantId), (all) => {
+    return after(store.routesOf(tenantId), (all) => {
       const stored = all.get(prefix);
       return stored && open(stored);
     });
@@ -63,17 +70,24 @@ export function createRouteBook(
 
   return {
     open,
+    opens: (stored) => stored.sealedToken === null || opened.has(stored) || unsealed(stored) !== undefined,
     find(prefix) {
       const written = inbound.get(prefix);
       if (written) return written;
-      return then(store.routeOwner(prefix), (it) => (it === undefined ? undefined : amongStored(it, prefix)));
+      return after(store.routeOwner(prefix), (it) =>
+        it === undefined ? undefined : amongStored(it, prefix),
+      );
     },
     stands(route) {
       if (inbound.get(route.prefix) === route) return true;
-      return then(amongStored(route.tenantId, route.prefix), (it) => it === route);
+      // One whose token was sealed anew says the same.
+      return after(
+        amongStored(route.tenantId, route.prefix),
+        (it) => it === route || isDeepStrictEqual(it, route),
+      );
     },
     storedOf: (tenantId) =>
-      then(store.routesOf(tenantId), (all) => {
+      after(store.routesOf(tenantId), (all) => {
         const known = lists.get(all);
         if (known) return known;
         const list = [...all.values()].filter((it) => !inbound.has(it.prefix)).map(reachOf);
@@ -83,13 +97,23 @@ export function createRouteBook(
   };
 }
 
-/** Without what its callers show: that need not be opened for this. */
-function reachOf({ tenantId, document }: StoredRoute): RouteReach {
-  const { credential, upstream } = routeSettings.parse({ ...document, auth: 'key' });
+function reachOf(stored: StoredRoute): RouteReach {
+  const { tenantId, credential, upstream } = readRoute(stored);
   return { tenantId, credential, upstream };
 }
 
-/** At once where nothing has to be waited for. */
-function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
+/** What a stored route says, its token aside: that is not opened for this. */
+export function readRoute(stored: StoredRoute): ReadRoute {
+  // Something must stand there for the schema; it does not leave this function.
+  const { auth, ...route } = toRoute(stored, stored.sealedToken === null ? undefined : 'unread');
+  if (auth.type !== 'token') return { ...route, auth };
+  const { value: _, ...shown } = auth;
+  return { ...route, auth: shown };
+}
+
+function toRoute({ tenantId, prefix, keyId, document }: StoredRoute, value?: string): InboundRoute {
+  const written =
+    value === undefined ? document : { ...document, auth: { ...Object(document['auth']), value } };
+  const { agent, ...settings } = routeSettings.parse(written);
+  return { prefix, tenantId, keyId, agentId: agent, ...settings };
 }

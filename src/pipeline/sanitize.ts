@@ -1,6 +1,6 @@
 import type { Call, DataClass, Finding } from '../call.ts';
 import type { Cut } from '../text/cuts.ts';
-import { bodyFormat, redactBody } from '../text/redact.ts';
+import { bodyFormat, type CutFormat, redactBody } from '../text/redact.ts';
 
 /** Classes that SANITIZE cuts where the deciding rule names none. */
 export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
@@ -26,16 +26,45 @@ const isFramed = ({ contentType, body }: Call): boolean =>
  * left: then the call cannot be sent at all.
  */
 export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer | undefined {
-  const isCut = (it: Finding): boolean =>
-    counts(it) && (it.class === 'SECRETS' || classes.includes(it.class));
+  const isCut = isCutFor(classes);
   if (call.findings.some((it) => it.part === 'head' && isCut(it))) return undefined;
-  let cuts = call.findings.filter(isCut);
-  if (cuts.length === 0) return call.body;
-  if (countedTypes.test(call.contentType) || isFramed(call)) return undefined;
-  let body = call.plain ?? call.body;
+  if (!call.findings.some(isCut)) return call.body;
+  if (isFramed(call)) return undefined;
+  const { contentType, findings, plain = call.body, readAgain = () => none } = call;
+  return withoutFindings({ bytes: plain, contentType, findings, readAgain }, classes);
+}
+
+/** Whether a finding goes where these classes are to be cut. */
+export const isCutFor =
+  (classes: readonly DataClass[]) =>
+  (it: Finding): boolean =>
+    counts(it) && (it.class === 'SECRETS' || classes.includes(it.class));
+
+/** What is to be cut, and how what is left is read. */
+export interface Cuttable {
+  /** Without its content coding. */
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  readonly findings: readonly Finding[];
+  /** By default what its type and its first bytes tell. */
+  readonly format?: CutFormat | undefined;
+  /** Undefined where it cannot be read to its end. */
+  readAgain(bytes: Buffer): readonly Finding[] | undefined;
+}
+
+/** The bytes without the findings of these classes, and of SECRETS always; undefined where they cannot be cut, or some are left. */
+export function withoutFindings(
+  { bytes, contentType, findings, format, readAgain }: Cuttable,
+  classes: readonly DataClass[],
+): Buffer | undefined {
+  const isCut = isCutFor(classes);
+  let cuts = findings.filter(isCut);
+  if (cuts.length === 0) return bytes;
+  if (countedTypes.test(contentType)) return undefined;
+  let body = bytes;
   for (let round = 0; round < roundsMax; round += 1) {
-    const cut = redactBody(body, cuts.map(toCut), bodyFormat(call.contentType, body));
-    const left = cut && (call.readAgain ? call.readAgain(cut) : none);
+    const cut = redactBody(body, cuts.map(toCut), format ?? bodyFormat(contentType, body));
+    const left = cut && readAgain(cut);
     if (!cut || !left) return undefined;
     cuts = left.filter(isCut);
     if (cuts.length === 0) return cut;

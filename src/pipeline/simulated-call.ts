@@ -11,6 +11,8 @@ export interface SimulatedCall {
   readonly headers: readonly string[];
   readonly body: Buffer;
   readonly contentType: string;
+  /** None where absent. */
+  readonly contentEncoding?: string;
   readonly agentName?: string | undefined;
   readonly runtimeType?: string | undefined;
   readonly identity: Identity;
@@ -31,7 +33,7 @@ export function toSimulatedCall(from: SimulatedCall, given: GivenFacts, nowMs: n
     headers: from.headers,
     body: from.body,
     contentType: from.contentType,
-    contentEncoding: '',
+    contentEncoding: from.contentEncoding ?? '',
     claimed: {
       agentId: from.identity.agentId,
       ...(from.agentName ? { agentName: from.agentName } : {}),

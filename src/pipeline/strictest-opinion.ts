@@ -4,7 +4,7 @@ import { stricter } from './posture.ts';
 
 /* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
 
-/** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, and their tags stay. */
+/** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, their tags stay, and whom they escalate to is told. */
 export function strictestOpinion(
   whole: Opinion,
   parts: readonly OperationPart[],
@@ -23,6 +23,7 @@ export function strictestOpinion(
     cuts: distinct((cutting.length > 0 ? cutting : [strictest]).flatMap(({ cuts }) => cuts)),
     alsoSanitize: cutting.length > 0,
     tags: distinct(all.flatMap(({ tags }) => tags)),
+    escalateTo: distinct(all.flatMap(({ escalateTo }) => escalateTo)),
     matched: distinct(all.flatMap(({ matched }) => matched)),
     incidents: distinct(all.flatMap(({ incidents }) => incidents)),
     wouldBe: all

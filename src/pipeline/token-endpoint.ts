@@ -20,8 +20,10 @@ export interface TokenClient {
 
 export interface Token {
   readonly text: string;
-  /** How long it is valid, from when it was asked for. */
+  /** How long it is used, from when it was asked for. */
   readonly validMs: number;
+  /** How long the endpoint says that it is valid: it may be shown for longer than it is used. */
+  readonly toldMs: number;
 }
 
 /** Rejects with CREDENTIAL_UNAVAILABLE and why. */
@@ -80,6 +82,8 @@ const tokenText = /^[\x21-\x7e]{1,16384}$/;
 /** Where the answer does not say (RFC 6749, 5.1): short, for a token that has ended is only noticed by a 401. */
 const validSecondsDefault = 300;
 const validSecondsMax = 86_400;
+/** Where it does not say, it may well be taken for longer than it is used. */
+const toldSecondsDefault = 3_600;
 
 export function parseToken(status: number, body: Buffer): Token {
   const fields = parseObject(body);
@@ -93,16 +97,21 @@ export function parseToken(status: number, body: Buffer): Token {
     throw unavailable('The token endpoint answered a token of another type than Bearer.');
   if (typeof text !== 'string' || !tokenText.test(text))
     throw unavailable('The token endpoint answered no token that can be sent in a header.');
-  return { text, validMs: toSeconds(seconds) * 1000 };
+  const told = toSeconds(seconds);
+  return {
+    text,
+    validMs: Math.min(told ?? validSecondsDefault, validSecondsMax) * 1000,
+    toldMs: (told ?? toldSecondsDefault) * 1000,
+  };
 }
 
 /** Some servers write the number as a text. */
-function toSeconds(written: unknown): number {
-  if (written === undefined || written === null) return validSecondsDefault;
+function toSeconds(written: unknown): number | undefined {
+  if (written === undefined || written === null) return undefined;
   const seconds = typeof written === 'string' && /^\d{1,12}$/.test(written) ? Number(written) : written;
   if (typeof seconds !== 'number' || !(seconds > 0))
     throw unavailable('The token endpoint answered an expires_in that is no number of seconds.');
-  return Math.min(seconds, validSecondsMax);
+  return seconds;
 }
 
 function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {

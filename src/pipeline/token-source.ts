@@ -1,5 +1,6 @@
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { MaybePromise } from '../state/store.ts';
+import type { IssuedTokens } from './issued-tokens.ts';
 import type { Token } from './token-endpoint.ts';
 
 /*
@@ -11,14 +12,19 @@ import type { Token } from './token-endpoint.ts';
 export interface TokenSource {
   /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
   take(): MaybePromise<string>;
-  /** An upstream did not take it: the next call gets a new one, unless it is itself new. */
+  /**
+   * An upstream did not take it: the next call gets a new one, unless it is itself new, or so many others are still valid that one of
+   * them would have to be forgotten, and could be shown.
+   */
   refuse(token: string): void;
-  /** Those that an upstream may know and show, of which one is still valid. Another list when they change. */
+  /** Those that an upstream may know and show. Another list when they change. */
   readonly known: readonly string[];
 }
 
 export interface TokenSourceOptions {
   fetch(): Promise<Token>;
+  /** Of the credential, whoever has fetched them. */
+  readonly issued: IssuedTokens;
   /** Milliseconds since anything, never set back. */
   now(): number;
   /** Told of every failure, of which there is a bounded number a minute. */
@@ -35,7 +41,6 @@ const marginShare = 0.05;
 const ageMsMin = 30_000;
 const backoffMsMin = 1_000;
 const backoffMsMax = 60_000;
-const knownMax = 2;
 
 interface Held {
   readonly text: string;
@@ -44,10 +49,9 @@ interface Held {
   readonly endsAtMs: number;
 }
 
-export function createTokenSource({ fetch, now, onFailure }: TokenSourceOptions): TokenSource {
+export function createTokenSource({ fetch, issued, now, onFailure }: TokenSourceOptions): TokenSource {
   let held: Held | undefined;
   let flight: Promise<string> | undefined;
-  let known: readonly string[] = [];
   let failures = 0;
   let retryAtMs = 0;
   let failure: GatewayError | undefined;
@@ -57,7 +61,7 @@ export function createTokenSource({ fetch, now, onFailure }: TokenSourceOptions)
     try {
       const token = await fetch();
       held = toHeld(token, askedAtMs);
-      known = [token.text, ...known.filter((it) => it !== token.text)].slice(0, knownMax);
+      issued.add({ text: token.text, validMs: token.toldMs }, askedAtMs);
       failures = 0;
       return token.text;
     } catch (error) {
@@ -78,7 +82,7 @@ export function createTokenSource({ fetch, now, onFailure }: TokenSourceOptions)
 
   return {
     get known() {
-      return known;
+      return issued.at(now());
     },
     take() {
       const nowMs = now();
@@ -98,7 +102,9 @@ export function createTokenSource({ fetch, now, onFailure }: TokenSourceOptions)
       );
     },
     refuse(token) {
-      if (held?.text === token && now() - held.fetchedAtMs >= ageMsMin) held = undefined;
+      const nowMs = now();
+      const isOld = held?.text === token && nowMs - held.fetchedAtMs >= ageMsMin;
+      if (isOld && !issued.isFullAt(nowMs)) held = undefined;
     },
   };
 }

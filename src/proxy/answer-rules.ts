@@ -1,9 +1,10 @@
-import type { Call } from '../call.ts';
+import type { Call, DataClass, Finding } from '../call.ts';
 import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { placeOf } from '../pipeline/external.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
+import { isCutFor } from '../pipeline/sanitize.ts';
 
 /* What holds for all that comes in: answers as a whole, the events of a stream, messages. */
 
@@ -47,10 +48,10 @@ export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): 
   gate.answerMemory.saw(seen, reading);
 }
 
-/** Why it must not come in; empty where it may. `isCut`: there was no room to read all of it. */
+/** Why it must not come in, redacted or not; empty where it may. `isCut`: there was no room to read all of it. */
 export function whyNotLetIn(
   { posture }: TenantConfig,
-  { injection, classes, unreadable }: AnswerReading,
+  { injection, classes, unreadable }: Pick<AnswerReading, 'injection' | 'classes' | 'unreadable'>,
   isCut: boolean,
 ): string[] {
   const reasons = [
@@ -59,6 +60,47 @@ export function whyNotLetIn(
     ...(unreadable !== undefined || isCut ? ['UNREADABLE'] : []),
   ];
   return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
+}
+
+/**
+ * The classes that must be cut out of what comes in: those that the posture wants cut, and those that were to be cut out of the call. Nobody
+ * is asked about an answer: what would have to be approved is cut as well.
+ */
+export function classesToCut(
+  { posture }: TenantConfig,
+  { verdict }: Call,
+  classes: readonly DataClass[],
+): readonly DataClass[] {
+  if (classes.length === 0) return classes;
+  const ofCall = verdict?.cuts === undefined ? none : verdict.cuts;
+  const isSanitizing = verdict?.cuts !== undefined;
+  return classes.filter((it) => {
+    const wanted = posture[postureKeys[it]];
+    const isWanted = wanted === 'SANITIZE' || wanted === 'REQUIRE_APPROVAL';
+    return isWanted || ofCall.includes(it) || (it === 'SECRETS' && isSanitizing);
+  });
+}
+
+const none: readonly DataClass[] = Object.freeze([]);
+
+/** Why it must not come in although it would only have to be redacted. */
+export const unsanitizable = (classes: readonly DataClass[]): string[] => [
+  'RESPONSE_BLOCKED',
+  'UNSANITIZABLE',
+  ...classes,
+];
+
+/** What of one answer a trace tells of. */
+const toldRedactionsMax = 50;
+
+/** What was cut out, for the trace: none of the text. */
+export function toldRedactions(
+  findings: readonly Finding[],
+  classes: readonly DataClass[],
+): { kind: string; location: string }[] {
+  const told = findings.filter(isCutFor(classes)).map(({ kind, location }) => ({ kind, location }));
+  const distinct = new Map(told.map((it) => [`${it.kind} ${it.location}`, it]));
+  return [...distinct.values()].slice(0, toldRedactionsMax);
 }
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;

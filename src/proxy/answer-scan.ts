@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts';
+import type { Call, DataClass, Identity } from '../call.ts';
 import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
 import { toGatewayError } from '../errors.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
@@ -6,25 +6,37 @@ import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import type { AnswerContent } from '../pipeline/read-answer.ts';
+import type { AnswerContent, AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
 import { isBinary } from '../text/binary.ts';
 import { compressionOf } from '../text/compression.ts';
 import { opaqueKindOf } from '../text/opaque.ts';
-import { fieldOf } from '../upstream/headers.ts';
-import { isLinewise } from '../upstream/scrubbable.ts';
+import { isGrpcType } from '../upstream/grpc-type.ts';
+import { fieldOf, withoutField } from '../upstream/headers.ts';
+import { isLinewise, isPartial } from '../upstream/scrubbable.ts';
 import { createAnswerRoom } from './answer-room.ts';
 import {
   blocked,
+  classesToCut,
   isEnforced,
   isRead,
   rememberAnswer,
   scanOf,
+  toldRedactions,
   toolNameOf,
+  unsanitizable,
   whyNotLetIn,
 } from './answer-rules.ts';
-import { MessageScan } from './message-scan.ts';
-import { type Handling, type Judgement, type SeenAnswer, type Tap, TappedAnswer } from './tapped-answer.ts';
+import { EventScan, isDecodable } from './event-scan.ts';
+import {
+  type EventTap,
+  type Handling,
+  type Judgement,
+  type Refused,
+  type SeenAnswer,
+  type Tap,
+  TappedAnswer,
+} from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
 
 const megabyte = 1024 * 1024;
@@ -52,12 +64,14 @@ function beginsOpaque(chunk: Buffer): boolean {
   return isKnown && chunk.length >= sampleBytesMin && isBinary(chunk.subarray(0, sampleBytesMax));
 }
 
-const isIdentity = /^(?:identity)?$/i;
-
 /** Answers in which a message may come long after the one before it. */
 const isStream = (fields: readonly string[]): boolean =>
   isLinewise(fields) ||
   /^(?:application\/grpc|multipart\/x-mixed-replace)/i.test(fieldOf(fields, 'content-type'));
+
+/** Answers that are taken apart as they come, if they have no more than one coding, which can be taken off as they come. */
+const hasEvents = (fields: readonly string[]): boolean =>
+  isLinewise(fields) || isGrpcType(fieldOf(fields, 'content-type'));
 
 /**
  * Where the answer to a call is to be written: to the agent as it is, or past the reader that `response_scan` of the tenant, the tool
@@ -86,6 +100,7 @@ interface Rules {
 /** Reads the answer to one call, keeps with its trace what is found, and under `enforce` refuses what must not come in. */
 class AnswerScan implements Tap {
   readonly bytesMax: number;
+  events: EventTap | undefined;
   readonly #gate: Gate;
   readonly #call: Call;
   readonly #exchange: Exchange;
@@ -95,12 +110,13 @@ class AnswerScan implements Tap {
   #isHeld = false;
   #contentType = '';
   #contentEncoding = '';
-
-  readonly #events: MessageScan;
+  /** Parts must stay as they are, or nobody could put them together. */
+  #isPartial = false;
+  readonly #route: InboundRoute | undefined;
 
   constructor(gate: Gate, call: Call, exchange: Exchange, { tenant, scan, route }: Rules) {
     this.#gate = gate;
-    this.#events = new MessageScan(() => gate, call, route);
+    this.#route = route;
     this.#call = call;
     this.#exchange = exchange;
     this.#tenant = tenant;
@@ -119,32 +135,26 @@ class AnswerScan implements Tap {
     if (status === 204 || status === 304 || this.bytesMax === 0) return 'pass';
     this.#contentType = fieldOf(fields, 'content-type');
     this.#contentEncoding = fieldOf(fields, 'content-encoding');
-    const head = { status, contentType: this.#contentType, contentEncoding: this.#contentEncoding };
+    const isEvents = this.#enforces && hasEvents(fields) && isDecodable(this.#contentEncoding);
+    const contentEncoding = isEvents ? '' : this.#contentEncoding;
+    const head = { status, contentType: this.#contentType, contentEncoding };
     if (!chunk) this.#toolLists.begin(head, this.#exchange);
     if (chunk && this.#isOpaque(chunk)) return 'pass';
-    this.#isHeld = this.#enforces && !isStream(fields);
-    if (this.#enforces && isLinewise(fields) && isIdentity.test(this.#contentEncoding)) return 'events';
-    return this.#isHeld ? 'hold' : 'read';
-  }
-
-  get endsWith(): 'empty line' | 'line' {
-    return /^text\/event-stream\b/i.test(this.#contentType) ? 'empty line' : 'line';
-  }
-
-  async mayComeIn(event: Buffer): Promise<boolean> {
-    try {
-      return (await this.#events.read(event, this.#contentType)).length === 0;
-    } catch (error) {
-      this.#gate.log.error({ trace_id: this.#call.traceId, err: error }, 'an event could not be read');
-      return false;
+    if (!this.#enforces) return 'read';
+    this.#isPartial = isPartial(status, fields);
+    if (isEvents) {
+      this.events = new EventScan(this.#gate, this.#call, this.#route, {
+        bytesMax: this.bytesMax,
+        contentType: this.#contentType,
+        contentEncoding: this.#contentEncoding,
+        grpcEncoding: fieldOf(fields, 'grpc-encoding'),
+        isPartial: this.#isPartial,
+      });
+      return 'events';
     }
-  }
-
-  /** As clients of server-sent events are told of errors. */
-  get lastEvent(): string {
-    const { code, message } = blocked([]);
-    const told = JSON.stringify({ code, reason: code, detail: message, trace_id: this.#call.traceId });
-    return this.endsWith === 'line' ? `${told}\n` : `event: error\ndata: ${told}\n\n`;
+    // What cannot be taken apart as it comes cannot come in as it comes.
+    this.#isHeld = !isStream(fields) || hasEvents(fields);
+    return this.#isHeld ? 'hold' : 'read';
   }
 
   /** Passes unread: no text is called so, and none begins so. */
@@ -204,8 +214,9 @@ class AnswerScan implements Tap {
     const isCrowded = extent === 'crowded';
     if (!identity || (bytes.length === 0 && !isCrowded)) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
-    const reasons = this.#isHeld ? whyNotLetIn(this.#tenant, reading, isCrowded) : [];
-    if (reasons.length === 0) rememberAnswer(this.#gate, this.#call, reading);
+    const verdict = this.#isHeld ? await this.#verdictOn(identity, reading, extent) : letIn;
+    const { reasons, cuts, instead } = verdict;
+    if (reasons.length === 0) rememberAnswer(this.#gate, this.#call, verdict.left ?? reading);
     const drift = await this.#toolLists.driftIn(reading.plain, extent === 'whole');
     const isTelling = reading.classes.length > 0 || reading.injection.detected;
     if (isTelling || reasons.length > 0 || drift || isCrowded) {
@@ -213,6 +224,7 @@ class AnswerScan implements Tap {
       const further = {
         ...(extent === 'whole' ? {} : { extent }),
         ...(reasons.length > 0 ? { blocked: reasons } : {}),
+        ...(instead ? { redacted: toldRedactions(reading.findings, cuts) } : {}),
         ...(drift ? { mcp_drift: drift } : {}),
       };
       this.#gate.answers.take(
@@ -221,13 +233,61 @@ class AnswerScan implements Tap {
         JSON.stringify({ ...scan, response_status: status, ...further }),
       );
     }
-    return reasons.length === 0 ? 'pass' : { refusal: blocked(reasons) };
+    if (reasons.length > 0) return { refusal: blocked(reasons) };
+    return instead ? { instead, reasons: ['RESPONSE_SANITIZED', ...cuts] } : 'pass';
   }
 
-  refuse({ refusal }: Exclude<Judgement, 'pass'>): void {
+  /** What becomes of an answer that is held. */
+  async #verdictOn(
+    identity: Identity,
+    reading: AnswerReading,
+    extent: SeenAnswer['extent'],
+  ): Promise<AnswerVerdict> {
+    const reasons = whyNotLetIn(this.#tenant, reading, extent === 'crowded');
+    const cuts = reasons.length > 0 ? [] : classesToCut(this.#tenant, this.#call, reading.classes);
+    if (cuts.length === 0) return { reasons, cuts };
+    const { answerReader } = this.#gate;
+    const redaction = { classes: cuts, isStart: extent !== 'whole' };
+    const instead = this.#isPartial
+      ? undefined
+      : await answerReader.redact(identity, reading, this.#contentType, redaction);
+    if (!instead) return { reasons: unsanitizable(cuts), cuts };
+    const left = await answerReader.read(identity, {
+      bytes: instead,
+      contentType: this.#contentType,
+      contentEncoding: '',
+    });
+    return { reasons, cuts, instead, left };
+  }
+
+  redactedFields(fields: readonly string[], reasons: readonly string[]): string[] {
+    const { names } = this.#gate;
+    const ofCall = fieldOf(fields, names.reasons.toLowerCase())
+      .split(',')
+      .map((it) => it.trim());
+    const all = new Set([...reasons, ...ofCall.filter(Boolean)]);
+    const others = [names.decision, names.reasons].reduce<readonly string[]>(
+      (kept, name) => withoutField(kept, name.toLowerCase()),
+      fields,
+    );
+    return [...others, names.decision, 'SANITIZE', names.reasons, [...all].join(',')];
+  }
+
+  refuse({ refusal }: Refused): void {
     const error = toGatewayError(refusal);
     error.traceId = this.#call.traceId;
     const codes = error.extra.reason_codes?.join(',') ?? error.code;
     answerProblem(this.#exchange, error, refusalHeaders(this.#gate.names, this.#call.traceId, codes));
   }
 }
+
+interface AnswerVerdict {
+  readonly reasons: readonly string[];
+  /** What had to be cut out. */
+  readonly cuts: readonly DataClass[];
+  /** The answer without it, and what that shows. */
+  readonly instead?: Buffer;
+  readonly left?: AnswerReading;
+}
+
+const letIn: AnswerVerdict = { reasons: [], cuts: [] };

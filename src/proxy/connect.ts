@@ -12,8 +12,8 @@ import { turnAway } from '../pipeline/turn-away.ts';
 import { normaliseHost, parseAuthority, targetWithin } from '../target.ts';
 import { acceptTls } from '../tls/accept.ts';
 import type { Contexts } from '../tls/contexts.ts';
+import { whyBlocked } from '../upstream/guard.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
-import { whyBlocked } from './egress.ts';
 import type { Tunnel } from './forward.ts';
 import type { JoinedTunnels } from './joined-tunnels.ts';
 import type { KeyConnections } from './key-connections.ts';
@@ -128,8 +128,8 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     socket.write(established(headers));
     if (head.length > 0) socket.unshift(head);
     const { traceId, clientAddress } = call;
-    const { host, port, key, isKeyless = false } = tunnel;
-    const owner = { traceId, keyHash: key.hash, isKeyless, identity, clientAddress, host, port };
+    const { host, port, key } = tunnel;
+    const owner = { traceId, key, identity, clientAddress, host, port };
     joined.join(socket, upstream, owner);
   }
 

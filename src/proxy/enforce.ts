@@ -17,6 +17,8 @@ import type { Scrub } from '../upstream/scrub.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { newKey, upgradeFields } from '../websocket/handshake.ts';
 import { answerFor } from './answer-scan.ts';
+import { withoutBodyFields } from './body-fields.ts';
+import type { Standing } from './standing.ts';
 
 /** By the protocol that the request came in (RFC 9110, 7.6.3). */
 const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
@@ -27,6 +29,8 @@ export interface Way {
   findCredential(call: Call): MaybePromise<Injection | undefined>;
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
+  /** Whether its answer may go on. */
+  readonly standing: Standing;
   /** Where there is more of the body than was judged. */
   readonly further?: FurtherBody | undefined;
   /** Where it asks to go on in WebSocket: takes both connections, once the upstream has agreed. Never throws. */
@@ -59,7 +63,7 @@ export function enforce(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { findCredential, route, further, openWebSocket }: Way,
+  { findCredential, route, standing, further, openWebSocket }: Way,
 ): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
@@ -73,7 +77,7 @@ export function enforce(
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, exchange, { injection, ours, route, further, openWebSocket, refuse });
+    send(gate, call, verdict, exchange, { injection, ours, route, standing, further, openWebSocket, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -88,6 +92,7 @@ interface Sending {
   readonly injection: Injection | undefined;
   readonly ours: readonly string[];
   readonly route: InboundRoute | undefined;
+  readonly standing: Standing;
   readonly further: FurtherBody | undefined;
   refuse(error: GatewayError): void;
 }
@@ -97,7 +102,7 @@ function send(
   call: Call,
   verdict: Verdict,
   exchange: Exchange,
-  { injection, ours, route, further, openWebSocket, refuse }: Sending,
+  { injection, ours, route, standing, further, openWebSocket, refuse }: Sending,
 ): void {
   const sanitized = verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
@@ -131,10 +136,12 @@ function send(
     key === undefined
       ? ready
       : { ...ready, headers: [...ready.headers, ...upgradeFields(key)], isWebSocket: true };
+  const sinceMs = performance.now();
   const options: RelayOptions = {
     response: answerFor(gate, call, exchange, route),
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
+    whyEnded: () => standing.whyEnded(call, sinceMs),
     ...(scrub ? { scrub, mayBeStored } : {}),
     ...(onStatus ? { onEnd: ({ status }) => onStatus(status) } : {}),
     ...(openWebSocket && key !== undefined
@@ -153,28 +160,6 @@ function send(
  * is nobody's affair.
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
-
-/** Fields that say something of the body as it was before it was redacted. */
-const bodyFields = new Set([
-  'content-encoding',
-  'content-md5',
-  'digest',
-  'content-digest',
-  'repr-digest',
-  'signature',
-  'signature-input',
-  'x-amz-content-sha256',
-  'x-amz-decoded-content-length',
-  'x-amz-sdk-checksum-algorithm',
-  'x-amz-trailer',
-]);
-
-function withoutBodyFields(headers: readonly string[]): string[] {
-  return headers.filter((_, i) => {
-    const name = (headers[i - (i % 2)] ?? '').toLowerCase();
-    return !bodyFields.has(name) && !name.startsWith('x-amz-checksum-');
-  });
-}
 
 /** What the agent is told of a call, or a message, that may not go. */
 export function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {

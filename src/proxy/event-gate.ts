@@ -1,39 +1,35 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Answer } from '../http1/answer.ts';
+import type { EventSink } from './decoded-events.ts';
+import type { Splitter, StreamEvent } from './event-splitter.ts';
 
 export interface EventGateOptions {
   readonly answer: Answer;
-  /** Of one event; of a longer one each part of this size is read by itself. */
-  readonly bytesMax: number;
-  /** Whether an empty line ends an event (HTML Living Standard, 9.2.6), or any line end does, as in NDJSON. */
-  readonly endsWith: 'empty line' | 'line';
-  /** Whether it may come in. Never rejects. */
-  read(event: Buffer): Promise<boolean>;
+  readonly splitter: Splitter;
+  /** What comes in of it, or in its place; undefined where nothing may. Never rejects. */
+  read(event: StreamEvent): Promise<Buffer | undefined>;
   /** Takes more again, after `write` has answered false. */
   onFlow(): void;
+  /** Called once, when all of the stream has come in. */
+  onEnd(): void;
   /** Called once, in place of the first event that may not come in; nothing is written any more. */
   onRefused(): void;
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
 /** More than this is not taken before what came before it was read. */
 const waitingBytesMax = 65_536;
+/** So long are events read before others have their turn. */
+const turnMsMax = 5;
 
 /**
- * Lets the events of a stream in one by one, each as soon as it was read and byte for byte as it came. It waits for no other one: what is clean
- * is held for no longer than it takes to read it.
+ * Lets the events of a stream in one by one, each as soon as it was read: what is clean byte for byte as it came. It waits for no other one, and is
+ * held for no longer than it takes to read it.
  */
-export class EventGate {
+export class EventGate implements EventSink {
   readonly #options: EventGateOptions;
-  /** Whole events that wait to be read. */
-  readonly #events: Buffer[] = [];
+  /** That wait to be read. */
+  readonly #events: StreamEvent[] = [];
   #waitingBytes = 0;
-  /** Of the event that has not ended. */
-  #parts: Buffer[] = [];
-  #partBytes = 0;
-  /** Since the last line end; the second half of one of two bytes is none. */
-  #isLineEmpty = true;
-  #isAfterReturn = false;
   #isReading = false;
   #isBlocked = false;
   /** The answer takes no more for now. */
@@ -48,77 +44,52 @@ export class EventGate {
     });
   }
 
-  /** False where it should wait for `onFlow`, or for the answer to take more. */
   write(chunk: Buffer): boolean {
     if (this.#isRefused) return true;
     this.#split(chunk);
     this.#pump();
-    this.#isBlocked = this.#waitingBytes + this.#partBytes > waitingBytesMax && this.#isReading;
+    const bytes = this.#waitingBytes + this.#options.splitter.pendingBytes;
+    this.#isBlocked = bytes > waitingBytesMax && this.#isReading;
     return !this.#isBlocked && !this.#isFull;
   }
 
   end(chunk?: Buffer): void {
     if (this.#isRefused) return;
     if (chunk) this.#split(chunk);
-    this.#endEvent();
+    const last = this.#options.splitter.end();
+    if (last) this.#add(last);
     this.#isEnded = true;
     this.#pump();
   }
 
+  /** Nothing more comes in, for a reason that is no event's. */
+  refuse(): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    this.#events.length = 0;
+    this.#options.onRefused();
+  }
+
   #split(chunk: Buffer): void {
-    let from = 0;
-    for (let at = 0; at < chunk.length; at += 1) {
-      if (!this.#endsAt(chunk[at] as number)) {
-        if (this.#partBytes + at + 1 - from < this.#options.bytesMax) continue;
-      }
-      this.#grow(chunk.subarray(from, at + 1));
-      this.#endEvent();
-      from = at + 1;
-    }
-    this.#grow(chunk.subarray(from));
+    for (const event of this.#options.splitter.push(chunk)) this.#add(event);
   }
 
-  /** Whether an event ends with this byte. A line feed that completes a line end which ended one belongs to the next one. */
-  #endsAt(byte: number): boolean {
-    const isAfterReturn = this.#isAfterReturn;
-    this.#isAfterReturn = byte === carriageReturn;
-    if (byte === lineFeed && isAfterReturn) return false;
-    if (byte !== lineFeed && byte !== carriageReturn) {
-      this.#isLineEmpty = false;
-      return false;
-    }
-    const wasEmpty = this.#isLineEmpty;
-    this.#isLineEmpty = true;
-    return wasEmpty || this.#options.endsWith === 'line';
-  }
-
-  #grow(bytes: Buffer): void {
-    if (bytes.length === 0) return;
-    this.#parts.push(bytes);
-    this.#partBytes += bytes.length;
-  }
-
-  #endEvent(): void {
-    if (this.#partBytes === 0) return;
-    const [first, ...others] = this.#parts;
-    this.#events.push(first && others.length === 0 ? first : Buffer.concat(this.#parts));
-    this.#waitingBytes += this.#partBytes;
-    this.#parts = [];
-    this.#partBytes = 0;
+  #add(event: StreamEvent): void {
+    this.#events.push(event);
+    this.#waitingBytes += event.bytes.length;
   }
 
   /** One behind the other: none overtakes one that is still being read. */
   #pump(): void {
     if (this.#isReading) return;
     this.#isReading = true;
-    this.#readAll().then(
-      () => this.#rest(),
+    this.#readAll()
+      .then(() => this.#rest())
       // What an answer does not take can only be cut off: its head was sent.
-      () => {
+      .catch(() => {
         this.#isRefused = true;
         this.#options.answer.destroy();
-      },
-    );
+      });
   }
 
   /** All that came was read. */
@@ -126,7 +97,7 @@ export class EventGate {
     this.#isReading = false;
     if (this.#isRefused) return;
     if (this.#events.length > 0) this.#pump();
-    else if (this.#isEnded) this.#options.answer.end();
+    else if (this.#isEnded) this.#options.onEnd();
     else if (this.#isBlocked) {
       this.#isBlocked = false;
       this.#options.onFlow();
@@ -135,11 +106,17 @@ export class EventGate {
 
   async #readAll(): Promise<void> {
     const { answer, read, onRefused } = this.#options;
+    let turnEndsMs = performance.now() + turnMsMax;
     for (let event = this.#events.shift(); event; event = this.#events.shift()) {
-      this.#waitingBytes -= event.length;
-      const mayComeIn = await read(event);
+      if (performance.now() > turnEndsMs) {
+        await turn();
+        turnEndsMs = performance.now() + turnMsMax;
+      }
+      this.#waitingBytes -= event.bytes.length;
+      const bytes = await read(event);
+      if (this.#isRefused) return;
       if (answer.destroyed) this.#isRefused = true;
-      else if (mayComeIn) this.#isFull = !answer.write(event);
+      else if (bytes) this.#isFull = !answer.write(bytes);
       else {
         this.#isRefused = true;
         onRefused();

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { LineEnds } from '../text/line-ends.ts';
 
 /** One server-sent event; `type` is '' where the stream names none. */
 export interface ServerEvent {
@@ -16,17 +17,14 @@ export interface EventStreamOptions {
   onTooLong(): void;
 }
 
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-
 /** Takes server-sent events apart as they come (HTML Living Standard, 9.2.6). Keeps no more than the event that has not ended. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #decoder = new StringDecoder('utf8');
+  readonly #lineEnds = new LineEnds();
   #line = '';
   #lineBytes = 0;
   #isFirstLine = true;
-  #isAfterReturn = false;
   #type = '';
   #data: string[] = [];
   #kept = 0;
@@ -39,17 +37,12 @@ export class EventStream {
   take(chunk: Buffer): void {
     let from = 0;
     for (let at = 0; at < chunk.length; at += 1) {
-      const byte = chunk[at];
-      if (byte !== lineFeed && byte !== carriageReturn) {
-        this.#isAfterReturn = false;
-        continue;
-      }
-      // The second half of a line end of two is none of its own.
-      if (byte === carriageReturn || !this.#isAfterReturn) {
+      const kind = this.#lineEnds.take(chunk[at] as number);
+      if (kind === 'text') continue;
+      if (kind === 'end') {
         this.#grow(chunk.subarray(from, at));
         this.#endLine();
       }
-      this.#isAfterReturn = byte === carriageReturn;
       from = at + 1;
     }
     this.#grow(chunk.subarray(from));

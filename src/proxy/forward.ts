@@ -12,6 +12,7 @@ import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
+import { whyBlocked } from '../upstream/guard.ts';
 import { version } from '../websocket/handshake.ts';
 import {
   authenticateProxyUser,
@@ -20,11 +21,11 @@ import {
   proxyAuthRequired,
   refusalOfClaim,
 } from './authenticate.ts';
-import { whyBlocked } from './egress.ts';
 import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
 import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
+import type { Standing } from './standing.ts';
 import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
 
 /** A CONNECT that was answered 200: what all requests inside it share. */
@@ -43,6 +44,13 @@ export interface Tunnel {
   readonly isKeyless?: boolean;
 }
 
+/** What the entrances keep beyond a call. */
+export interface Held {
+  readonly connections: KeyConnections;
+  readonly webSockets: WebSockets;
+  readonly standing: Standing;
+}
+
 /** Who sends a request, and where to. */
 interface Addressed {
   readonly target: Target;
@@ -59,12 +67,7 @@ interface Addressed {
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
  * inspected, and sent on or answered.
  */
-export function createForward(
-  gate: () => Gate,
-  connections: KeyConnections,
-  webSockets: WebSockets,
-  log: Log,
-) {
+export function createForward(gate: () => Gate, { connections, webSockets, standing }: Held, log: Log) {
   const open = (opened: Switched): void => webSockets.open(opened, {});
   return function forward(exchange: Exchange, tunnel: Tunnel | undefined): void {
     const current = gate();
@@ -102,12 +105,13 @@ export function createForward(
           claimed: claimedBy(head.claimed, from),
           lastHead: tunnel?.lastHead,
           bodyBytesMax,
+          opensWebSocket: wantsWebSocket,
           isAwaited: () => !exchange.answer.destroyed,
         });
       const bodyless = (): Call => toCall(noBody);
       const inspect = (call: Call): void => {
         const openWebSocket = wantsWebSocket ? open : undefined;
-        judge(current, call, exchange, { openWebSocket }).catch(refuse);
+        judge(current, call, exchange, { standing, openWebSocket }).catch(refuse);
       };
       const failed = (error: GatewayError): void => {
         turnAway(current, bodyless(), error).then(refuse, refuse);
@@ -121,7 +125,7 @@ export function createForward(
           receiveGrpc(gate, exchange, head, {
             bytesMax,
             toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
-            judge: (call, further) => judge(current, call, exchange, { further }).catch(refuse),
+            judge: (call, further) => judge(current, call, exchange, { standing, further }).catch(refuse),
             failed,
           });
         } else exchange.collect(bytesMax, { done: (body) => inspect(toCall(body, bytesMax)), failed });
@@ -148,7 +152,7 @@ async function judge(
   gate: Gate,
   call: Call,
   exchange: Exchange,
-  way: Pick<Way, 'further' | 'openWebSocket'>,
+  way: Pick<Way, 'standing' | 'further' | 'openWebSocket'>,
 ): Promise<void> {
   const verdict = await gate.inspect(call);
   const findCredential: Way['findCredential'] = (it) => gate.credentials.forCall(it);

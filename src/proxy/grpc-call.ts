@@ -13,7 +13,6 @@ import { toRefusal } from './enforce.ts';
 import { failureFields, GrpcAnswer } from './grpc-answer.ts';
 import { GrpcBody } from './grpc-body.ts';
 import { frameOf, type Message } from './grpc-messages.ts';
-import type { RequestHead } from './request-head.ts';
 
 const noBytes = Buffer.alloc(0);
 
@@ -25,14 +24,30 @@ interface Receiving {
   judge(call: Call, further: FurtherBody): void;
   /** Before there was anything to judge. */
   failed(error: GatewayError): void;
+  readonly way?: GrpcWay;
+}
+
+/** What a call that came by an inbound route needs beside others. */
+export interface GrpcWay {
+  /** For routes that know the tool. */
+  understand(message: Call): void;
+  /** Rejects where the way that the call came by does not stand any more. */
+  checkWay(): Promise<void>;
+}
+
+/** What the head of the call says of its messages. */
+interface GrpcHead {
+  /** Flat. */
+  readonly headers: readonly string[];
+  readonly contentEncoding: string;
 }
 
 /** Reads the body of a call of gRPC message by message: what is judged first goes with the call, and the others where that goes. */
 export function receiveGrpc(
   gate: () => Gate,
   exchange: Exchange,
-  head: RequestHead,
-  { bytesMax, toCall, judge, failed }: Receiving,
+  head: GrpcHead,
+  { bytesMax, toCall, judge, failed, way }: Receiving,
 ): void {
   const encoding = fieldOf(head.headers, 'grpc-encoding');
   const body = new GrpcBody(
@@ -43,7 +58,7 @@ export function receiveGrpc(
         // Messages have a coding of their own: who would take off that of the whole is not known.
         if (codingsOf(head.contentEncoding).length > 0)
           call.unreadable = 'gRPC has no coding of a whole body';
-        judge(call, new GrpcCall(gate, call, exchange, body));
+        judge(call, new GrpcCall(gate, call, exchange, { body, way }));
       },
       failed,
     },
@@ -57,12 +72,19 @@ class GrpcCall implements FurtherBody {
   readonly #call: Call;
   readonly #exchange: Exchange;
   readonly #body: GrpcBody;
+  readonly #way: GrpcWay | undefined;
   #answer: GrpcAnswer | undefined;
   #forwarding: Forwarding | undefined;
 
   /** `gate` is asked anew for each message: a reload holds for those that are open, too. */
-  constructor(gate: () => Gate, call: Call, exchange: Exchange, body: GrpcBody) {
+  constructor(
+    gate: () => Gate,
+    call: Call,
+    exchange: Exchange,
+    { body, way }: { readonly body: GrpcBody; readonly way: GrpcWay | undefined },
+  ) {
     this.#gate = gate;
+    this.#way = way;
     this.#call = call;
     this.#exchange = exchange;
     this.#body = body;
@@ -94,10 +116,12 @@ class GrpcCall implements FurtherBody {
   }
 
   async #inspect(message: Message, contentEncoding: string): Promise<Buffer> {
+    await this.#way?.checkWay();
     const gate = this.#gate();
     const { payload } = message;
     const { contentType } = this.#call;
-    const verdict: Verdict = await gate.inspectMessage(this.#call, payload, { contentType, contentEncoding });
+    const content = { contentType, contentEncoding, understand: this.#way?.understand };
+    const verdict: Verdict = await gate.inspectMessage(this.#call, payload, content);
     if (!wasLetOut(verdict)) throw toRefusal(gate, this.#call, verdict);
     const { sanitizedBody = payload } = verdict;
     return sanitizedBody === payload ? message.frame : frameOf(sanitizedBody);

@@ -1,9 +1,8 @@
 import { GatewayError } from '../errors.ts';
 import { tooLarge } from '../http/collect.ts';
 import { Gathered } from '../http1/gathered.ts';
+import { isCompressedAt, isFlag, lengthAt, prefixBytes } from '../http1/grpc-prefix.ts';
 
-/** A flag, and the length in four bytes ("gRPC over HTTP2", Length-Prefixed-Message). */
-const prefixBytes = 5;
 const noBytes = Buffer.alloc(0);
 
 /** A message as it stands in a body. */
@@ -61,8 +60,8 @@ export class MessageReader {
 
   #payloadBytes(): number {
     const prefix = this.#frame.peek();
-    if ((prefix[0] as number) > 1) throw malformed('A message begins with an unknown flag.');
-    const length = prefix.readUInt32BE(1);
+    if (!isFlag(prefix[0] as number)) throw malformed('A message begins with an unknown flag.');
+    const length = lengthAt(prefix, 0);
     if (length > this.#bytesMax) throw tooLarge(length, this.#bytesMax);
     return length;
   }
@@ -70,14 +69,14 @@ export class MessageReader {
   #whole(): Message {
     const frame = this.#frame.take();
     this.#frameBytes = prefixBytes;
-    return { frame, payload: frame.subarray(prefixBytes), isCompressed: frame[0] === 1 };
+    return { frame, payload: frame.subarray(prefixBytes), isCompressed: isCompressedAt(frame, 0) };
   }
 }
 
 /** How many bytes of empty messages stand at the beginning. */
 function emptyMessageBytes(bytes: Buffer): number {
   let at = 0;
-  while (at + prefixBytes <= bytes.length && (bytes[at] as number) <= 1 && bytes.readUInt32BE(at + 1) === 0)
+  while (at + prefixBytes <= bytes.length && isFlag(bytes[at] as number) && lengthAt(bytes, at) === 0)
     at += prefixBytes;
   return at;
 }

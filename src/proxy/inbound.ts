@@ -15,14 +15,17 @@ import { toRequest } from '../pipeline/request.ts';
 import { understandAs } from '../pipeline/stages/understand.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { parseTarget, type Target } from '../target.ts';
+import { isGrpcType } from '../upstream/grpc-type.ts';
+import { whyBlocked } from '../upstream/guard.ts';
 import { readingsOf } from '../url-readings.ts';
-import { whyBlocked } from './egress.ts';
-import { enforce } from './enforce.ts';
+import { enforce, type FurtherBody } from './enforce.ts';
+import type { Held } from './forward.ts';
+import { receiveGrpc } from './grpc-call.ts';
 import { authenticateInbound, foldedName, noRoute } from './inbound-auth.ts';
 import { type InboundPath, isInboundTarget, parseInboundPath, targetBelow } from './inbound-path.ts';
-import type { KeyConnections } from './key-connections.ts';
 import { readRequestHead } from './request-head.ts';
-import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
+import { createRouteCheck } from './route-check.ts';
+import { whyNoHandshake, withoutHandshake } from './websocket.ts';
 
 /** Whether a request target belongs to the inbound routes, so that `createInbound` answers it. */
 export const isInbound = isInboundTarget;
@@ -31,18 +34,13 @@ export const isInbound = isInboundTarget;
  * `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy: the request is judged like any other and sent on to the
  * upstream of its route, with the stored credential of that. Every answer says what was decided.
  */
-export function createInbound(
-  gate: () => Gate,
-  connections: KeyConnections,
-  webSockets: WebSockets,
-  log: Log,
-): (exchange: NodeExchange) => void {
+export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: NodeExchange) => void {
   return function inbound(exchange) {
     const current = gate();
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
     exchange.answer.once('close', current.enter());
-    serve(current, connections, { exchange, webSockets, traceId, receivedAtMs }).catch((thrown: unknown) => {
+    serve(current, held, { exchange, traceId, receivedAtMs, gateNow: gate }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       answerProblem(exchange, error, refusalHeaders(current.names, traceId, error.code));
@@ -52,16 +50,17 @@ export function createInbound(
 
 interface Arrival {
   readonly exchange: NodeExchange;
-  readonly webSockets: WebSockets;
   readonly traceId: string;
   readonly receivedAtMs: number;
+  /** What holds for messages that come later. */
+  readonly gateNow: () => Gate;
 }
 
 /** Finds out who calls which route. */
 async function serve(
   gate: Gate,
-  connections: KeyConnections,
-  { exchange, webSockets, traceId, receivedAtMs }: Arrival,
+  held: Held,
+  { exchange, traceId, receivedAtMs, gateNow }: Arrival,
 ): Promise<void> {
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
@@ -75,7 +74,12 @@ async function serve(
     receivedAtMs,
   );
   const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
-  const toCall = (target: Target, body: Buffer, bodyBytesMax?: number): Call =>
+  const toCall = (
+    target: Target,
+    body: Buffer,
+    bodyBytesMax?: number,
+    contentEncoding = head.contentEncoding,
+  ): Call =>
     new Call({
       traceId,
       entrance: 'inbound',
@@ -87,20 +91,22 @@ async function serve(
       headers: wantsWebSocket ? withoutHandshake(headers) : headers,
       body,
       contentType: head.contentType,
-      contentEncoding: head.contentEncoding,
+      contentEncoding,
       claimed: route ? claimedFor(route, head.claimed) : {},
       lastHead: undefined,
       bodyBytesMax,
       wayCredential: route?.credential ?? null,
+      opensWebSocket: wantsWebSocket,
       isAwaited: () => !exchange.answer.destroyed,
     });
   // Where a route leads is for its tenant to know, and a key that is not valid may be of another one.
   if (refusal || !route)
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
-  await passOn(gate, connections, {
-    ...{ exchange, route, path, toCall: (body: Buffer, max?: number) => toCall(target, body, max) },
-    webSockets: wantsWebSocket ? webSockets : undefined,
+  await passOn(gate, held, {
+    ...{ exchange, route, path, gateNow },
+    toCall: (...of) => toCall(target, ...of),
+    wantsWebSocket,
   });
 }
 
@@ -108,17 +114,14 @@ interface Passing {
   readonly exchange: NodeExchange;
   readonly route: InboundRoute;
   readonly path: InboundPath;
-  /** Where it asks to go on in WebSocket. */
-  readonly webSockets: WebSockets | undefined;
-  toCall(body: Buffer, bodyBytesMax?: number): Call;
+  readonly wantsWebSocket: boolean;
+  readonly gateNow: () => Gate;
+  toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): Call;
 }
 
 /** What the caller of a route asks for, as far as the route takes it. */
-async function passOn(
-  gate: Gate,
-  connections: KeyConnections,
-  { exchange, route, path, webSockets, toCall }: Passing,
-): Promise<void> {
+async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
+  const { exchange, route, path, wantsWebSocket, toCall } = passing;
   const bodyless = toCall(noBody);
   const { target, key } = bodyless;
   const turnBack = async (error: unknown): Promise<never> => {
@@ -128,19 +131,67 @@ async function passOn(
     whyMethodNotAllowed(gate, route, bodyless) ??
     whyPathNotAllowed(route, path) ??
     whyBlocked(gate.guard, target) ??
-    (webSockets ? whyNoHandshake(exchange) : undefined);
+    (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
   if (refused) return turnBack(refused);
   const connectionsMax = gate.tenants.find(route.tenantId)?.maxConnectionsPerAgent ?? 0;
-  if (key) connections.claim(exchange.socket, key.hash, connectionsMax);
+  if (key) held.connections.claim(exchange.socket, key.hash, connectionsMax);
   const bytesMax = bodyBytesMaxOf(gate, route.tenantId, {
     toolName: route.tool ?? undefined,
     bodyless: () => bodyless,
     wayMax: route.maxBodyBytes ?? undefined,
   });
-  const call = toCall(await readBody(exchange, bytesMax).catch(turnBack), bytesMax);
-  // A form may name another method, too.
-  const refusedByBody = whyMethodNotAllowed(gate, route, call);
-  if (refusedByBody) return turnBack(refusedByBody);
+  if (exchange.hasBody && isGrpcType(bodyless.contentType))
+    await receiveMessages(gate, held, passing, { bodyless, bytesMax, turnBack });
+  else {
+    const call = toCall(await readBody(exchange, bytesMax).catch(turnBack), bytesMax);
+    // A form may name another method, too.
+    const refusedByBody = whyMethodNotAllowed(gate, route, call);
+    if (refusedByBody) return turnBack(refusedByBody);
+    await judge(gate, held, passing, { call });
+  }
+}
+
+interface GrpcArrival {
+  readonly bodyless: Call;
+  readonly bytesMax: number;
+  turnBack(error: unknown): Promise<never>;
+}
+
+/** A call of gRPC, message by message. Resolves when the first one was judged. */
+function receiveMessages(
+  gate: Gate,
+  held: Held,
+  passing: Passing,
+  { bodyless, bytesMax, turnBack }: GrpcArrival,
+): Promise<void> {
+  const { exchange, route, path, gateNow, toCall } = passing;
+  return new Promise((resolve, reject) =>
+    receiveGrpc(gateNow, exchange, bodyless, {
+      bytesMax,
+      toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
+      judge: (call, further) => void judge(gate, held, passing, { call, further }).then(resolve, reject),
+      failed: (error) => void turnBack(error).catch(reject),
+      way: {
+        understand: (it) => understandByRoute(gateNow(), it, route, path),
+        checkWay: createRouteCheck(gateNow, route),
+      },
+    }),
+  );
+}
+
+interface Judged {
+  readonly call: Call;
+  /** Where there is more of its body. */
+  readonly further?: FurtherBody;
+}
+
+/** Asks the pipeline and does what it says, if the route still leads there. */
+async function judge(
+  gate: Gate,
+  { webSockets, standing }: Held,
+  { exchange, route, path, wantsWebSocket }: Passing,
+  { call, further }: Judged,
+): Promise<void> {
   const understand = (it: Call): void => understandByRoute(gate, it, route, path);
   understand(call);
   const verdict = await gate.inspect(call);
@@ -148,7 +199,9 @@ async function passOn(
   enforce(gate, call, verdict, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
     route,
-    openWebSocket: webSockets && ((opened) => webSockets.open(opened, { route, understand })),
+    standing,
+    further,
+    openWebSocket: wantsWebSocket ? (opened) => webSockets.open(opened, { route, understand }) : undefined,
   });
 }
 

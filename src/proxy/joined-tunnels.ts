@@ -1,19 +1,12 @@
 import type { Socket } from 'node:net';
-import type { Identity } from '../call.ts';
-import { toGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { isAddressAllowed } from '../state/admission.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
+import type { Owner, Standing } from './standing.ts';
 
 /** Whose tunnel it is, and where it leads. */
-export interface TunnelOwner {
+export interface TunnelOwner extends Owner {
   readonly traceId: string;
-  readonly keyHash: string;
-  /** It was opened without a key: `keyHash` stands for that. */
-  readonly isKeyless: boolean;
-  readonly identity: Identity;
-  readonly clientAddress: string;
   readonly host: string;
   readonly port: number;
 }
@@ -28,53 +21,39 @@ export interface JoinedTunnels {
   close(): void;
 }
 
-const tickMsMin = 10;
-const tickMsMax = 5000;
+interface Opened {
+  readonly owner: TunnelOwner;
+  readonly sinceMs: number;
+}
 
-/**
- * A call is judged once, and what stands for hours would outlive its key: every few seconds it is asked again whether each key still
- * stands, from that address, and each agent may call. While the state is away, nobody is cut off for that.
- */
-export function createJoinedTunnels(gate: () => Gate, log: Log): JoinedTunnels {
-  const open = new Map<JoinedTunnel, TunnelOwner>();
+const tickMsMin = 10;
+const tickMsMax = 1000;
+
+export function createJoinedTunnels(gate: () => Gate, standing: Standing, log: Log): JoinedTunnels {
+  const open = new Map<JoinedTunnel, Opened>();
   const { idleTimeoutMs, handshakeTimeoutMs } = gate().config.limits;
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(idleTimeoutMs, handshakeTimeoutMs) / 4));
   let isDraining = false;
-  let isAsking = false;
 
   const timer = setInterval(() => {
     const { limits } = gate().config;
     const idleTicks = isDraining ? 0 : Math.ceil(limits.idleTimeoutMs / tickMs);
-    for (const tunnel of open.keys()) tunnel.tick(idleTicks, Math.ceil(limits.handshakeTimeoutMs / tickMs));
-    if (isAsking || open.size === 0) return;
-    isAsking = true;
-    endForbidden()
-      .catch((error: unknown) => log.error({ err: error }, 'the owners of tunnels cannot be asked for'))
-      .finally(() => {
-        isAsking = false;
-      });
+    const helloTicks = Math.ceil(limits.handshakeTimeoutMs / tickMs);
+    for (const [tunnel, opened] of [...open]) {
+      if (isForbidden(opened)) tunnel.end('not allowed any more');
+      else tunnel.tick(idleTicks, helloTicks);
+    }
   }, tickMs);
   timer.unref();
 
-  async function endForbidden(): Promise<void> {
-    const current = gate();
-    /** By key and agent, of which there are fewer than tunnels. */
-    const standing = new Map<string, Promise<(clientAddress: string) => boolean>>();
-    for (const [tunnel, owner] of [...open]) {
-      const { keyHash, identity, clientAddress, host } = owner;
-      const key = `${keyHash} ${identity.agentId}`;
-      const asked = standing.get(key) ?? mayCall(current, owner);
-      standing.set(key, asked);
-      const isAllowed = current.isPassedThrough(host) && (await asked)(clientAddress);
-      if (!isAllowed) tunnel.end('not allowed any more');
-    }
-  }
+  const isForbidden = ({ owner, sinceMs }: Opened): boolean =>
+    !gate().isPassedThrough(owner.host) || standing.whyEnded(owner, sinceMs) !== undefined;
 
   return {
     join(client, upstream, owner) {
       const tunnel = new JoinedTunnel(client, upstream, owner.host);
       const sinceMs = Date.now();
-      open.set(tunnel, owner);
+      open.set(tunnel, { owner, sinceMs: performance.now() });
       tunnel.onClosed = () => open.delete(tunnel);
       tunnel.onEnd = (end, { sentBytes, receivedBytes }) => {
         const { traceId, host, port } = owner;
@@ -91,25 +70,3 @@ export function createJoinedTunnels(gate: () => Gate, log: Log): JoinedTunnels {
     },
   };
 }
-
-/** From which addresses the key of a tunnel may go on. */
-async function mayCall(
-  { store, tenants, keyless }: Gate,
-  { keyHash, isKeyless, identity }: TunnelOwner,
-): Promise<(clientAddress: string) => boolean> {
-  if (isKeyless && keyless?.key.hash !== keyHash) return never;
-  try {
-    const holder = await store.identify(keyHash, Date.now());
-    if (!holder.ok || holder.agentStatus !== 'active' || !tenants.find(identity.tenantId)) return never;
-    const isOwn = holder.identity.agentId === identity.agentId;
-    const named = isOwn ? undefined : await store.agentById(identity.agentId);
-    if (named?.status === 'suspended') return never;
-    return (clientAddress) => isAddressAllowed(holder.key, clientAddress);
-  } catch (error) {
-    if (toGatewayError(error).code === 'STATE_UNAVAILABLE') return always;
-    throw error;
-  }
-}
-
-const never = (): boolean => false;
-const always = (): boolean => true;

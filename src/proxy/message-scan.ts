@@ -1,17 +1,55 @@
-import type { Call } from '../call.ts';
-import type { InboundRoute } from '../config/schema.ts';
+import type { Call, DataClass } from '../call.ts';
+import type { InboundRoute, TenantConfig } from '../config/schema.ts';
+import { AnswerSeams } from '../pipeline/answer-seams.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
-import { isEnforced, isRead, rememberAnswer, scanOf, whyNotLetIn } from './answer-rules.ts';
+import {
+  classesToCut,
+  isEnforced,
+  isRead,
+  rememberAnswer,
+  scanOf,
+  toldRedactions,
+  unsanitizable,
+  whyNotLetIn,
+} from './answer-rules.ts';
+import {
+  type IncomingMessage,
+  type Receiving,
+  readIncoming,
+  readInside,
+  redactIncoming,
+  type SeenMessage,
+} from './incoming-message.ts';
 
 /** Of one connection: as many as a trace takes, of which the last is for what was refused. */
 const scansMax = 15;
+
+export interface Admission {
+  /** Why it must not come in; empty where it may. */
+  readonly reasons: readonly string[];
+  /** What comes in: the bytes as they came, or redacted and without their coding. */
+  readonly bytes: Buffer;
+}
+
+interface Rules extends Receiving {
+  readonly gate: Gate;
+  readonly tenant: TenantConfig;
+}
+
+/** What the trace is told besides what was found. */
+interface Told {
+  readonly blocked?: readonly string[];
+  readonly redacted?: ReturnType<typeof toldRedactions>;
+}
 
 /** Reads what an upstream sends on an open connection, message by message, as answers are read. */
 export class MessageScan {
   readonly #gate: () => Gate;
   readonly #call: Call;
   readonly #route: InboundRoute | undefined;
+  readonly #seams = new AnswerSeams();
   /** What the trace tells already. */
   readonly #told = new Set<string>();
   #scans = 0;
@@ -29,28 +67,72 @@ export class MessageScan {
     return tenant !== undefined && isEnforced(gate, scanOf(gate, this.#call, tenant, this.#route), tenant);
   }
 
-  /** Why the message must not come in; empty where it may, as all may that are only observed. Rejects where it cannot be read. */
-  async read(data: Buffer, contentType: string): Promise<readonly string[]> {
+  /** What comes in of the next message: all of it, where messages are only observed. Rejects where it cannot be read. */
+  async read(message: IncomingMessage): Promise<Admission> {
+    const asItCame = { reasons: nothing, bytes: message.bytes };
     const gate = this.#gate();
     const { identity } = this.#call;
     const tenant = identity && gate.tenants.find(identity.tenantId);
-    if (!tenant || data.length === 0) return nothing;
+    if (!tenant || message.bytes.length === 0) return asItCame;
     const scan = scanOf(gate, this.#call, tenant, this.#route);
-    if (!isRead(gate, this.#call, tenant, scan) || scan.maxBytes === 0) return nothing;
-    const content = { bytes: data.subarray(0, scan.maxBytes), contentType, contentEncoding: '' };
-    const reading = await gate.answerReader.read(identity, content);
-    const reasons = isEnforced(gate, scan, tenant) ? whyNotLetIn(tenant, reading, false) : nothing;
-    if (reasons.length === 0) rememberAnswer(gate, this.#call, reading);
-    const telling = [...reading.classes, ...(reading.injection.detected ? ['PROMPT_INJECTION'] : [])];
-    if (this.#isNew(telling) || reasons.length > 0) {
-      const further = reasons.length > 0 ? { blocked: reasons } : {};
-      const told = { ...toResponseScan(gate, tenant.id, reading, Date.now()), ...further };
-      gate.answers.take(tenant.id, this.#call.traceId, JSON.stringify(told));
+    if (!isRead(gate, this.#call, tenant, scan) || scan.maxBytes === 0) return asItCame;
+    const rules = { gate, identity, tenant };
+    const start = startOf(message, scan.maxBytes);
+    const reading = await readIncoming(rules, start);
+    if (!isEnforced(gate, scan, tenant)) {
+      rememberAnswer(gate, this.#call, reading);
+      this.#tell(rules, reading, {});
+      return asItCame;
     }
-    return reasons;
+    const seen = await readInside(rules, start, reading, this.#seams);
+    const admitted = await this.#admit(rules, reading, seen);
+    if (admitted.bytes === start.bytes) return { ...admitted, bytes: message.bytes };
+    return { ...admitted, bytes: Buffer.concat([admitted.bytes, message.bytes.subarray(scan.maxBytes)]) };
+  }
+
+  async #admit(rules: Rules, reading: AnswerReading, seen: SeenMessage): Promise<Admission> {
+    const { gate, tenant } = rules;
+    const { bytes } = seen.message;
+    const shown = { ...reading, classes: seen.classes, injection: seen.injection };
+    const reasons = whyNotLetIn(tenant, seen, false);
+    const cuts = reasons.length > 0 ? nothing : classesToCut(tenant, this.#call, seen.classes);
+    if (cuts.length > 0) return this.#redact(rules, shown, seen, cuts);
+    if (reasons.length === 0) rememberAnswer(gate, this.#call, reading);
+    this.#tell(rules, shown, reasons.length > 0 ? { blocked: reasons } : {});
+    return { reasons, bytes };
+  }
+
+  async #redact(
+    rules: Rules,
+    shown: AnswerReading,
+    seen: SeenMessage,
+    cuts: readonly DataClass[],
+  ): Promise<Admission> {
+    const bytes = await redactIncoming(rules, seen, cuts);
+    if (!bytes) {
+      const reasons = unsanitizable(cuts);
+      this.#tell(rules, shown, { blocked: reasons });
+      return { reasons, bytes: seen.message.bytes };
+    }
+    const { contentType } = seen.message;
+    rememberAnswer(rules.gate, this.#call, await readIncoming(rules, { bytes, contentType }));
+    this.#tell(rules, shown, { redacted: toldRedactions(seen.findings, cuts) });
+    return { reasons: nothing, bytes };
   }
 
   /** A trace has room for few scans: each tells of something that none before it has told. */
+  #tell({ gate, tenant }: Rules, reading: AnswerReading, further: Told): void {
+    const { classes, injection } = reading;
+    const telling = [
+      ...classes,
+      ...(injection.detected ? ['PROMPT_INJECTION'] : []),
+      ...(further.redacted ?? []).map((it) => `redacted ${it.kind}`),
+    ];
+    if (!this.#isNew(telling) && !further.blocked) return;
+    const told = { ...toResponseScan(gate, tenant.id, reading, Date.now()), ...further };
+    gate.answers.take(tenant.id, this.#call.traceId, JSON.stringify(told));
+  }
+
   #isNew(telling: readonly string[]): boolean {
     const isNew = telling.some((it) => !this.#told.has(it)) && this.#scans < scansMax;
     if (isNew) this.#scans += 1;
@@ -59,4 +141,10 @@ export class MessageScan {
   }
 }
 
-const nothing: readonly string[] = Object.freeze([]);
+/** What is read of it. */
+function startOf(message: IncomingMessage, bytesMax: number): IncomingMessage {
+  if (message.bytes.length <= bytesMax) return message;
+  return { ...message, bytes: message.bytes.subarray(0, bytesMax), isPart: true, isStart: true };
+}
+
+const nothing: readonly never[] = Object.freeze([]);

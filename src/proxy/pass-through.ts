@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Call } from '../call.ts';
 import { type GatewayError, toGatewayError } from '../errors.ts';
 import { decisionHeaders, refusalHeaders } from '../http/decision-headers.ts';
+import { noticeLeaving } from '../http/notice-leaving.ts';
 import { newTraceId } from '../ids.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
@@ -27,6 +28,7 @@ export async function passThrough(
   tunnel: Tunnel,
 ): Promise<PassedThrough> {
   const leave = gate.enter();
+  // An approval must not be spent on nobody.
   const letAlone = noticeLeaving(socket);
   const receivedAtMs = Date.now();
   const traceId = newTraceId(receivedAtMs);
@@ -52,24 +54,6 @@ export async function passThrough(
     letAlone();
     leave();
   }
-}
-
-/**
- * Closes the socket of a client that closes its side while its tunnel is judged: an approval must not be spent on nobody. Answers what ends
- * that. Once the client has sent bytes nothing more is read, and of its leaving nothing is known.
- */
-function noticeLeaving(socket: Socket): () => void {
-  const onReadable = (): void => {
-    const chunk: Buffer | null = socket.read();
-    if (chunk === null) {
-      socket.destroy();
-      return;
-    }
-    socket.off('readable', onReadable);
-    socket.unshift(chunk);
-  };
-  socket.on('readable', onReadable);
-  return () => socket.off('readable', onReadable);
 }
 
 async function dial(gate: Gate, call: Call, headers: readonly string[]): Promise<PassedThrough> {

@@ -1,10 +1,13 @@
 import type { Answer } from '../http1/answer.ts';
 import { fieldOf } from '../upstream/headers.ts';
+import { withoutAnswerBodyFields } from './body-fields.ts';
+import { DecodedEvents } from './decoded-events.ts';
 import { EventGate } from './event-gate.ts';
+import type { Splitter, StreamEvent } from './event-splitter.ts';
 
 /*
  * An answer that is read on its way to the agent. Either it passes at once and is read when it is over, or it is held: then nothing of it
- * goes out before it was judged, and what is refused never does. The upstream's side sees an answer like any other.
+ * goes out before it was judged, and what is refused never does; or it is let in event by event. The upstream's side sees an answer like any other.
  */
 
 /** What was seen of an answer. */
@@ -28,16 +31,46 @@ export interface Tap {
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
   seen(answer: SeenAnswer): Promise<Judgement>;
-  /** Of a stream of events that is let in one by one: what ends an event, whether one may come in, and what is said in place of one that may not. */
-  readonly endsWith: 'empty line' | 'line';
-  mayComeIn(event: Buffer): Promise<boolean>;
-  readonly lastEvent: string;
+  /** Of an answer that is handled as events, once that was said. */
+  readonly events?: EventTap | undefined;
+  /** The head of an answer that goes out redacted, for these reasons. */
+  redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
   /** A held answer does not go: answers something else in its place. */
-  refuse(judgement: Exclude<Judgement, 'pass'>): void;
+  refuse(refused: Refused): void;
+}
+
+/** What is done with a stream that is let in event by event. */
+export interface EventTap {
+  /** The one content coding that is to be taken off it; '' where there is none. */
+  readonly coding: string;
+  /** How it is taken apart. */
+  splitter(): Splitter;
+  /** What comes in of an event; undefined where nothing may. Never rejects. */
+  admit(event: StreamEvent): Promise<Buffer | undefined>;
+  /** It is not what its coding says, and ends with the last words. */
+  broken(error: Error): void;
+  /** What is said in place of what may not come in. */
+  readonly lastWords: LastWords;
 }
 
 export type Handling = 'pass' | 'read' | 'hold' | 'events';
-export type Judgement = 'pass' | { readonly refusal: unknown };
+export type Judgement = 'pass' | Refused | Redacted;
+
+export interface Refused {
+  readonly refusal: unknown;
+}
+
+export interface Redacted {
+  /** What goes out in place of what was read, without a content coding. */
+  readonly instead: Buffer;
+  readonly reasons: readonly string[];
+}
+
+/** What ends a stream of which an event did not come in. */
+export interface LastWords {
+  readonly event?: Buffer;
+  readonly trailers?: [string, string][];
+}
 
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
 type Listener = () => void;
@@ -54,13 +87,15 @@ export class TappedAnswer implements Answer {
   /** What is to be read, and while the answer is held also what is to go out. */
   #chunks: Buffer[] = [];
   #bytes = 0;
+  /** How much of them was read. */
+  #readBytes = 0;
   /** While there is more to be read. */
   #isReading = false;
   #isEnded = false;
   #isCrowded = false;
   #isSeen = false;
   #onDrain: readonly Listener[] = noListeners;
-  #events: EventGate | undefined;
+  #events: EventGate | DecodedEvents | undefined;
 
   constructor(answer: Answer, tap: Tap) {
     this.#answer = answer;
@@ -98,8 +133,12 @@ export class TappedAnswer implements Answer {
       this.#fields = fields;
       return;
     }
-    this.#answer.writeHead(status, fields);
-    if (handling === 'events') this.#events = this.#openEvents(fieldOf(fields, 'content-length') !== '');
+    const { events } = this.#tap;
+    if (handling === 'events' && events) {
+      // What it will be is not known yet.
+      this.#answer.writeHead(status, withoutAnswerBodyFields(fields));
+      this.#events = this.#openEvents(events);
+    } else this.#answer.writeHead(status, fields);
     this.#status = status;
     this.#fields = handling === 'read' ? fields : [];
     this.#state = 'passing';
@@ -128,7 +167,7 @@ export class TappedAnswer implements Answer {
   }
 
   addTrailers(trailers: [string, string][]): void {
-    if (this.#isHeld) this.#trailers = trailers;
+    if (this.#isHeld || this.#events) this.#trailers = trailers;
     else if (this.#state === 'passing') this.#answer.addTrailers(trailers);
   }
 
@@ -151,28 +190,62 @@ export class TappedAnswer implements Answer {
     this.#answer.once(event, listener);
   }
 
-  /** Where its length was told it cannot end otherwise: then its connection does. */
-  #openEvents(hasLength: boolean): EventGate {
+  #openEvents(tap: EventTap): EventGate | DecodedEvents {
+    const { coding } = tap;
+    const gate = this.#openGate(tap);
+    if (coding === '') return gate;
+    const decoded = new DecodedEvents({
+      coding,
+      sink: gate,
+      onData: (bytes) => this.#tap.hear?.(bytes),
+      onFlow: () => this.#flow(),
+      onBroken: (error) => {
+        tap.broken(error);
+        gate.refuse();
+      },
+    });
+    this.#answer.on('drain', () => decoded.resume());
+    return decoded;
+  }
+
+  #stopDecoding(): void {
+    if (this.#events instanceof DecodedEvents) this.#events.close();
+  }
+
+  #flow(): void {
+    for (const listener of this.#onDrain) listener();
+  }
+
+  #openGate(tap: EventTap): EventGate {
     const answer = this.#answer;
     return new EventGate({
       answer,
-      bytesMax: this.#tap.bytesMax,
-      endsWith: this.#tap.endsWith,
-      read: (event) => this.#tap.mayComeIn(event),
+      splitter: tap.splitter(),
+      read: (event) => tap.admit(event),
       onFlow: () => {
-        for (const listener of this.#onDrain) listener();
+        if (this.#events instanceof DecodedEvents) this.#events.resume();
+        else this.#flow();
       },
+      onEnd: () => this.#endWith(withoutBodyTrailers(this.#trailers), undefined),
       onRefused: () => {
         this.#state = 'refused';
-        if (hasLength) answer.destroy();
-        else answer.end(Buffer.from(this.#tap.lastEvent));
+        this.#stopDecoding();
+        const { trailers = [], event } = tap.lastWords;
+        if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
+        else this.#endWith(trailers, event);
       },
     });
   }
 
+  #endWith(trailers: [string, string][], last: Buffer | undefined): void {
+    const answer = this.#answer;
+    if (trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(trailers);
+    answer.end(last);
+  }
+
   /** Keeps a chunk that is to be read, or that is held. */
   #take(chunk: Buffer): void {
-    this.#tap.hear?.(chunk);
+    if (!(this.#events instanceof DecodedEvents)) this.#tap.hear?.(chunk);
     if (this.#isReading && this.#bytes === 0) this.#reconsider(chunk);
     if (this.#isHeld || this.#isReading) this.#keep(chunk);
   }
@@ -209,13 +282,13 @@ export class TappedAnswer implements Answer {
 
   #judged(judgement: Judgement): void {
     if (this.destroyed) return;
-    if (judgement === 'pass') {
-      this.#release();
-      return;
+    if (judgement === 'pass') this.#release();
+    else if ('instead' in judgement) this.#redact(judgement);
+    else {
+      this.#state = 'refused';
+      this.#drop();
+      this.#tap.refuse(judgement);
     }
-    this.#state = 'refused';
-    this.#drop();
-    this.#tap.refuse(judgement);
   }
 
   /** Others have their turn before an answer is read that has gone out already. */
@@ -231,9 +304,22 @@ export class TappedAnswer implements Answer {
     const [first, ...others] = this.#chunks;
     const whole = first && others.length === 0 ? first : Buffer.concat(this.#chunks);
     const bytes = whole.length > this.#tap.bytesMax ? whole.subarray(0, this.#tap.bytesMax) : whole;
+    this.#readBytes = bytes.length;
     const isWhole = this.#isEnded && bytes.length === this.#bytes;
     const extent = this.#isCrowded ? 'crowded' : isWhole ? 'whole' : 'cut';
     return this.#tap.seen({ status: this.#status, bytes, extent });
+  }
+
+  /** What was read of a held answer is replaced, and it goes. */
+  #redact({ instead, reasons }: Redacted): void {
+    const behind = Buffer.concat(this.#chunks).subarray(this.#readBytes);
+    const hadLength = fieldOf(this.#fields, 'content-length') !== '';
+    const fields = this.#tap.redactedFields(withoutAnswerBodyFields(this.#fields), reasons);
+    const length = ['Content-Length', String(instead.length + behind.length)];
+    this.#fields = hadLength && this.#isEnded ? [...fields, ...length] : fields;
+    this.#trailers = withoutBodyTrailers(this.#trailers);
+    this.#chunks = behind.length > 0 ? [instead, behind] : [instead];
+    this.#release();
   }
 
   /** Lets a held answer go, as far as it is there. */
@@ -250,7 +336,7 @@ export class TappedAnswer implements Answer {
       if (this.#isEnded) {
         if (this.#trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(this.#trailers);
         answer.end(last);
-      } else if (isFlowing) for (const listener of this.#onDrain) listener();
+      } else if (isFlowing) this.#flow();
     } catch (error) {
       if (answer.headersSent) answer.destroy();
       else this.#tap.refuse({ refusal: error });
@@ -258,6 +344,7 @@ export class TappedAnswer implements Answer {
   }
 
   #closed(): void {
+    this.#stopDecoding();
     if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) {
       if (this.#isKnownClean()) this.#drop();
       else this.#showSoon();
@@ -277,3 +364,6 @@ export class TappedAnswer implements Answer {
     this.#chunks = [];
   }
 }
+
+const withoutBodyTrailers = (trailers: [string, string][]): [string, string][] =>
+  trailers.filter(([name, value]) => withoutAnswerBodyFields([name, value]).length > 0);

@@ -4,6 +4,7 @@ import type { Gate } from '../pipeline/gate.ts';
 import { type ListedTools, mayListTools, toolLists } from '../pipeline/listed-tools.ts';
 import { asksForFurtherPage, asksForTools, speaksMcp } from '../pipeline/mcp-call.ts';
 import type { SeenList, ShownDrift } from '../pipeline/tool-memory.ts';
+import { codingsOf } from '../text/inflate.ts';
 import { eventsIn } from './event-stream.ts';
 import { ToolListListener } from './tool-list-listener.ts';
 
@@ -48,7 +49,7 @@ export class ToolListScan {
   begin(head: AnswerHead, exchange: Pick<Exchange, 'answer'>): void {
     this.#head = head;
     const isGet = this.#call.method === 'GET';
-    const isStream = eventStreamType.test(head.contentType) && /^(?:identity)?$/i.test(head.contentEncoding);
+    const isStream = eventStreamType.test(head.contentType) && codingsOf(head.contentEncoding).length === 0;
     if (!isStream || !this.#isSuccess || !(this.isMcp || isGet)) return;
     const { bytesMax, keep } = this.#room;
     const listener = new ToolListListener({

@@ -72,19 +72,13 @@ export class WebSocketRelay {
     for (;;) {
       const incoming = await peer.next();
       this.#idle.refresh();
-      if (
-        this.#isEnding &&
-        incoming.kind !== 'gone' &&
-        incoming.kind !== 'close' &&
-        incoming.kind !== 'broken'
-      )
-        continue;
+      if (this.#isEnding && !isLast(incoming)) continue;
       try {
         await take(incoming);
       } catch (error) {
         this.#fail(toGatewayError(error));
       }
-      if (incoming.kind === 'close' || incoming.kind === 'broken' || incoming.kind === 'gone') return;
+      if (isLast(incoming)) return;
     }
   }
 
@@ -125,9 +119,12 @@ export class WebSocketRelay {
         const data = this.#scrubbed(incoming.data);
         const isHeld = scan.holds;
         if (!isHeld && !this.#isEnding) await agent.send(data, isBinary);
-        const reasons = await scan.read(data, contentTypeOf(data, isBinary));
+        const { reasons, bytes } = await scan.read({
+          bytes: data,
+          contentType: contentTypeOf(data, isBinary),
+        });
         if (reasons.length > 0) this.#endWith(policyViolation, reasons[0] ?? '');
-        else if (isHeld && !this.#isEnding) await agent.send(data, isBinary);
+        else if (isHeld && !this.#isEnding) await agent.send(bytes, isBinary);
         return;
       }
       case 'ping':
@@ -136,7 +133,8 @@ export class WebSocketRelay {
         return;
       case 'close': {
         const reason = this.#scrubbed(incoming.reason);
-        this.#passClose(agent, incoming.code, reason.length > reasonBytesMax ? noBytes : reason);
+        const mayPass = reason.length <= reasonBytesMax && (await this.#mayComeIn(reason));
+        this.#passClose(agent, incoming.code, mayPass ? reason : noBytes);
         return;
       }
       default:
@@ -155,6 +153,14 @@ export class WebSocketRelay {
     if (verdict.decision === 'SANITIZE') return verdict.sanitizedBody ?? data;
     this.#endWith(policyViolation, reasonOf(verdict));
     return undefined;
+  }
+
+  /** Whether a reason to close may, as it is. */
+  async #mayComeIn(reason: Buffer): Promise<boolean> {
+    const { scan } = this.#options;
+    if (reason.length === 0 || !scan.holds) return true;
+    const { reasons, bytes } = await scan.read({ bytes: reason, contentType: contentTypeOf(reason, false) });
+    return reasons.length === 0 && bytes === reason;
   }
 
   #scrubbed(data: Buffer): Buffer {
@@ -203,6 +209,9 @@ export class WebSocketRelay {
     this.#options.upstream.destroy();
   }
 }
+
+/** Nothing comes behind it. */
+const isLast = ({ kind }: Incoming): boolean => kind === 'close' || kind === 'broken' || kind === 'gone';
 
 const codeOf: Readonly<Partial<Record<GatewayError['code'], number>>> = {
   STATE_UNAVAILABLE: tryAgainLater,

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
@@ -6,12 +5,12 @@ import type { Exchange } from '../http/exchange.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { recheckMs } from '../pipeline/message.ts';
 import { fieldOf, toClientHeaders } from '../upstream/headers.ts';
 import { acceptOf, hasItem, isKey, itemsOf, version } from '../websocket/handshake.ts';
 import { Peer } from '../websocket/peer.ts';
 import type { Switched } from './enforce.ts';
 import { MessageScan } from './message-scan.ts';
+import { createRouteCheck } from './route-check.ts';
 import { WebSocketRelay } from './websocket-relay.ts';
 
 /*
@@ -75,26 +74,6 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
       isDraining = true;
       for (const relay of relays) relay.drain();
     },
-  };
-}
-
-/**
- * Rejects once a route is not what it was when the connection was opened. Asked of the state once in `recheckMs`; while that is away, the
- * key of the call decides alone.
- */
-function createRouteCheck(gate: () => Gate, route: InboundRoute): () => Promise<void> {
-  let checkedAtMs = performance.now();
-  return async () => {
-    const nowMs = performance.now();
-    if (nowMs - checkedAtMs < recheckMs) return;
-    try {
-      // Another reading of the same configuration is the same route.
-      if (!isDeepStrictEqual(await gate().routes.find(route.prefix), route))
-        throw new GatewayError('NOT_FOUND', 'The route was changed.');
-    } catch (error) {
-      if (toGatewayError(error).code !== 'STATE_UNAVAILABLE') throw error;
-    }
-    checkedAtMs = nowMs;
   };
 }
 

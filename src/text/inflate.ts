@@ -87,6 +87,16 @@ const streams: Readonly<Record<string, Begin>> = {
   zstd: () => createZstdDecompress(),
 };
 
+/** Whether a content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
+export const isStreamable = (coding: string): boolean => Object.hasOwn(streams, coding);
+
+/** Decodes a content that begins with `start` as it comes. It must be streamable. */
+export function inflaterOf(coding: string, start: Buffer): Transform {
+  const begin = isStreamable(coding) ? streams[coding] : undefined;
+  if (!begin) throw new TypeError('a coding that is not decoded as it comes');
+  return begin(start);
+}
+
 /**
  * What a lenient receiver gets of a body that `inflateBody` calls unreadable: each coding is taken off as far as it goes, up to `maxBytes`;
  * one that is unknown, or is none, is left on. Never rejects.
@@ -98,8 +108,7 @@ export async function inflateStart(
 ): Promise<Buffer> {
   let body = bytes;
   for (const coding of codingsOf(contentEncoding).slice(-codingsMax).reverse()) {
-    const begin = Object.hasOwn(streams, coding) ? streams[coding] : undefined;
-    const start = begin ? await startOf(body, begin(body), maxBytes) : body;
+    const start = isStreamable(coding) ? await startOf(body, inflaterOf(coding, body), maxBytes) : body;
     if (start.length > 0) body = start;
   }
   return body.subarray(0, maxBytes);

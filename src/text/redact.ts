@@ -4,9 +4,12 @@ import { multipartParts } from './multipart-parts.ts';
 import type { Span } from './span-map.ts';
 
 export type BodyFormat = 'json' | 'form' | 'xml' | 'multipart' | 'text';
+/** `json-start` is a beginning of JSON, of which the rest is not there. */
+export type CutFormat = BodyFormat | 'json-start';
 
-const rules: Readonly<Record<Exclude<BodyFormat, 'text' | 'multipart'>, CutRules>> = {
+const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>> = {
   json: jsonRules,
+  'json-start': jsonRules,
   form: formRules,
   xml: xmlRules,
 };
@@ -39,7 +42,7 @@ export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; co
  * The same for a body that its receiver will parse: structure stays, escapes go as a whole, a JSON number or literal becomes a
  * string. Undefined where a body that was JSON would be none any more.
  */
-export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: BodyFormat): Buffer | undefined {
+export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: CutFormat): Buffer | undefined {
   const merged = mergeCuts(bytes, cuts);
   if (merged.length === 0) return bytes;
   const redacted = replace(bytes, fitFormat(bytes, merged, format, 0));
@@ -47,7 +50,7 @@ export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: BodyForm
 }
 
 /** The cuts as the format lets them be made; what only claims to be JSON is text. */
-function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: BodyFormat, depth: number): Replacement[] {
+function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth: number): Replacement[] {
   if (format === 'multipart') return fitParts(bytes, cuts, depth);
   if (format === 'text' || (format === 'json' && !isJson(bytes)))
     return cuts.map(({ start, end, label }) => ({ start, end, text: marker(label) }));

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
 import { RangeList } from '../ranges.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
@@ -36,6 +36,19 @@ export interface Guard {
   checkAddress(address: string, port: number): void;
   /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
   checkChosen(address: string, port: number): void;
+}
+
+/** Why nobody may go there, as far as that can be told without resolving anything; undefined where one may. */
+export function whyBlocked(
+  guard: Guard,
+  { host, port }: { readonly host: string; readonly port: number },
+): GatewayError | undefined {
+  try {
+    guard.checkHost(host, port);
+    return undefined;
+  } catch (error) {
+    return toGatewayError(error);
+  }
 }
 
 const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;

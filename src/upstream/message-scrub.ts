@@ -1,7 +1,5 @@
+import { lengthAt, prefixBytes } from '../http1/grpc-prefix.ts';
 import type { ScrubbedBody } from './scrub.ts';
-
-/** A flag, and the length in four bytes ("gRPC over HTTP2", Length-Prefixed-Message). */
-const prefixBytes = 5;
 
 /**
  * A body of gRPC as it streams. Each message is looked through by itself, and must not wait for the next one: that may come only when the
@@ -46,7 +44,7 @@ export class MessageScrub implements ScrubbedBody {
     if (this.#prefixBytes < prefixBytes) {
       const read = chunk.copy(this.#prefix, this.#prefixBytes, at, at + prefixBytes - this.#prefixBytes);
       this.#prefixBytes += read;
-      if (this.#prefixBytes === prefixBytes) this.#bytesLeft = this.#prefix.readUInt32BE(1);
+      if (this.#prefixBytes === prefixBytes) this.#bytesLeft = lengthAt(this.#prefix, 0);
       return at + read;
     }
     const end = Math.min(chunk.length, at + this.#bytesLeft);

@@ -31,6 +31,8 @@ export interface RelayOptions {
    * among those to its origin until it closes.
    */
   onSwitch?(head: ResponseHead, connection: Duplex): void;
+  /** Asked at every tick of a clock while the answer comes: why it is to end. It is cut off then, after `onCut`. */
+  whyEnded?(): GatewayError | undefined;
   /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
   onData?(chunk: Buffer): void;
 }
@@ -251,6 +253,11 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     if (this.#messages && this.#messages.moves !== this.#moves) {
       this.#moves = this.#messages.moves;
       this.#activeTick = tick;
+    }
+    const ended = this.#status === 0 ? undefined : this.#options.whyEnded?.();
+    if (ended) {
+      this.fail(ended);
+      return;
     }
     const idleTicks = tick - this.#activeTick;
     // An upstream may wait for the end of what it is sent before it begins to answer.

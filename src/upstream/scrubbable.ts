@@ -24,13 +24,13 @@ export function toUnscrubbable(
   mayBeStored = false,
 ): GatewayError | undefined {
   if (mayBeStored && status < 300) return undefined;
-  if (isPart(status, head)) return inPart();
+  if (isPartial(status, head)) return inPart();
   const isPlain = codingFields.every((name) => /^(?:identity)?$/i.test(fieldOf(head, name)));
   return isBodiless || isPlain ? undefined : stillCoded();
 }
 
-/** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. */
-const isPart = (status: number, head: readonly string[]): boolean =>
+/** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. `head` is flat. */
+export const isPartial = (status: number, head: readonly string[]): boolean =>
   status === 206 ||
   status === 226 ||
   fieldOf(head, 'content-range') !== '' ||

@@ -120,13 +120,6 @@ export class Peer {
     this.#socket.end();
   }
 
-  /** Reads and drops what comes, so that a close frame behind it is not stuck. */
-  drop(): void {
-    this.#isOver = true;
-    this.#waiting.length = 0;
-    this.#socket.resume();
-  }
-
   destroy(): void {
     this.#socket.destroy();
   }

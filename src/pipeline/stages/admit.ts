@@ -2,7 +2,8 @@ import { type Call, type Operation, operationAndParts, verbs } from '../../call.
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
-import { alertAt, periodOf } from '../../state/limits.ts';
+import { after } from '../../state/after.ts';
+import { alertAt } from '../../state/limits.ts';
 import type {
   Admission,
   AdmitRequest,
@@ -148,25 +149,11 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
     call.sightings = sightings;
   }
 
-  /** Each count is given to one call alone, so each alert is told once, whatever node counted. */
+  /** Each count is given to one call alone: that one tells it. */
   function tellUsage({ identity, receivedAtMs }: Call, used: number, quota: number): void {
     const percent = alertAt(used, quota);
     if (percent === undefined || !identity) return;
-    const { startMs, endMs } = periodOf(receivedAtMs);
-    events.tell({
-      tenantId: identity.tenantId,
-      atMs: receivedAtMs,
-      kind: 'usage.threshold',
-      operator: 'gateway',
-      subject: identity.tenantId,
-      details: {
-        percent,
-        scans_used: used,
-        scans_quota: quota,
-        period_start: new Date(startMs).toISOString(),
-        period_end: new Date(endMs).toISOString(),
-      },
-    });
+    events.tellUsage({ tenantId: identity.tenantId, atMs: receivedAtMs, percent, used, quota });
   }
 
   function settle(call: Call, request: AdmitRequest, admission: Admission): void | Promise<void> {
@@ -203,10 +190,7 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
   }
 
   function enter(call: Call, request: AdmitRequest): void | Promise<void> {
-    const admission = ask(request);
-    return admission instanceof Promise
-      ? admission.then((it) => settle(call, request, it))
-      : settle(call, request, admission);
+    return after(ask(request), (it) => settle(call, request, it));
   }
 
   return {

@@ -2,25 +2,28 @@ import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
 import type { PolicySet } from '../../policy/index.ts';
+import { after } from '../../state/after.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
-import { type CallerStore, callerNow } from '../caller-now.ts';
+import { type CallerSources, callerNow } from '../caller-now.ts';
 import { createJudge } from '../judge.ts';
 import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall } from '../policy-book.ts';
 import type { Tenants } from '../tenants.ts';
 
-export interface DecideOptions {
+export interface DecideOptions extends CallerSources {
   readonly tenants: Tenants;
   readonly policies: Rules;
-  readonly store: CallerStore;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
   /** The daemon's own mode; a tenant's may be laxer still. */
   readonly mode: 'enforce' | 'monitor';
+  /** Another generation of the configuration has taken the place of the one that it was made for. */
+  readonly isRetired: () => boolean;
 }
 
 /** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
-export function decide({ tenants, policies, store, approvals, mode }: DecideOptions): Stage {
+export function decide(options: DecideOptions): Stage {
+  const { tenants, policies, approvals, mode, isRetired } = options;
   const judge = createJudge(mode);
 
   function conclude(
@@ -39,8 +42,9 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     settle(call, opinion);
   }
 
-  function settle(call: Call, opinion: Enforceable): void {
-    call.verdict = toVerdict(call, opinion);
+  function settle(call: Call, opinion: Enforceable, byApproval?: string): void {
+    const verdict = toVerdict(call, opinion);
+    call.verdict = byApproval === undefined ? verdict : { ...verdict, byApproval };
     call.incidents = incidentsOf(call, opinion);
   }
 
@@ -54,9 +58,11 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     const verdict = toVerdict(call, opinion);
     call.incidents = incidentsOf(call, opinion);
     const { kind, approval } = await approvals.hold(call, verdict, tenant);
-    if (kind !== 'pending')
-      return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion));
     const { approvalId, expiresAtMs } = approval;
+    if (kind !== 'pending') {
+      settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion), approvalId);
+      return;
+    }
     call.verdict = { ...verdict, approval: { approvalId, expiresAtMs } };
     if (!wasHeld && isHeldOpen(call, tenant)) await holdOpen(call, tenant, approvalId);
   }
@@ -69,13 +75,16 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
 
   /**
    * Waits for the decision, then judges anew: key, agent and policies may have changed, and of several that wait for one grant only one
-   * may have it. What is still pending then is answered as if it had not been held.
+   * may have it. What is still pending then is answered as if it had not been held, and so is what was decided under another
+   * configuration than this one: asked again, it is judged by that.
    */
   async function holdOpen(call: Call, tenant: TenantConfig, approvalId: string): Promise<void> {
     const decided = await approvals.wait(tenant.id, approvalId, tenant.approvals.holdMs, call.isAwaited);
-    if (!call.isAwaited() || (decided?.status !== 'approved' && decided?.status !== 'denied')) return;
-    call.agentStatus = (await callerNow(store, call)).agentStatus;
+    if (decided?.status !== 'approved' && decided?.status !== 'denied') return;
+    call.agentStatus = (await callerNow(options, call)).agentStatus;
     const { rules } = await rulesForCall(policies, call);
+    // A grant is not spent on a call that nobody waits for any more.
+    if (!call.isAwaited() || isRetired()) return;
     await conclude(call, tenant, rules, true);
   }
 
@@ -84,10 +93,7 @@ export function decide({ tenants, policies, store, approvals, mode }: DecideOpti
     run(call) {
       const tenant = call.identity && tenants.find(call.identity.tenantId);
       if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      const page = rulesForCall(policies, call);
-      return page instanceof Promise
-        ? page.then((it) => conclude(call, tenant, it.rules))
-        : conclude(call, tenant, page.rules);
+      return after(rulesForCall(policies, call), ({ rules }) => conclude(call, tenant, rules));
     },
   };
 }

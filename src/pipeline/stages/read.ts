@@ -184,10 +184,10 @@ const envelopedText = /^application\/grpc-web-text/i;
 const fromBase64 = (text: string): Buffer =>
   Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
 
-/** The forward proxy takes the messages of gRPC out of their envelopes itself, and their coding with them. */
+/** The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them. */
 function hasUnreadContent({ contentType, entrance, message, headers }: Call, bytes: Buffer): boolean {
-  if (!enveloped.test(contentType) || message || (entrance === 'forward' && isGrpcType(contentType)))
-    return false;
+  const isProxied = entrance === 'forward' || entrance === 'inbound';
+  if (!enveloped.test(contentType) || message || (isProxied && isGrpcType(contentType))) return false;
   if (envelopedText.test(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
   const codings = ['grpc-encoding', 'connect-content-encoding'].map((it) => fieldOf(headers, it));
   return hasUnreadMessages(bytes, codings.join(''));

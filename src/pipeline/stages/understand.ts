@@ -1,6 +1,7 @@
 import { type Call, isTunnel } from '../../call.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
+import { after } from '../../state/after.ts';
 import type { MaybePromise, Store } from '../../state/store.ts';
 import type { Catalogues } from '../catalogues.ts';
 import { identifyOrRecall } from '../degraded.ts';
@@ -37,10 +38,7 @@ export function understand({ catalogues, store, tenants }: UnderstandOptions): S
     name: 'understand',
     run(call) {
       if (call.operation) return;
-      const catalogue = catalogueOf(call);
-      return catalogue instanceof Promise
-        ? catalogue.then((it) => understandCall(it, call, largestMaxDecodedBytes))
-        : understandCall(catalogue, call, largestMaxDecodedBytes);
+      return after(catalogueOf(call), (it) => understandCall(it, call, largestMaxDecodedBytes));
     },
   };
 }

@@ -1,0 +1,64 @@
+import type { Call } from '../call.ts';
+import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { callerNow } from '../pipeline/caller-now.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { createCache } from '../state/cache.ts';
+
+/** Whoever has something open: a tunnel, or a call whose answer is under way. */
+export type Owner = Pick<Call, 'key' | 'identity' | 'clientAddress'>;
+
+/**
+ * A call is judged once, and what stays open for hours would outlive its key: whoever keeps such things asks at each tick of a clock
+ * whether they may go on.
+ */
+export interface Standing {
+  /**
+   * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where that is not known. At once:
+   * the state is asked in the background, once in a while for all that one owner has open. While it is away, nobody is cut off for that.
+   */
+  whyEnded(owner: Owner, sinceMs: number): GatewayError | undefined;
+}
+
+const askAgainMs = 1_000;
+/** Owners of whom it is remembered what was answered. */
+const ownersMax = 8_192;
+
+interface Asked {
+  readonly atMs: number;
+  isAnswered: boolean;
+  why: GatewayError | undefined;
+}
+
+export function createStanding(gate: () => Gate, log: Log): Standing {
+  const asked = createCache<Asked>(ownersMax);
+
+  async function answer(question: Asked, owner: Owner): Promise<void> {
+    try {
+      const { agentStatus } = await callerNow(gate(), owner);
+      if (agentStatus !== 'active') question.why = new GatewayError('FORBIDDEN', 'The agent is suspended.');
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      if (error.code === 'INTERNAL') log.error({ err: error.cause }, 'an owner cannot be asked for');
+      else if (error.code !== 'STATE_UNAVAILABLE') question.why = error;
+    } finally {
+      question.isAnswered = true;
+    }
+  }
+
+  return {
+    whyEnded(owner, sinceMs) {
+      const name = `${owner.key?.hash} ${owner.identity?.agentId} ${owner.clientAddress}`;
+      const last = asked.get(name);
+      // What was so before it was opened says nothing of it.
+      const why = last && last.atMs >= sinceMs ? last.why : undefined;
+      const nowMs = performance.now();
+      if (!last || (last.isAnswered && nowMs - last.atMs >= askAgainMs)) {
+        const question: Asked = { atMs: nowMs, isAnswered: false, why: undefined };
+        asked.set(name, question);
+        void answer(question, owner);
+      }
+      return why;
+    },
+  };
+}

@@ -1,0 +1,17 @@
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * Tells the ends of lines in a text that comes byte by byte: LF, CR, or both (HTML Living Standard, 9.2.6). `half` is the second half of an
+ * end of two bytes, which is none of its own: a line has ended with the first.
+ */
+export class LineEnds {
+  #isAfterReturn = false;
+
+  take(byte: number): 'text' | 'end' | 'half' {
+    const isAfterReturn = this.#isAfterReturn;
+    this.#isAfterReturn = byte === carriageReturn;
+    if (byte === lineFeed && isAfterReturn) return 'half';
+    return byte === lineFeed || byte === carriageReturn ? 'end' : 'text';
+  }
+}
