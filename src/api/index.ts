@@ -39,6 +39,13 @@ import {
 import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys.ts';
 import { acceptTools, listMcpServers } from './routes/mcp-servers.ts';
 import { mintKey } from './routes/mint-key.ts';
+import {
+  listChannels,
+  listFailed,
+  replayChannel,
+  replayFailed,
+  testChannel,
+} from './routes/notifications.ts';
 import { openApiRoute } from './routes/openapi.ts';
 import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies.ts';
 import { applyPolicy, tryPolicy } from './routes/policies-apply.ts';
@@ -46,8 +53,12 @@ import { simulatePolicies } from './routes/policies-simulate.ts';
 import { replayRisk } from './routes/risk-replay.ts';
 import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
+import { slackInteractions } from './routes/slack-interactions.ts';
+import { stats } from './routes/stats.ts';
 import { listTools, showTool } from './routes/tools.ts';
 import { listTraces, showTrace } from './routes/traces.ts';
+import { exportTraces } from './routes/traces-export.ts';
+import { streamTraces } from './routes/traces-stream.ts';
 import { usage } from './routes/usage.ts';
 
 /** All endpoints of the control plane. */
@@ -89,6 +100,7 @@ export const apiRoutes: readonly Route[] = [
   approvalStatus,
   awaitApproval,
   decideApproval,
+  slackInteractions,
   applyPolicy,
   tryPolicy,
   listPolicies,
@@ -109,7 +121,15 @@ export const apiRoutes: readonly Route[] = [
   listMcpServers,
   acceptTools,
   listTraces,
+  exportTraces,
+  streamTraces,
   showTrace,
+  stats,
   replayRisk,
   listAudit,
+  listChannels,
+  listFailed,
+  replayFailed,
+  replayChannel,
+  testChannel,
 ];

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { verbs } from '../call.ts';
 import { permissions } from '../config/agents.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { keylessKeyPrefix } from '../pipeline/keyless.ts';
 import type { KeyRecord, KeyUsage } from '../state/store.ts';
 import { envName, freeText, time, title, toIso, toIsoOrNull } from './fields.ts';
 
@@ -61,11 +62,8 @@ export const publicKey = z
 
 export type PublicKey = z.infer<typeof publicKey>;
 
-/** The prefix of the keys that stand for the callers of inbound routes. */
+/** The prefix of the keys that stand for the callers of inbound routes. No text of a key begins like this. */
 export const routeKeyPrefix = 'inbound';
-
-/** The prefix of the key that stands for the callers of the forward proxy who have none. No text of a key begins like these two. */
-export const keylessKeyPrefix = 'no key';
 
 /** Whether it stands for callers without a key: no text of a key has its digest, and it comes and goes with what they call. */
 export const isInternal = ({ prefix }: KeyRecord): boolean =>

@@ -16,7 +16,7 @@ export interface ApiLimits {
   spend(route: Route, caller: Caller, nowMs: number): void;
   /**
    * Does the work of a route, within what the route allows: listings of a tenant one after another, each in a turn of the event loop of its
-   * own; of a route with `perKeyMax` so many at once. Throws RATE_LIMITED beyond that.
+   * own; of a route with `perKeyMax`, `perTenantMax` or `inAllMax` so many at once. Throws RATE_LIMITED beyond that.
    */
   run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T>;
 }
@@ -43,17 +43,19 @@ export function createApiLimits(): ApiLimits {
     }
   }
 
-  async function amongFew<T>(place: string, max: number, work: () => Promise<T>): Promise<T> {
-    const others = running.get(place) ?? 0;
-    if (others >= max)
-      throw tooMuch(`The key has ${others} of these requests under way, which is all it may.`, 5);
-    running.set(place, others + 1);
+  async function amongFew<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> {
+    for (const { name, max, whose } of places)
+      if ((running.get(name) ?? 0) >= max)
+        throw tooMuch(`${whose} has ${max} of these requests under way, which is all it may.`, 5);
+    for (const { name } of places) running.set(name, (running.get(name) ?? 0) + 1);
     try {
       return await work();
     } finally {
-      const left = (running.get(place) ?? 1) - 1;
-      if (left > 0) running.set(place, left);
-      else running.delete(place);
+      for (const { name } of places) {
+        const left = (running.get(name) ?? 1) - 1;
+        if (left > 0) running.set(name, left);
+        else running.delete(name);
+      }
     }
   }
 
@@ -75,10 +77,31 @@ export function createApiLimits(): ApiLimits {
     },
     run(route, caller, tenantId, work) {
       if (route.isListing) return inLine(tenantId(), work);
-      if (route.perKeyMax === undefined || caller.kind !== 'key') return work();
-      return amongFew(`${liveKeyOf(caller)} ${route.path}`, route.perKeyMax, work);
+      const places = placesOf(route, caller, tenantId);
+      return places.length === 0 ? work() : amongFew(places, work);
     },
   };
+}
+
+/** Where so many may be at once. */
+interface Place {
+  readonly name: string;
+  readonly max: number;
+  readonly whose: string;
+}
+
+function placesOf(
+  { path, perKeyMax, perTenantMax, inAllMax }: Route,
+  caller: Caller,
+  tenantId: () => string,
+): readonly Place[] {
+  const places: Place[] = [];
+  if (perKeyMax !== undefined && caller.kind === 'key')
+    places.push({ name: `key ${liveKeyOf(caller)} ${path}`, max: perKeyMax, whose: 'The key' });
+  if (perTenantMax !== undefined)
+    places.push({ name: `tenant ${tenantId()} ${path}`, max: perTenantMax, whose: 'The tenant' });
+  if (inAllMax !== undefined) places.push({ name: `all ${path}`, max: inAllMax, whose: 'The gateway' });
+  return places;
 }
 
 /** Calls have the rate of their plan, and polling for an approval has none. */

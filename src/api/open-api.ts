@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { problems } from '../errors.ts';
+import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
 
 /*
@@ -58,7 +59,7 @@ export function toOpenApi(routes: readonly Route[]): Json {
 }
 
 function toOperation(route: Route, named: Named): Json {
-  const { tag, summary, access, status = 200, body, answer } = route;
+  const { tag, summary, access, status = 200, body, answer, answerTypes = ['application/json'] } = route;
   const isPublic = access === 'public';
   return {
     operationId: `${route.method.toLowerCase()}${route.path.replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -71,17 +72,14 @@ function toOperation(route: Route, named: Named): Json {
       ? {
           requestBody: {
             required: !route.isBodyOptional,
-            content: contentOf(
-              toSchema(body, 'input', named),
-              route.takesYaml ? ['application/json', 'application/yaml'] : ['application/json'],
-            ),
+            content: contentOf(toSchema(body, 'input', named), typesOf(route)),
           },
         }
       : {}),
     responses: {
       [status]: {
         description: 'Done',
-        content: contentOf(toSchema(answer, 'output', named), ['application/json']),
+        content: contentOf(toSchema(answer, 'output', named), answerTypes),
       },
       default: {
         description: 'A problem (RFC 9457)',
@@ -90,6 +88,9 @@ function toOperation(route: Route, named: Named): Json {
     },
   };
 }
+
+const typesOf = ({ takesForm, takesYaml }: Route): readonly string[] =>
+  takesForm ? [formType] : takesYaml ? ['application/json', 'application/yaml'] : ['application/json'];
 
 const contentOf = (schema: Json, types: readonly string[]): Json =>
   Object.fromEntries(types.map((type) => [type, { schema }]));

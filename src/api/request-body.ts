@@ -8,6 +8,8 @@ import type { Route } from './route.ts';
 /** Reading YAML costs some microseconds a byte, and the event loop is everybody's: so much takes a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
 
+export const formType = 'application/x-www-form-urlencoded';
+
 export function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     exchange.request.once('close', () => {
@@ -18,10 +20,14 @@ export function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buff
   });
 }
 
-/** The body as the route's schema has it. JSON, or YAML where the route takes it; without a type it is read as JSON. */
+/** The body as the route's schema has it. JSON, or YAML or a form where the route takes it; without a type it is read as JSON. */
 export function parseBody(route: Route, raw: Buffer, contentType: string): unknown {
   if (!route.body || (route.isBodyOptional && raw.length === 0)) return undefined;
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+  if (route.takesForm) {
+    if (type !== formType) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send ${formType}.`);
+    return validate(route.body, toFields(new URLSearchParams(decode(raw))));
+  }
   const isYaml = type === 'application/yaml' || type === 'text/yaml' || type === 'application/x-yaml';
   if (isYaml ? !route.takesYaml : type !== '' && type !== 'application/json' && !type.endsWith('+json'))
     throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send application/json.');
@@ -37,12 +43,17 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
 
 /** The query as the route's schema has it; a parameter that stands there twice cannot be told. */
 export function parseQuery(route: Route, params: URLSearchParams): unknown {
+  const fields = toFields(params);
+  return route.query ? validate(route.query, fields) : undefined;
+}
+
+function toFields(params: URLSearchParams): Record<string, string> {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of params) {
     if (name in fields) throw invalid([{ path: name.slice(0, 64), message: 'stands there more than once' }]);
     fields[name] = value;
   }
-  return route.query ? validate(route.query, { ...fields }) : undefined;
+  return { ...fields };
 }
 
 function readJson(raw: Buffer): unknown {

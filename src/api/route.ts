@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Identity, PresentedKey } from '../call.ts';
 import type { Permission } from '../config/agents.ts';
@@ -28,6 +29,7 @@ export interface ApiRequest<Body, Query> {
   readonly body: Body;
   /** The body as received. */
   readonly raw: Buffer;
+  readonly headers: IncomingHttpHeaders;
   readonly clientAddress: string;
   readonly nowMs: number;
   /**
@@ -54,6 +56,23 @@ export class RawAnswer {
   }
 }
 
+/**
+ * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a piece waits. Where `pieces` throws
+ * before the first one, that is answered as a problem; later the connection is broken off, so that what is cut does not look whole.
+ */
+export class StreamAnswer {
+  readonly contentType: string;
+  readonly pieces: AsyncIterable<string>;
+  /** Flat, beside those that all answers have. */
+  readonly fields: readonly string[];
+
+  constructor(contentType: string, pieces: AsyncIterable<string>, fields: readonly string[] = []) {
+    this.contentType = contentType;
+    this.pieces = pieces;
+    this.fields = fields;
+  }
+}
+
 /** One endpoint, whole: where it is, who may ask, what it takes, what it does. The OpenAPI document is made of nothing else. */
 export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -74,15 +93,28 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly isBodyOptional?: boolean;
   readonly query?: z.ZodType<Query>;
   readonly answer: z.ZodType<Answer>;
+  /** Content types of the answer, where they are not JSON. */
+  readonly answerTypes?: readonly string[];
   /** Of the answer; 200 where absent. */
   readonly status?: number;
   /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
   readonly isListing?: true;
   /** Of these requests a key may have so many under way, those of its ephemeral keys among them. */
   readonly perKeyMax?: number;
+  /** The same of a tenant, and of the process. */
+  readonly perTenantMax?: number;
+  readonly inAllMax?: number;
+  /** The body that it describes may be in base64, and is then as much larger. */
+  readonly takesBase64?: true;
   /** YAML is taken too. */
   readonly takesYaml?: boolean;
-  handle(request: ApiRequest<Body, Query>): Answer | RawAnswer | Promise<Answer | RawAnswer>;
+  /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */
+  readonly takesForm?: true;
+  /** Where its body may have less than bodies may elsewhere. */
+  readonly bodyBytesMax?: number;
+  handle(
+    request: ApiRequest<Body, Query>,
+  ): Answer | RawAnswer | StreamAnswer | Promise<Answer | RawAnswer | StreamAnswer>;
 }
 
 /** Keeps a route's own types inside the route, so that all routes stand in one list. */

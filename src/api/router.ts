@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
+import { tooLarge } from '../http/collect.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
@@ -14,7 +15,8 @@ import { createApiLimits } from './limits.ts';
 import { lacking } from './permissions.ts';
 import { type Asked, requestAsCall } from './request-as-call.ts';
 import { parseBody, parseQuery, readBody } from './request-body.ts';
-import { type Caller, presentedBy, RawAnswer, type Route } from './route.ts';
+import { type Caller, presentedBy, RawAnswer, type Route, StreamAnswer } from './route.ts';
+import { sendStream } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
 
 /** What a body of the API may add to the body of a call that it describes. */
@@ -48,9 +50,13 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     const leave = current.enter();
     const [path = ''] = exchange.target.split('?', 1);
     answer(current, exchange)
-      .then(({ status, body }) => send(exchange.answer, status, body))
+      .then((answered) => {
+        if (answered) send(exchange.answer, answered.status, answered.body);
+      })
       .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
+        if (exchange.answer.headersSent && !exchange.answer.destroyed)
+          log.warn({ err: error.cause ?? error, path }, 'an answer is broken off');
         if (error.code === 'INTERNAL') log.error({ err: error.cause, path }, 'an endpoint failed');
         // RFC 9110, 15.5.6.
         answerProblem(exchange, error, error.code === 'METHOD_NOT_ALLOWED' ? ['Allow', methodsOf(path)] : []);
@@ -58,7 +64,8 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
       .finally(leave);
   };
 
-  async function answer(current: Gate, exchange: NodeExchange): Promise<RawAnswer> {
+  /** Undefined where the answer has gone out already, piece by piece. */
+  async function answer(current: Gate, exchange: NodeExchange): Promise<RawAnswer | undefined> {
     const { request, target: url } = exchange;
     if (url.length > urlLengthMax || !url.startsWith('/'))
       throw new GatewayError('VALIDATION_FAILED', 'The request target must be a path of at most 16 KB.');
@@ -83,21 +90,25 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
         if (!exchange.answer.writableEnded) leaving.abort();
       });
       const tenantId = () => tenantOf(current, caller, named);
-      const answered = await limits.run(route, caller, tenantId, async () =>
-        route.handle({
+      return await limits.run(route, caller, tenantId, async () => {
+        const answered = await route.handle({
           gate: current,
           caller,
           params,
           query,
           body,
           raw,
+          headers: exchange.request.headers,
           ...asked,
           tenantId,
           signal: leaving.signal,
-        }),
-      );
-      if (answered instanceof RawAnswer) return answered;
-      return RawAnswer.of(route.status ?? 200, answered);
+        });
+        if (answered instanceof RawAnswer) return answered;
+        if (!(answered instanceof StreamAnswer)) return RawAnswer.of(route.status ?? 200, answered);
+        // Its place among few is its own until the last piece is out.
+        await sendStream(exchange.answer, answered, leaving.signal);
+        return undefined;
+      });
     } catch (error) {
       throw await toRefusal(current, route, caller, asked, toGatewayError(error));
     }
@@ -115,12 +126,17 @@ async function receive(
   const { headers } = exchange.request;
   if (caller.kind === 'key' && exchange.method === 'POST')
     await checkReplay(gate, caller.key, headers, nowMs);
-  const raw = route.body ? await readBody(exchange, readBytesMaxOf(gate, route, caller)) : noBody;
-  return { raw, body: parseBody(route, raw, headers['content-type'] ?? '') };
+  if (!route.body) return { raw: noBody, body: undefined };
+  const bytesMax = readBytesMaxOf(gate, route, caller);
+  const raw = await readBody(exchange, route.takesBase64 ? Math.ceil((bytesMax * 4) / 3) : bytesMax);
+  const body = parseBody(route, raw, headers['content-type'] ?? '');
+  if (raw.length > bytesMax && !isInBase64(body)) throw tooLarge(raw.length, bytesMax);
+  return { raw, body };
 }
 
 /** Which tool a described call is of is told by its description, so it may be as large as that of any tool. */
-function readBytesMaxOf(gate: Gate, { access }: Route, caller: Caller): number {
+function readBytesMaxOf(gate: Gate, { access, bodyBytesMax }: Route, caller: Caller): number {
+  if (bodyBytesMax !== undefined) return bodyBytesMax;
   const isCall = access === 'call' && caller.kind === 'key';
   const toolMax = isCall ? gate.toolSettings.largestMaxBodyBytes(caller.identity.tenantId) : 0;
   return Math.max(bodyBytesMaxOf(gate, caller), toolMax) + envelopeBytesMax;
@@ -143,6 +159,8 @@ async function toRefusal(
 }
 
 const noBody = Buffer.alloc(0);
+const isInBase64 = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && Reflect.get(body, 'body_encoding') === 'base64';
 
 function namedIn(body: unknown): string | undefined {
   const named = typeof body === 'object' && body !== null ? Reflect.get(body, 'tenant_id') : undefined;

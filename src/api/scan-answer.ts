@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Call, dataClasses, type Verdict } from '../call.ts';
 import { publicFinding, publicRule } from '../pipeline/record.ts';
 import { toldExplanation, toldSignals } from '../pipeline/told-agent.ts';
+import type { DescribedBody } from './described-call.ts';
 import { band, decision } from './fields.ts';
 import { RawAnswer } from './route.ts';
 
@@ -65,14 +66,15 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
   };
 }
 
-/** The answer with the sanitised body, where there is one: a text as text, any other value as the JSON that it is. */
+/** The answer with the sanitised body, where there is one: in the form in which the body was described. */
 export function withSanitizedBody<T extends ScanAnswer>(
   answer: T,
   { sanitizedBody }: Verdict,
-  isText: boolean,
+  form: DescribedBody['form'],
 ): T | RawAnswer {
   if (!sanitizedBody) return answer;
-  if (isText) return { ...answer, sanitized_body: sanitizedBody.toString('utf8') };
+  if (form !== 'json')
+    return { ...answer, sanitized_body: sanitizedBody.toString(form === 'text' ? 'utf8' : 'base64') };
   // It may be nested deeper than a serialiser can follow.
   const head = JSON.stringify(answer).slice(0, -1);
   const body = [Buffer.from(`${head},"sanitized_body":`), sanitizedBody, Buffer.from('}\n')];

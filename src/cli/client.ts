@@ -20,6 +20,8 @@ export interface Client {
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: Query): Promise<T>;
   /** The pages of a list, one at a time, to its end. */
   pages<T>(path: string, query?: Query): AsyncGenerator<readonly T[]>;
+  /** An answer of any length, as it comes. Throws where it is broken off, or nothing comes for half a minute. */
+  download(path: string, query?: Query): AsyncGenerator<Uint8Array>;
 }
 
 const urlDefault = 'http://127.0.0.1:8081';
@@ -37,11 +39,16 @@ export async function openClient(
   const base = await controlUrl(options);
   const authorization = `Bearer ${secretOf(as)}`;
 
-  async function ask(method: Method, path: string, query: Query = {}, body?: unknown): Promise<unknown> {
+  function urlFor(path: string, query: Query): URL {
     const url = new URL(path, base);
     const asked = { ...query, tenant_id: options.tenant };
     for (const [name, value] of Object.entries(asked))
       if (value !== undefined) url.searchParams.set(name, value);
+    return url;
+  }
+
+  async function ask(method: Method, path: string, query: Query = {}, body?: unknown): Promise<unknown> {
+    const url = urlFor(path, query);
     const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     const { status, answer } = await exchange(url, { method, headers, ...text });
@@ -63,6 +70,7 @@ export async function openClient(
     send: <T>(method: Method, path: string, body?: unknown, query?: Query) =>
       ask(method, path, query, body) as Promise<T>,
     pages,
+    download: (path, query = {}) => readAsItComes(urlFor(path, query), { authorization }),
   };
 }
 
@@ -129,6 +137,46 @@ async function exchange(url: URL, init: RequestInit): Promise<{ status: number; 
     throw new Error(
       `${url.origin} answered ${response.status}, and not as the control plane of Postern does.`,
     );
+  }
+}
+
+async function* readAsItComes(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+): AsyncGenerator<Uint8Array> {
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort(new DOMException('', 'TimeoutError')), requestTimeoutMs);
+  try {
+    const response = await fetch(url, { headers, redirect: 'error', signal: ending.signal });
+    if (!response.ok) throw new Refused(await readText(response), response.status);
+    for await (const chunk of response.body ?? []) {
+      timer.refresh();
+      yield chunk;
+      // However long whoever reads it takes.
+      timer.refresh();
+    }
+  } catch (error) {
+    if (error instanceof Refused) throw new Error(error.sentence, { cause: error });
+    throw new Error(`${url.origin} has not answered to the end: ${reasonOf(error)}.`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+    ending.abort();
+  }
+}
+
+/** What the daemon said instead of an answer. */
+class Refused extends Error {
+  readonly sentence: string;
+
+  constructor(text: string, status: number) {
+    super(text);
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch {
+      answer = undefined;
+    }
+    this.sentence = toSentence(answer, status);
   }
 }
 

@@ -6,54 +6,74 @@ export type Trace = Readonly<Record<string, unknown>> & { readonly trace_id: str
 
 type Filter = Readonly<Record<string, string | undefined>>;
 
-const url = '/v1/traces';
-const pollMs = 1000;
-/** How late a trace may become findable, whichever node it comes from. */
-const latenessMs = 3000;
-const tracesMaxPerPoll = 10_000;
+const reopenMs = 1_000;
+/** Ids that are remembered: what is told again after a break is shown once. */
+const seenMax = 10_000;
+/** Of one event; a trace is bounded far below it. */
+const eventCharsMax = 4 * 1024 * 1024;
 
 /**
- * The last traces (0 to 1000), and then those that become findable, without an end; the older ones of each look first. What it remembers
- * are the ids of the last seconds.
+ * The last traces (0 to 1000), and then those that become findable, on all nodes, without an end; the older ones of each look first. Where the
+ * daemon ends the stream for a reason of its own it is opened again, and goes on where it was.
  */
 export async function* followTraces(
   client: Client,
   filter: Filter,
   last: number,
 ): AsyncGenerator<readonly Trace[]> {
-  const seen = new Map<string, number>();
-  // Whatever the filter leaves out: by the clock of the gateway, this is when we came.
-  const { items: newest } = await client.get<Page<Trace>>(url, { limit: '1' });
-  const startMs = newestOf(newest, 0);
-  let newestMs = startMs;
-  for (const { trace_id } of newest) seen.set(trace_id, startMs);
-  if (last > 0) {
-    const { items } = await client.get<Page<Trace>>(url, { ...filter, limit: String(last) });
-    for (const { trace_id, at } of items) seen.set(trace_id, Date.parse(at));
-    yield items.toReversed();
-  }
+  const seen = new Set<string>();
+  const fresh = (traces: readonly Trace[]): readonly Trace[] =>
+    traces.filter(({ trace_id }) => !seen.has(trace_id) && remember(seen, trace_id));
+  let lastId: string | undefined;
+  let isBegun = false;
   for (;;) {
-    await sleep(pollMs);
-    const fromMs = Math.max(startMs, newestMs - latenessMs);
-    for (const [id, atMs] of seen) if (atMs < fromMs) seen.delete(id);
-    const found = await readFrom(client, { ...filter, from: new Date(fromMs).toISOString() });
-    const fresh = found.filter((it) => !seen.has(it.trace_id));
-    for (const { trace_id, at } of fresh) seen.set(trace_id, Date.parse(at));
-    newestMs = newestOf(fresh, newestMs);
-    yield fresh.toReversed();
+    for await (const { event, data } of eventsOf(client, { ...filter, last_event_id: lastId })) {
+      // From here on nothing is missed.
+      if (!isBegun && last > 0) {
+        const query = { ...filter, limit: String(last) };
+        const { items } = await client.get<Page<Trace>>('/v1/traces', query);
+        yield fresh(items).toReversed();
+      }
+      isBegun = true;
+      if (event === 'gap') note('Some calls are left out here; "postern trace export" has them all.');
+      if (event === 'end' && /"not_allowed"/.test(data))
+        throw new Error('the key may not follow traces any more.');
+      if (event !== 'trace') continue;
+      const trace = JSON.parse(data) as Trace;
+      lastId = trace.trace_id;
+      yield fresh([trace]);
+    }
+    await sleep(reopenMs);
   }
 }
 
-const newestOf = (traces: readonly Trace[], atLeastMs: number): number =>
-  traces.reduce((newestMs, { at }) => Math.max(newestMs, Date.parse(at)), atLeastMs);
-
-async function readFrom(client: Client, filter: Filter): Promise<readonly Trace[]> {
-  const found: Trace[] = [];
-  for await (const page of client.pages<Trace>(url, filter)) {
-    found.push(...page);
-    if (found.length < tracesMaxPerPoll) continue;
-    note('Too many calls at once: some are left out here; "postern trace export" has them all.');
-    break;
-  }
-  return found;
+function remember(seen: Set<string>, id: string): boolean {
+  seen.add(id);
+  if (seen.size > seenMax) for (const oldest of seen) return seen.delete(oldest);
+  return true;
 }
+
+interface Event {
+  /** Empty for a comment. */
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Server-sent events, and the comments between, as the daemon writes them: one line of data each. */
+async function* eventsOf(client: Client, query: Filter): AsyncGenerator<Event> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of client.download('/v1/traces/stream', query)) {
+    rest += decoder.decode(chunk, { stream: true });
+    const blocks = rest.split('\n\n');
+    rest = blocks.pop() ?? '';
+    if (rest.length > eventCharsMax) throw new Error('the daemon sends an event without an end.');
+    for (const block of blocks) yield { event: fieldOf(block, 'event'), data: fieldOf(block, 'data') };
+  }
+}
+
+const fieldOf = (block: string, name: string): string =>
+  block
+    .split('\n')
+    .find((it) => it.startsWith(`${name}: `))
+    ?.slice(name.length + 2) ?? '';

@@ -12,8 +12,15 @@ export const printable = (text: string): string =>
   text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
 /** JSON whose value is the same, with the same characters escaped as JSON does it; on one line unless it is indented. */
-export const toJson = (value: unknown, indent = 0): string =>
-  JSON.stringify(value, null, indent).replace(unprintable, (it) => (it === '\n' ? it : escapeUnits(it)));
+export const toJson = (value: unknown, indent = 0): string => toSafeJson(JSON.stringify(value, null, indent));
+
+/** The same of any text of JSON, or whole characters of one. */
+export const toSafeJson = (json: string): string =>
+  json.replace(unprintable, (it) => (it === '\n' ? it : escapeUnits(it)));
+
+/** A file of lines as it is, or, where it goes to a terminal, as that shows it. */
+export const toSafeFile = (text: string): string =>
+  process.stdout.isTTY ? text.replaceAll('\r\n', '\n').split('\n').map(printable).join('\n') : text;
 
 const escapeUnits = (text: string): string =>
   Array.from(

@@ -1,8 +1,10 @@
 import { parseStateUrl } from './addresses.ts';
 import { secretFields } from './credentials.ts';
 import type { Finding } from './issues.ts';
+import type { Environment } from './references.ts';
 import { defaultBands } from './risk.ts';
 import { definitionKeys } from './tools.ts';
+import { readWebhookSecret } from './webhook-secret.ts';
 import { type Entry, entriesOf, isMapping, type Mapping, mapping, textOf, textsOf } from './written.ts';
 
 /* What the values of one section say of each other. */
@@ -27,10 +29,7 @@ export function checkBands(root: Mapping): readonly Finding[] {
   return findings;
 }
 
-export function checkDaemon(
-  root: Mapping,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly Finding[] {
+export function checkDaemon(root: Mapping, env: Environment): readonly Finding[] {
   const findings: Finding[] = [];
   const url = textOf(mapping(root['state'])['url']) ?? 'embedded:./data';
   if (Number(root['workers'] ?? 1) > 1 && parseStateUrl(url)?.driver === 'embedded') {
@@ -142,7 +141,43 @@ export function checkNotification({ path, item }: Entry): readonly Finding[] {
   if (isMail && textsOf(item['to']).length === 0) {
     findings.push({ path: [...path, 'to'], message: 'is missing; email needs recipients' });
   }
-  return findings;
+  const { secret, preset } = item;
+  if (item['type'] === 'siem' && typeof preset === 'string' && typeof secret !== 'string') {
+    findings.push({
+      path: [...path, 'secret'],
+      message: `is missing; ${preset} takes nothing without a token`,
+    });
+  }
+  if (item['type'] === 'webhook' && typeof secret === 'string' && !readWebhookSecret(secret)) {
+    const message = 'must be whsec_ and 24 to 64 bytes in base64, or up to four such with spaces between';
+    findings.push({ path: [...path, 'secret'], message });
+  }
+  for (const address of isMail ? [item['from'], item['to']].flat() : []) {
+    if (typeof address !== 'string' || mailAddress.test(address)) continue;
+    const at = address === item['from'] ? ['from'] : ['to', textsOf(item['to']).indexOf(address)];
+    findings.push({ path: [...path, ...at], message: 'must be one mail address, perhaps as Name <address>' });
+  }
+  return [...findings, ...channelKeys.flatMap((it) => checkKey(it, { path, item }))];
+}
+
+const mailAddress =
+  /^(?:[^<>@,;:"\\]{1,128} <[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+>|[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+)$/;
+
+/** Keys that some types alone understand: where another one has them, somebody relies on what does not happen. */
+const channelKeys: readonly (readonly [key: string, types: readonly string[]])[] = [
+  ['signing_secret', ['slack']],
+  ['headers', ['webhook', 'siem']],
+  ['from', ['email']],
+  ['to', ['email']],
+  ['format', ['siem']],
+  ['preset', ['siem']],
+];
+
+function checkKey([key, types]: (typeof channelKeys)[number], { path, item }: Entry): readonly Finding[] {
+  const type = textOf(item['type']);
+  const isWritten = item[key] !== undefined && item[key] !== null;
+  if (!isWritten || type === undefined || types.includes(type)) return [];
+  return [{ path: [...path, key], message: `has no effect here; it is for ${types.join(' and ')}` }];
 }
 
 export function checkTool({ path, item }: Entry): readonly Finding[] {

@@ -9,6 +9,7 @@ import {
   checkTool,
 } from './check-sections.ts';
 import type { Finding } from './issues.ts';
+import type { Environment } from './references.ts';
 import { entriesOf, type Mapping } from './written.ts';
 
 /*
@@ -18,10 +19,7 @@ import { entriesOf, type Mapping } from './written.ts';
  */
 
 /** Everything that is wrong between the values of a file. `root` is what it says, with references resolved. */
-export function checkConfig(
-  root: Mapping,
-  env: Readonly<Record<string, string | undefined>>,
-): readonly Finding[] {
+export function checkConfig(root: Mapping, env: Environment): readonly Finding[] {
   const tenants = readTenants(root);
   return [
     ...checkDuplicates(root),

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { Environment } from './references.ts';
 
 const systemFile = '/etc/postern/postern.yaml';
 
@@ -48,7 +49,7 @@ function decode(bytes: Buffer): string {
  */
 export function findConfigFile(
   explicit: string | undefined,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   fallback = systemFile,
 ): string | undefined {
   const named = explicit || env['POSTERN_CONFIG'];

@@ -3,6 +3,7 @@ import { checkConfig } from './checks.ts';
 import { baseOf, disk, type Files, readText } from './files.ts';
 import { type Finding, toFindings } from './issues.ts';
 import { ConfigError, dotted, type Mistake } from './mistakes.ts';
+import type { Environment } from './references.ts';
 import { References, reasonOf } from './references.ts';
 import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
@@ -21,13 +22,13 @@ const referencedBytesMax = 1024 * 1024;
 export interface ConfigContext {
   /** Where it was read from; undefined: relative paths start from the working directory. */
   readonly file: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Reads what `${file:path}` names, by absolute path. Without it: regular files of up to 1 MB. */
   readonly readFile?: (path: string) => string;
 }
 
 /** Reads and parses a file; undefined is the empty configuration. Throws `ConfigError` with everything that is wrong. */
-export function loadConfig(file: string | undefined, env: ConfigContext['env'], files: Files = disk): Config {
+export function loadConfig(file: string | undefined, env: Environment, files: Files = disk): Config {
   if (file === undefined) return parseConfig('', { file, env });
   const path = resolve(file);
   let text: string;
@@ -105,10 +106,7 @@ function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
 }
 
 /** Lays the settings of the environment over the file. Empty counts as not set. */
-function withSettings(
-  root: unknown,
-  env: ConfigContext['env'],
-): { value: unknown; findings: readonly Finding[] } {
+function withSettings(root: unknown, env: Environment): { value: unknown; findings: readonly Finding[] } {
   if (!isMapping(root)) return { value: root, findings: [] };
   const findings: Finding[] = [];
   const over: Record<string, Record<string, unknown>> = {};

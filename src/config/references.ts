@@ -1,6 +1,9 @@
+/** Variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** What a configuration may ask of the outside. */
 export interface Outside {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The text of a file, by a path relative to the configuration; throws where it cannot be read. */
   readonly readFile: (path: string) => string;
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from './load.ts';
 import type { Config } from './schema.ts';
 
 const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
@@ -13,6 +14,15 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   vault: (config) => config.vault,
 };
 
-/** The keys that differ and yet hold for the life of the daemon; empty where the new configuration can be taken over. */
-export const changedFixedKeys = (before: Config, after: Config): string[] =>
-  Object.keys(fixed).filter((key) => !isDeepStrictEqual(fixed[key]?.(before), fixed[key]?.(after)));
+/** Throws ConfigError, naming them, where `next` changes keys that hold for the life of the daemon. */
+export function checkFixedKeys(before: Config, next: Config): void {
+  const changed = Object.keys(fixed).filter(
+    (key) => !isDeepStrictEqual(fixed[key]?.(before), fixed[key]?.(next)),
+  );
+  if (changed.length === 0) return;
+  const message = 'cannot be changed by a reload; restart';
+  throw new ConfigError(
+    next.file,
+    changed.map((path) => ({ path, line: undefined, message })),
+  );
+}

@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { StateAddress } from '../state/open.ts';
 import type { ListenAddress } from './addresses.ts';
-import { formatOfFeed } from './notifications.ts';
+import { digestMsOf, formatOfFeed } from './notifications.ts';
 import { resolvePlans } from './plans.ts';
+import type { Environment } from './references.ts';
 import { defaultPosture, mergePosture } from './risk.ts';
 import type {
   AgentConfig,
@@ -23,7 +24,7 @@ export interface Surroundings {
   readonly file: string | undefined;
   /** Directory that relative paths start from. */
   readonly base: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** What was written as `tools`, for the catalogue to read itself. */
   readonly toolsWritten: readonly unknown[];
   readonly warnings: Config['warnings'];
@@ -74,7 +75,9 @@ export function resolveConfig(written: Written, surroundings: Surroundings): Con
     tools: Object.freeze(resolveTools(written.tools, surroundings.toolsWritten)),
     feeds: Object.freeze(written.feeds.map((it) => resolveFeed(it, at))),
     notifications: Object.freeze(
-      written.notifications.map(({ tenant, ...it }) => Object.freeze({ ...it, tenantId: tenant })),
+      written.notifications.map(({ tenant, digestMs, ...it }) =>
+        Object.freeze({ ...it, tenantId: tenant, digestMs: digestMs ?? digestMsOf(it.type) }),
+      ),
     ),
   });
 }

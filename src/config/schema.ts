@@ -99,8 +99,9 @@ export type ToolConfig = Pick<
   readonly addition: Readonly<Record<string, unknown>> | undefined;
 };
 export type FeedConfig = Omit<Item<Written['feeds']>, 'format'> & { readonly format: FeedFormat };
-export type NotificationConfig = Omit<Item<Written['notifications']>, 'tenant'> & {
+export type NotificationConfig = Omit<Item<Written['notifications']>, 'tenant' | 'digestMs'> & {
   readonly tenantId: string | null;
+  readonly digestMs: number;
 };
 
 /** The certificate chain and key of a listener, as paths. */

@@ -47,6 +47,7 @@ function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): rea
   for (const [index, channel] of written.notifications.entries()) {
     if (channel.secret !== null) paths.push(['notifications', index, 'secret']);
     if (channel.signingSecret !== null) paths.push(['notifications', index, 'signing_secret']);
+    if (URL.parse(channel.url)?.password) paths.push(['notifications', index, 'url']);
   }
   return paths.filter(isLiteral).map((path) => ({
     path,
@@ -100,6 +101,21 @@ function weakSettings(written: Written): readonly Finding[] {
   for (const [index, { url }] of written.feeds.entries()) {
     if (/^http:/i.test(url))
       findings.push({ path: ['feeds', index, 'url'], message: 'a feed over plain http can be forged' });
+  }
+  return [...findings, ...written.notifications.flatMap(weakChannel)];
+}
+
+function weakChannel({ type, url, secret, allowPrivate }: Written['notifications'][number], index: number) {
+  const findings: Finding[] = [];
+  const path: Path = ['notifications', index];
+  if (type === 'webhook' && secret === null) {
+    const message = 'nothing is signed without it, so the receiver cannot tell who has sent a notice';
+    findings.push({ path: [...path, 'secret'], message });
+  }
+  // What may stay inside may be plain; a secret or a token goes with most of the others.
+  if (isPlainHttp(url) && !allowPrivate) {
+    const message = 'notices go over plain http, for everybody on the way to read';
+    findings.push({ path: [...path, 'url'], message });
   }
   return findings;
 }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { permissions } from '../config/agents.ts';
+import type { Environment } from '../config/references.ts';
 import { newId } from '../ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../key-text.ts';
 import { liveKey } from '../state/live-key.ts';
@@ -42,7 +43,7 @@ export interface FirstStart {
  * Loads what the first start made, or makes it. The file is the intention: it is whole and on disk before anything of it is in the
  * state, so that a crash between the two is mended by the next start.
  */
-export function openFirstStart(env: Readonly<Record<string, string | undefined>>): FirstStart {
+export function openFirstStart(env: Environment): FirstStart {
   const file = resolve(stateDir, 'first-start.env');
   const isNew = !existsSync(file);
   if (isNew) makeFile(file, env['SERVICE_API_KEYS_ADMIN_SECRET']);

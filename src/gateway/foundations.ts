@@ -10,15 +10,19 @@ import { loadMeanings, type MeaningReader } from '../detectors/meaning/reader.ts
 import { createDownload } from '../feeds/download.ts';
 import { openFeeds } from '../feeds/feeds.ts';
 import type { Log } from '../log.ts';
+import { channels } from '../notifications/channels/index.ts';
+import { createNotifications, type Notifications } from '../notifications/notifications.ts';
 import { createAnswerDesk } from '../pipeline/answer-desk.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
 import { createAuthThrottles } from '../pipeline/auth-throttle.ts';
 import { openVault } from '../pipeline/credentials.ts';
 import { loadEngines } from '../pipeline/engines.ts';
-import { createEvents } from '../pipeline/events.ts';
+import { createEvents, usageAlert } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
+import { createTokenBook } from '../pipeline/issued-tokens.ts';
 import { createTenantSecrets } from '../pipeline/tenant-secrets.ts';
+import { createTraceFeed } from '../pipeline/trace-feed.ts';
 import { loadPrivileges } from '../signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../signals/risky-parameters.ts';
 import { openJournal } from '../state/journal.ts';
@@ -29,8 +33,10 @@ import type { Bound } from './announce.ts';
 import type { Closers } from './closers.ts';
 import { type FeedConnections, openFeedConnections } from './feed-connections.ts';
 import { withFreshTraces } from './fresh-traces.ts';
+import { feedFailed, withErrorsTold } from './gateway-notices.ts';
 import type { Foundations } from './generation.ts';
 import { holdJournal, shipLeftBehind } from './journals.ts';
+import { withNudges } from './nudges.ts';
 import { loadPepper } from './pepper.ts';
 
 /** Which of the processes of a daemon this is. */
@@ -54,22 +60,47 @@ export interface FoundationsOptions {
 
 const dataFolder = resolve(import.meta.dirname, '../../config');
 
+interface Opened {
+  readonly foundations: Foundations;
+  readonly authority: Authority;
+  readonly feedConnections: FeedConnections;
+  /** To be given the channels, and then started. */
+  readonly notifications: Notifications;
+}
+
 /** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
 export async function openFoundations(
   config: Config,
-  { files, place, log, bound, status, closers }: FoundationsOptions,
-): Promise<{ foundations: Foundations; authority: Authority; feedConnections: FeedConnections }> {
+  { files, place, log: plainLog, bound, status, closers }: FoundationsOptions,
+): Promise<Opened> {
   const { dir } = config.state;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { url, timeoutMs, caFile } = config.state;
-  const store = await openStore({ url, dir, timeoutMs, caFile, log });
-  closers.add(() => store.close());
+  const state = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
+  closers.add(() => state.close());
+  const controlUrl = () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`;
+  const notifications = createNotifications({
+    store: state,
+    config,
+    channels,
+    controlUrl,
+    // What goes wrong with notices is not told by notices.
+    log: plainLog,
+    sweeps: place.slot === 1,
+    async alertUsage(tenantId, percent, used, quota) {
+      const { alert, event } = usageAlert({ tenantId, atMs: Date.now(), percent, used, quota });
+      await store.alertUsage(tenantId, alert, event);
+    },
+  });
+  closers.add(() => notifications.close());
+  const store = withNudges(state, notifications.nudge);
+  const log = withErrorsTold(plainLog, notifications.tell, Date.now);
   const vault = openVault(config);
   const pepper = loadPepper(config, log);
   const { cert: certFile, key: keyFile } = config.authority;
   const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
   const journalOptions = {
-    ship: store.recordCalls.bind(store),
+    ship: notifications.shipTo(store.recordCalls.bind(store)),
     onError: (error: unknown) => log.error({ err: error }, 'the journal has a problem'),
   };
   const journalDir = holdJournal(config.state, place, closers);
@@ -83,6 +114,8 @@ export async function openFoundations(
   const traces = withFreshTraces(store, journal);
   const answers = createAnswerDesk(traces, log);
   closers.add(() => answers.close());
+  const traceFeed = createTraceFeed(store, log);
+  closers.add(() => traceFeed.close());
   const ownListeners = (): ListenerAddress[] =>
     [...bound().proxy, ...bound().control].flatMap(toListenerAddress);
   const feedConnections = openFeedConnections(config, files, ownListeners);
@@ -92,8 +125,10 @@ export async function openFoundations(
     part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
     log,
     download: createDownload((url) => feedConnections.connect(url)),
-    onTrouble: ({ name, status, lastError }) =>
-      log.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem'),
+    onTrouble({ name, status, lastError }) {
+      plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
+      notifications.tell(feedFailed(name, status, Date.now()));
+    },
   });
   closers.add(() => feeds.close());
   const foundations: Foundations = {
@@ -109,18 +144,21 @@ export async function openFoundations(
     pepper,
     secrets: createTenantSecrets(pepper),
     vault,
+    issuedTokens: createTokenBook(),
     throttles: createAuthThrottles(place.workers),
     approvals: createApprovalDesk(store),
+    traceFeed,
     incidents,
     answers,
     events: createEvents(store, log),
+    notifications: notifications.desk,
     log,
     registeredTenants: new Set(await store.registeredTenants()),
     ownListeners,
-    controlUrl: () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`,
+    controlUrl,
     status,
   };
-  return { foundations, authority, feedConnections };
+  return { foundations, authority, feedConnections, notifications };
 }
 
 let injections: InjectionReader | undefined;

@@ -1,9 +1,9 @@
 import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
+import type { Environment } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../log.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './announce.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
-import type { Environment } from './fixed-keys.ts';
 import { alone } from './foundations.ts';
 import { openServing } from './serving.ts';
 

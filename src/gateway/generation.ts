@@ -9,6 +9,8 @@ import type { Feeds } from '../feeds/feeds.ts';
 import { headerNames } from '../http/decision-headers.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import type { NotificationDesk } from '../notifications/notifications.ts';
+import { createTransport } from '../notifications/transport.ts';
 import type { AnswerDesk } from '../pipeline/answer-desk.ts';
 import { createAnswerMemory } from '../pipeline/answer-memory.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
@@ -19,6 +21,7 @@ import type { Engines } from '../pipeline/engines.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
+import type { TokenBook } from '../pipeline/issued-tokens.ts';
 import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
@@ -36,6 +39,7 @@ import { createThreatFinder } from '../pipeline/threats.ts';
 import { createTokenFetcher } from '../pipeline/token-endpoint.ts';
 import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { createToolSettings } from '../pipeline/tool-settings.ts';
+import type { TraceFeed } from '../pipeline/trace-feed.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
@@ -71,11 +75,14 @@ export interface Foundations {
   readonly secrets: TenantSecrets;
   readonly privileges: PrivilegeTable;
   readonly vault: Vault;
+  readonly issuedTokens: TokenBook;
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
+  readonly traceFeed: TraceFeed;
   readonly answers: AnswerDesk;
   readonly incidents: IncidentDesk;
   readonly events: Events;
+  readonly notifications: NotificationDesk;
   readonly log: Log;
   readonly registeredTenants: Set<string>;
   ownListeners(): readonly { address: string; port: number }[];
@@ -104,12 +111,14 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
       ? (address) => on.feeds.index.findAddress(address) !== undefined
       : never,
   });
+  const keyless = keylessOf(config, on.pepper);
   const judging = {
     catalogues,
     clock: () => performance.now(),
     injections: on.injections,
     meanings: on.meanings,
     tenants,
+    keyless,
     findThreats: createThreatFinder(on.feeds, tenants),
     ...createNoticing(on.secrets, on.privileges),
     engines: signalEngines,
@@ -118,6 +127,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     mode: config.mode,
   };
   const toolSettings = createToolSettings(config.tools);
+  let isRetired = false;
   const stages = createStages({
     ...judging,
     toolSettings,
@@ -126,13 +136,17 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     approvals: on.approvals,
     events: on.events,
     trust: trustTermsOf(config.risk.trust),
+    isRetired: () => isRetired,
   });
-  const upstream = createUpstream({
-    guard,
+  const dialing = {
     resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(config.upstream.caFiles, readerOfRoots(files)),
     connectTimeoutMs: config.upstream.connectTimeoutMs,
     parent: toParent(config.upstream),
+  };
+  const upstream = createUpstream({
+    ...dialing,
+    guard,
     responseTimeoutMs: config.upstream.responseTimeoutMs,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     h2: config.upstream.h2,
@@ -144,13 +158,13 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     routes,
     vault: on.vault,
     fetchToken: createTokenFetcher(upstream),
+    issued: on.issuedTokens,
     keylessAgentId: keylessAgentOf(config)?.agentId,
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
   const record = createRecorder({ ...on, trustLosses: config.risk.trust, credentials });
   let running = 0;
-  let isRetired = false;
   const closeWhenIdle = (): void => {
     if (isRetired && running === 0)
       upstream
@@ -202,7 +216,14 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     vault: on.vault,
     throttles: on.throttles,
     approvals: on.approvals,
+    traceFeed: on.traceFeed,
     events: on.events,
+    notifications: on.notifications,
+    transport: createTransport({
+      ...dialing,
+      deny: config.upstream.deny,
+      ownListeners: on.ownListeners,
+    }),
     log: on.log,
     get controlUrl() {
       return on.controlUrl();
@@ -212,7 +233,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     fingerprint: (tenantId, content) =>
       contentFingerprint(on.secrets.contentKey(tenantId), canonicalText(content)),
     routeKey: (route) => routeKey(route, on.pepper),
-    keyless: keylessOf(config, on.pepper),
+    keyless,
     status: on.status,
   };
 }

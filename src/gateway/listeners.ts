@@ -13,12 +13,14 @@ import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { NodeExchange } from '../http/node-exchange.ts';
+import { noticeLeaving } from '../http/notice-leaving.ts';
 import { answerProblem, rawProblem } from '../http/problem.ts';
 import { headTooLarge, malformed, tooSlow, unmetExpectation } from '../http/request-problems.ts';
 import { hasItem } from '../websocket/handshake.ts';
 import type { ListenerTls } from './listener-tls.ts';
 
 type Limits = Config['limits'];
+type OnConnect = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 const connectionsCheckingIntervalMs = 1000;
 
@@ -45,14 +47,14 @@ const asksForWebSocket = ({ headers, httpVersionMinor }: IncomingMessage): boole
 export function createHttpServer(
   limits: Limits,
   listener: (exchange: NodeExchange) => void,
-  tls?: ListenerTls,
+  { tls, connect }: { readonly tls?: ListenerTls | undefined; readonly connect?: OnConnect } = {},
 ): Server {
   const take = (exchange: NodeExchange): void =>
     exchange.isFramedAlike ? listener(exchange) : answerProblem(exchange, malformed(), []);
+  /** Those that end with the answer that is owed last. */
+  const ending = new WeakSet<Socket>();
   const onRequest: RequestListener = (request, response) => {
-    // Of what came at once behind it Node reads nothing.
-    if (asksForWebSocket(request)) response.shouldKeepAlive = false;
-    take(new NodeExchange(request, response, false));
+    if (mayTake(request, response, ending)) take(new NodeExchange(request, response, false));
   };
   const options = serverOptions(limits);
   const server = tls
@@ -60,20 +62,47 @@ export function createHttpServer(
     : createServer(options, onRequest);
   // One over the limit still arrives, so that too many are refused instead of silently cut.
   server.maxHeadersCount = limits.maxHeaders + 1;
-  const onUnmet: RequestListener = (request, response) =>
+  const unmet: RequestListener = (request, response) =>
     answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []);
+  const onUnmet: RequestListener = (request, response) => {
+    if (mayTake(request, response, ending)) unmet(request, response);
+  };
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (!mayTake(request, response, ending)) return;
     // Node takes it from any list that has it; what else stands there is not met.
     if (request.headers.expect?.toLowerCase() === '100-continue')
       take(new NodeExchange(request, response, true));
-    else onUnmet(request, response);
+    else unmet(request, response);
   });
   server.on('checkExpectation', onUnmet);
   server.on('clientError', answerClientError);
+  if (connect)
+    server.on('connect', (request, socket, head) => {
+      // Its answer would come in the middle of the one that is owed.
+      if (ending.has(socket as Socket) || runningOn(socket)) socket.destroy();
+      else connect(request, socket as Socket, head);
+    });
   server.on('upgrade', (request, socket, early) =>
     take(upgradeExchange(request, socket as Socket, early, limits.headerTimeoutMs)),
   );
   return server;
+}
+
+/**
+ * Whether a request is heard at all. Of what comes at once behind a request that asks for an upgrade Node reads nothing where it does not
+ * grant it, and what comes after that it reads as the next request, from wherever it begins: so nothing behind such a request is one.
+ */
+function mayTake(
+  { socket, headers }: IncomingMessage,
+  response: ServerResponse,
+  ending: WeakSet<Socket>,
+): boolean {
+  if (ending.has(socket)) return false;
+  if (headers.upgrade !== undefined) {
+    response.shouldKeepAlive = false;
+    ending.add(socket);
+  }
+  return true;
 }
 
 /** Node's server has let go of the connection: it is answered, or handed over, and ends in any case. */
@@ -87,12 +116,14 @@ function upgradeExchange(
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
   socket.on('error', () => socket.destroy());
+  const letAlone = noticeLeaving(socket);
   response.once('finish', () => {
+    letAlone();
     socket.end();
     socket.resume();
     setTimeout(() => socket.destroy(), lingerMs).unref();
   });
-  return new NodeExchange(request, response, false, early);
+  return new NodeExchange(request, response, false, { early, letAlone });
 }
 
 /** The answer that is owed on a connection and not finished; Node keeps it here. */

@@ -14,11 +14,6 @@ interface Gap {
 
 const ignored: readonly Gap[] = [
   {
-    path: 'notifications',
-    isAsked: ({ notifications }) => notifications.length > 0,
-    instead: 'nobody is told',
-  },
-  {
     path: 'telemetry.otlp',
     isAsked: ({ telemetry }) => telemetry.otlp !== null,
     instead: 'nothing is exported',

@@ -1,15 +1,18 @@
-import { keylessKeyPrefix, routeKeyPrefix } from '../api/key-fields.ts';
+import { routeKeyPrefix } from '../api/key-fields.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Config, InboundRoute, KeyConfig } from '../config/schema.ts';
 import { derivedId } from '../ids.ts';
 import { keyDigest, peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { Keyless } from '../pipeline/gate.ts';
-import { type KeylessAgent, keylessAgentOf } from '../pipeline/keyless.ts';
+import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../pipeline/keyless.ts';
 import { liveKey } from '../state/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../state/store.ts';
+import { allOrFirstError } from './all-or-first-error.ts';
 
 const pageSize = 1000;
+/** Thousands of routes have a key each, and each write waits for the disk, or the network: one by one they take minutes. */
+const atOnce = 100;
 
 export interface SeedKeysOptions {
   readonly pepper: Buffer;
@@ -36,13 +39,11 @@ export async function seedKeys(
     ...[...config.inbound.values()].flatMap((it) => ofRoute(it, pepper, config, nowMs)),
     ...ofKeyless(config, pepper, nowMs),
   ];
-  for (const key of keys) {
+  const seed = async (key: KeyRecord): Promise<void> => {
+    const about = { key_id: key.keyId, name: key.name };
     if (ofOthers.has(key.agentId)) {
-      log.error(
-        { key_id: key.keyId, name: key.name },
-        'a key whose agent belongs to another tenant is left out',
-      );
-      continue;
+      log.error(about, 'a key whose agent belongs to another tenant is left out');
+      return;
     }
     const standing = await store.keyById(key.tenantId, key.keyId);
     if (!standing) await add(store, config, key);
@@ -51,19 +52,23 @@ export async function seedKeys(
         config,
         `the key "${key.name}" was made for another agent or environment; make a new one`,
       );
-    else if (standing.revokedAtMs !== null) log.warn({ key_id: key.keyId, name: key.name }, 'a revoked key');
+    else if (standing.revokedAtMs !== null) log.warn(about, 'a revoked key');
     else await update(store, standing, key, nowMs);
-  }
+  };
+  for (let at = 0; at < keys.length; at += atOnce)
+    await allOrFirstError(keys.slice(at, at + atOnce).map(seed));
   const ids = new Set(keys.map((it) => it.keyId));
   for (const tenantId of config.tenants.keys()) await revokeOthers(store, tenantId, ids, nowMs, log);
 }
 
+type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
+
 /** What the digest of a route's own key is made of: no text of a key has it, so nobody can present one. */
-const routeDigest = ({ tenantId, prefix, keyId }: InboundRoute): string =>
+const routeDigest = ({ tenantId, prefix, keyId }: RouteName): string =>
   keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
 
 /** Stands for the callers of an inbound route who have no key of the gateway. */
-export const routeKey = (route: InboundRoute, pepper: Buffer) => ({
+export const routeKey = (route: RouteName, pepper: Buffer) => ({
   prefix: routeKeyPrefix,
   hash: peppered(routeDigest(route), pepper),
 });

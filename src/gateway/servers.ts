@@ -12,6 +12,7 @@ import { createForward } from '../proxy/forward.ts';
 import { createInbound, isInbound } from '../proxy/inbound.ts';
 import { createJoinedTunnels } from '../proxy/joined-tunnels.ts';
 import { createKeyConnections } from '../proxy/key-connections.ts';
+import { createStanding } from '../proxy/standing.ts';
 import { createWebSockets } from '../proxy/websocket.ts';
 import type { Authority } from '../tls/authority.ts';
 import { createContexts } from '../tls/contexts.ts';
@@ -24,10 +25,11 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const { limits } = gate().config;
   const connections = createKeyConnections();
   const webSockets = createWebSockets(gate, log);
-  const forward = createForward(gate, connections, webSockets, log);
+  const standing = createStanding(gate, log);
+  const forward = createForward(gate, { connections, webSockets, standing }, log);
   const sockets = new Set<Duplex>();
   const inside = createAgentConnections(() => gate().config.limits);
-  const joined = createJoinedTunnels(gate, log);
+  const joined = createJoinedTunnels(gate, standing, log);
   const connect = createConnect({
     joined,
     gate,
@@ -37,7 +39,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     serve: (socket, tunnel) => inside.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, log);
-  const inbound = createInbound(gate, connections, webSockets, log);
+  const inbound = createInbound(gate, { connections, webSockets, standing }, log);
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound =
     (serve: (exchange: NodeExchange) => void) =>
@@ -58,15 +60,12 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const timeouts = () => gate().config.limits;
   return {
     newProxy() {
-      const server = createHttpServer(
-        limits,
-        besideInbound((exchange) => forward(exchange, undefined)),
-        isTold ? undefined : tls.proxy,
-      ).on('connect', connect);
+      const outside = besideInbound((exchange) => forward(exchange, undefined));
+      const server = createHttpServer(limits, outside, { tls: isTold ? undefined : tls.proxy, connect });
       if (isTold) told.push(demandProxyHeader(server, { timeouts, tls: tls.proxy }));
       return track(server, 'proxy');
     },
-    newControl: () => track(createHttpServer(limits, besideInbound(api), tls.control), 'control'),
+    newControl: () => track(createHttpServer(limits, besideInbound(api), { tls: tls.control }), 'control'),
     /** New connections see these certificates. */
     showTls(next: ListenersTls): void {
       for (const [server, listener] of serving) {

@@ -1,15 +1,18 @@
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Files } from '../config/load.ts';
+import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log.ts';
+import { createApprovalSweep } from '../pipeline/approval-sweep.ts';
 import type { Bound } from './announce.ts';
 import { Closers } from './closers.ts';
 import type { FirstStart } from './first-start.ts';
-import { checkFixedKeys } from './fixed-keys.ts';
 import { openFoundations, type Place } from './foundations.ts';
+import { configReloaded } from './gateway-notices.ts';
 import { createGate } from './generation.ts';
 import { readListenersTls } from './listener-tls.ts';
 import { listen } from './listeners.ts';
+import { createReloadAudit } from './reload-audit.ts';
 import { applyTerms, seed } from './seed.ts';
 import { openServers } from './servers.ts';
 
@@ -87,7 +90,7 @@ async function openAll(
   const tls = readListenersTls(config, files);
   let bound: Bound = { proxy: [], control: [] };
   const status = { ...standing, isDraining: false };
-  const { foundations, authority, feedConnections } = await openFoundations(config, {
+  const { foundations, authority, feedConnections, notifications } = await openFoundations(config, {
     files,
     place,
     log,
@@ -96,10 +99,13 @@ async function openAll(
     closers,
   });
   const seeding = { ...foundations, firstStart };
+  const reloads = createReloadAudit(foundations.store, log);
+  closers.add(() => reloads.close());
   let gate = createGate(config, files, foundations);
   closers.add(() => gate.upstream.close());
   const servers = openServers(() => gate, authority, tls, log);
   closers.add(() => servers.close());
+  notifications.use(config, gate.transport);
 
   return {
     certFile: authority.certFile,
@@ -113,6 +119,10 @@ async function openAll(
       bound = opened;
       for (const address of proxy) opened.proxy.push(await listen(servers.newProxy(), address));
       for (const address of control) opened.control.push(await listen(servers.newControl(), address));
+      // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
+      notifications.start();
+      const sweep = createApprovalSweep({ store: foundations.store, log });
+      closers.add(() => sweep.close());
       return opened;
     },
     prepare(next) {
@@ -128,11 +138,15 @@ async function openAll(
           applyTerms(next.config, foundations);
           const before = gate;
           gate = nextGate;
+          notifications.use(next.config, nextGate.transport);
           servers.showTls(nextTls);
           config = next.config;
           before.retire();
           Object.assign(status, { generation, loadedAtMs, lastError: null });
           log.level = next.config.log.level;
+          notifications.tell(configReloaded(generation, loadedAtMs));
+          // Of all processes of the daemon one says so.
+          if (place.slot === 1) reloads.note([...config.tenants.keys()], { generation, loadedAtMs });
         },
         drop: () => nextGate.retire(),
       };
@@ -142,7 +156,7 @@ async function openAll(
     },
     async stop(graceMs) {
       status.isDraining = true;
-      await servers.drain(graceMs);
+      await Promise.all([servers.drain(graceMs), notifications.drain(graceMs)]);
       await closers.close();
     },
   };

@@ -1,5 +1,5 @@
 import { disk, findConfigFile, loadConfig } from '../config/load.ts';
-import type { Environment } from './fixed-keys.ts';
+import type { Environment } from '../config/references.ts';
 import type { Gateway } from './gateway.ts';
 
 /** Starts the daemon in as many processes as its configuration says. The parent of several loads nothing that judges. */

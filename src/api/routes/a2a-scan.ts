@@ -64,7 +64,7 @@ export const a2aScan = route({
     if (refusal) throw await turnAway(gate, call, refusal);
     const verdict = await gate.inspect(call);
     const answer = { ...toScanAnswer(call, verdict), from_agent_id, to_agent_id };
-    return withSanitizedBody(answer, verdict, false);
+    return withSanitizedBody(answer, verdict, 'json');
   },
 });
 

@@ -1,21 +1,24 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import { toParts } from '../../pipeline/trust-loss.ts';
-import type { ApprovalRecord } from '../../state/store.ts';
-import { auditEvent, operatorOf } from '../audit-event.ts';
+import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
+import { operatorOf } from '../audit-event.ts';
+import { decide } from '../decide-approval.ts';
 import {
   band,
   idOf,
+  instant,
   missing,
   ofTenant,
   pageOf,
   pageQuery,
+  present,
   time,
   toIso,
   toIsoOrNull,
   toListAnswer,
   toPage,
+  uuid,
 } from '../fields.ts';
 import { route } from '../route.ts';
 
@@ -39,7 +42,12 @@ const publicApproval = z
     operation: z.string(),
     method: z.string(),
     url: z.string(),
-    body_preview: z.string(),
+    body_preview: z.string().describe('The beginning; how much more there is stands behind it.'),
+    body_bytes: z.int().describe('Of the whole body, as it was received.'),
+    opens_websocket: z.boolean().describe('More follows, and is judged message by message.'),
+    findings: z
+      .array(z.object({ class: z.string(), kind: z.string(), location: z.string(), confidence: z.string() }))
+      .describe('What was found in the call, and where: the first 50.'),
     reason_codes: z.array(z.string()),
     risk_score: z.number(),
     risk_band: band,
@@ -67,6 +75,9 @@ const show = (it: ApprovalRecord): z.infer<typeof publicApproval> => ({
   method: it.method,
   url: it.url,
   body_preview: it.bodyPreview,
+  body_bytes: it.bodyBytes,
+  opens_websocket: it.opensWebSocket,
+  findings: [...it.findings],
   reason_codes: [...it.reasonCodes],
   risk_score: it.riskScore,
   risk_band: band.parse(it.riskBand),
@@ -144,6 +155,28 @@ export const awaitApproval = route({
   },
 });
 
+const word = z.string().min(1).max(256);
+
+const listQuery = z.object({
+  ...pageQuery,
+  status: status.optional(),
+  agent_id: uuid.optional(),
+  tool_name: word.optional(),
+  from: instant.optional().describe('Opened then or later.'),
+  to: instant.optional().describe('Opened before then.'),
+  agent: uuid.optional().describe('The same as agent_id.'),
+  tool: word.optional().describe('The same as tool_name.'),
+});
+
+const toFilter = (query: z.output<typeof listQuery>): ApprovalFilter =>
+  present({
+    status: query.status,
+    agentId: query.agent_id ?? query.agent,
+    toolName: query.tool_name ?? query.tool,
+    fromMs: query.from,
+    beforeMs: query.to,
+  });
+
 /** `GET /v1/approvals`: newest first. */
 export const listApprovals = route({
   method: 'GET',
@@ -151,11 +184,14 @@ export const listApprovals = route({
   tag,
   summary: 'List approvals',
   access: ['activity:read', 'approvals:decide'],
-  query: z.object({ ...pageQuery, status: status.optional() }),
+  query: listQuery,
   answer: pageOf(publicApproval),
   isListing: true,
   async handle({ gate, query, tenantId, nowMs }) {
-    return toListAnswer(await gate.store.listApprovals(tenantId(), query.status, nowMs, toPage(query)), show);
+    return toListAnswer(
+      await gate.store.listApprovals(tenantId(), toFilter(query), nowMs, toPage(query)),
+      show,
+    );
   },
 });
 
@@ -188,59 +224,25 @@ export const decideApproval = route({
   access: 'approvals:decide',
   body: decisionRequest,
   answer: publicApproval,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+  async handle({ gate, caller, params, body, tenantId }) {
     const tenant = tenantId();
+    // Not when the request began: its body may have come long after, and the approval may have ended meanwhile.
+    const nowMs = Date.now();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
     if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))
       throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot decide it.');
-    const windows = gate.tenants.find(tenant)?.approvals;
-    const windowMs = body.decision === 'approved' ? windows?.grantWindowMs : windows?.denyWindowMs;
-    const decided = await gate.store.decideApproval(
-      tenant,
-      approval.approvalId,
-      {
-        decision: body.decision,
-        decidedBy: operatorOf(caller),
-        note: body.note ?? null,
-        scope: body.scope ?? 'once',
-        nowMs,
-        windowMs: windowMs ?? 0,
-      },
-      auditEvent(
-        { caller, nowMs },
-        {
-          tenantId: tenant,
-          kind: 'approval.decided',
-          subject: approval.approvalId,
-          details: { decision: body.decision, trace_id: approval.traceId, agent_id: approval.agentId },
-        },
-      ),
-    );
+    const decided = await decide(gate, approval, {
+      decision: body.decision,
+      operator: operatorOf(caller),
+      note: body.note ?? null,
+      scope: body.scope ?? 'once',
+      nowMs,
+    });
     if (!decided) throw missing(what);
-    gate.approvals.wake(approval.approvalId);
     if (!decided.isDecidedNow) throw alreadyDecided(decided.approval);
-    if (decided.approval.status === 'denied') await distrust(gate, decided.approval, nowMs);
     return show(decided.approval);
   },
 });
-
-/** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
-async function distrust(
-  { store, config, log }: Gate,
-  { tenantId, agentId, traceId }: ApprovalRecord,
-  nowMs: number,
-): Promise<void> {
-  const parts = toParts(config.risk.trust.analystDenial);
-  try {
-    if (parts > 0)
-      await store.markTrust(tenantId, agentId, { cause: 'analyst-denial', parts, atMs: nowMs, traceId });
-  } catch (error) {
-    log.error(
-      { trace_id: traceId, agent_id: agentId, err: error },
-      'the denial was not held against the agent',
-    );
-  }
-}
 
 const alreadyDecided = ({ status: decision, decidedAtMs }: ApprovalRecord): GatewayError =>
   new GatewayError('CONFLICT', `The approval is ${decision} already.`, {

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { isSecretType, secretSchemas, secretTypes } from '../../pipeline/credential-secret.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import type { CredentialUse, SealedCredential } from '../../state/store.ts';
+import { tokenPlace } from '../../pipeline/route-book.ts';
+import type { AuditEvent, CredentialUse, SealedCredential, Store } from '../../state/store.ts';
+import type { SealedPlace } from '../../vault/vault.ts';
 import { auditEvent } from '../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../fields.ts';
 import { invalid } from '../invalid.ts';
@@ -104,7 +106,7 @@ export const listCredentials = route({
 });
 
 /**
- * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, of the tenant, or of all for
+ * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of routes too, of the tenant, or of all for
  * the admin secret where it names none. What is sealed with the
  * other keys opens as before, so that it may be broken off and repeated; and one that is changed meanwhile is new already.
  */
@@ -127,25 +129,51 @@ export const rekeyCredentials = route({
     const done = { rekeyed: 0, unchanged: 0, unreadable: [] as { tenant_id: string; name: string }[] };
     const isOfAll = caller.kind === 'admin' && body.tenant_id === undefined;
     for (const tenant of isOfAll ? gate.tenants.ids() : [tenantId()]) {
-      for (const credential of await store.listCredentials(tenant)) {
-        const { name, sealed: from } = credential;
-        const secret = vault.open(credential, from);
+      for (const { name, place, from, reseal } of await sealedOf(store, tenant)) {
+        const secret = vault.open(place, from);
         if (secret === undefined) done.unreadable.push({ tenant_id: tenant, name });
-        else if (vault.isOfToday(credential, from)) done.unchanged += 1;
+        else if (vault.isOfToday(place, from)) done.unchanged += 1;
         else {
-          const to = vault.seal(credential, secret);
-          const what = { tenantId: tenant, kind: 'credential.rekeyed', subject: name, details: {} };
-          const isMade = await store.resealCredential(
-            { tenantId: tenant, name, from, to },
-            auditEvent({ caller, nowMs }, what),
-          );
-          if (isMade) done.rekeyed += 1;
+          const event = (kind: string, subject: string): AuditEvent =>
+            auditEvent({ caller, nowMs }, { tenantId: tenant, kind, subject, details: {} });
+          if (await reseal(vault.seal(place, secret), event)) done.rekeyed += 1;
         }
       }
     }
     return done;
   },
 });
+
+/** Something that the vault has sealed. */
+interface Sealed {
+  readonly name: string;
+  readonly place: SealedPlace;
+  readonly from: string;
+  reseal(to: string, event: (kind: string, subject: string) => AuditEvent): Promise<boolean>;
+}
+
+/** The credentials of a tenant, and what the callers of its routes show. No name of a credential has a slash. */
+async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed[]> {
+  const credentials = await store.listCredentials(tenantId);
+  const routes = await store.routesOf(tenantId);
+  return [
+    ...credentials.map((it): Sealed => {
+      const { name, sealed: from } = it;
+      return {
+        ...{ name, place: it, from },
+        reseal: (to, event) =>
+          store.resealCredential({ tenantId, name, from, to }, event('credential.rekeyed', name)),
+      };
+    }),
+    ...[...routes.values()].flatMap((it): Sealed[] => {
+      const { prefix, sealedToken: from } = it;
+      if (from === null) return [];
+      const reseal: Sealed['reseal'] = (to, event) =>
+        store.resealRoute({ tenantId, prefix, from, to }, event('route.rekeyed', prefix));
+      return [{ name: `inbound/${prefix}`, place: tokenPlace(it), from, reseal }];
+    }),
+  ];
+}
 
 /** `DELETE /v1/credentials/{name}`: calls that need it are answered CREDENTIAL_UNAVAILABLE from the next on. */
 export const revokeCredential = route({

@@ -1,27 +1,19 @@
 import { z } from 'zod';
 import { checkInbound } from '../../config/check-sections.ts';
 import { routeFields, routePrefix } from '../../config/inbound.ts';
-import type { InboundRoute } from '../../config/schema.ts';
-import { GatewayError, toGatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { newId, parseUuid } from '../../ids.ts';
 import type { Gate } from '../../pipeline/gate.ts';
-import { tokenPlace } from '../../pipeline/route-book.ts';
+import { readRoute, tokenPlace } from '../../pipeline/route-book.ts';
 import { mayNameEnvironment } from '../../state/admission.ts';
 import { liveKey } from '../../state/live-key.ts';
 import { prefixTaken } from '../../state/routes.ts';
-import type { StoredRoute } from '../../state/store.ts';
+import type { AgentRecord, StoredRoute } from '../../state/store.ts';
 import { parseTarget } from '../../target.ts';
+import { whyBlocked } from '../../upstream/guard.ts';
 import { auditEvent } from '../audit-event.ts';
-import {
-  missing,
-  ofTenant,
-  pageByPlace,
-  pageOf,
-  pageQuery,
-  time,
-  toIsoOrNull,
-  toListAnswer,
-} from '../fields.ts';
+import { missing, ofTenant, pageByPlace, pageOf, pageQuery, toListAnswer } from '../fields.ts';
+import { publicRoute, showStored, showWritten } from '../inbound-route-fields.ts';
 import { invalid } from '../invalid.ts';
 import { demand } from '../permissions.ts';
 import { type ApiRequest, type Caller, route } from '../route.ts';
@@ -34,36 +26,6 @@ import { type ApiRequest, type Caller, route } from '../route.ts';
 const tag = 'inbound routes';
 const access = 'routes:write';
 const what = 'inbound route';
-
-const publicAuth = z.object({
-  type: z.enum(['key', 'token', 'ip', 'none']),
-  header: z.string().optional(),
-  query: z.string().optional(),
-  allow: z.array(z.string()).optional(),
-});
-
-const publicRoute = z
-  .object({
-    prefix: z.string(),
-    tenant_id: z.string(),
-    url: z.string().describe('Where its callers send their calls.'),
-    agent: z.uuid().nullable(),
-    upstream: z.string(),
-    tool: z.string().nullable(),
-    credential: z.string().nullable(),
-    auth: publicAuth,
-    allowed_methods: z.array(z.string()),
-    allowed_paths: z.array(z.string()),
-    max_body_bytes: z.int().nullable(),
-    response_scan: z.object({ mode: z.string().nullable(), max_bytes: z.int().nullable() }).nullable(),
-    source: z.enum(['file', 'api']),
-    created_at: time.nullable(),
-    changed_at: time.nullable(),
-    warnings: z.array(z.string()),
-  })
-  .meta({ id: 'InboundRoute' });
-
-type PublicRoute = z.infer<typeof publicRoute>;
 
 /** A misspelt field must not leave a route wider than it is meant to be. */
 const settings = z.strictObject({ ...ofTenant, ...routeFields });
@@ -83,11 +45,13 @@ export const createInboundRoute = route({
   async handle(request) {
     const { gate, body } = request;
     if (gate.config.inbound.has(body.prefix)) throw prefixTaken();
-    const stored = await toStored(request, body, body.prefix, undefined);
-    await keepKey(request, stored, () =>
+    const written = readWritten(request);
+    const agent = await demandNamed(request, body);
+    const stored = toStored(request, { written, body, prefix: body.prefix });
+    await keepKey(request, stored, agent, () =>
       gate.store.addRoute(stored, eventOf(request, stored, 'route.created')),
     );
-    return toPublic(gate, gate.routes.open(stored), stored);
+    return showStored(gate, stored);
   },
 });
 
@@ -106,14 +70,13 @@ export const listInboundRoutes = route({
     const { inbound } = gate.config;
     const written = [...inbound.values()].filter((it) => it.tenantId === tenant);
     const stored = [...(await gate.store.routesOf(tenant)).values()].filter((it) => !inbound.has(it.prefix));
+    // There may be thousands, of which a page is shown.
     const all = [
-      ...written.map((it) => toPublic(gate, it, undefined)),
-      ...stored.map((it) => toPublic(gate, gate.routes.open(it), it)),
+      ...written.map((it) => ({ prefix: it.prefix, show: () => showWritten(gate, it) })),
+      ...stored.map((it) => ({ prefix: it.prefix, show: () => showStored(gate, it) })),
     ];
-    return toListAnswer(
-      pageByPlace(all, (it) => it.prefix, query),
-      (it) => it,
-    );
+    const page = pageByPlace(all, ({ prefix }) => prefix, query);
+    return toListAnswer(page, ({ show }) => show());
   },
 });
 
@@ -129,9 +92,8 @@ export const showInboundRoute = route({
   async handle({ gate, params, tenantId }) {
     const tenant = tenantId();
     const written = gate.config.inbound.get(params['prefix'] ?? '');
-    if (written?.tenantId === tenant) return toPublic(gate, written, undefined);
-    const stored = await standing(gate, tenant, params['prefix']);
-    return toPublic(gate, gate.routes.open(stored), stored);
+    if (written?.tenantId === tenant) return showWritten(gate, written);
+    return showStored(gate, await standing(gate, tenant, params['prefix']));
   },
 });
 
@@ -147,13 +109,15 @@ export const replaceInboundRoute = route({
   async handle(request) {
     const { gate, body } = request;
     const before = await changeable(request);
-    const stored = await toStored(request, body, before.prefix, before);
-    await keepKey(request, stored, async () => {
+    const written = readWritten(request);
+    const agent = await demandNamed(request, body);
+    const stored = toStored(request, { written, body, prefix: before.prefix, before });
+    await keepKey(request, stored, agent, async () => {
       if (!(await gate.store.replaceRoute(stored, eventOf(request, stored, 'route.changed'))))
         throw missing(what);
     });
     if (before.keyId !== stored.keyId) await dropKey(request, before);
-    return toPublic(gate, gate.routes.open(stored), stored);
+    return showStored(gate, stored);
   },
 });
 
@@ -192,39 +156,49 @@ async function changeable({ gate, caller, params, tenantId }: Request): Promise<
     throw new GatewayError('CONFLICT', 'The route stands in the configuration; change it there.');
   const stored = await standing(gate, tenant, prefix);
   const { agent } = stored.document;
-  // As it was written.
-  await demandAgent(gate, caller, typeof agent === 'string' ? (parseUuid(agent) ?? null) : null);
+  // As it was written. For the admin secret there is nothing to demand.
+  const agentId = typeof agent === 'string' ? parseUuid(agent) : undefined;
+  if (agentId !== undefined && caller.kind === 'key')
+    demandAgent(caller, await gate.store.agentById(agentId));
   return stored;
 }
 
 /** Throws CROSS_ENVIRONMENT where the calls of the route would be those of an agent for which the caller may make none. */
-async function demandAgent({ store }: Gate, caller: Caller, agentId: string | null): Promise<void> {
-  if (caller.kind !== 'key' || agentId === null) return;
+function demandAgent(caller: Caller, agent: AgentRecord | undefined): void {
+  if (caller.kind !== 'key' || !agent) return;
   const { key } = caller;
-  const agent = await store.agentById(agentId);
-  if (!agent || key.permissions.includes('admin') || mayNameEnvironment(key, agent.envName)) return;
+  if (key.permissions.includes('admin') || mayNameEnvironment(key, agent.envName)) return;
   throw new GatewayError(
     'CROSS_ENVIRONMENT',
     'The agent of the route belongs to an environment that the key may not name.',
   );
 }
 
-async function toStored(
-  { gate, caller, raw, nowMs, tenantId }: Request,
-  body: Settings,
-  prefix: string,
-  before: StoredRoute | undefined,
-): Promise<StoredRoute> {
-  const tenant = tenantId();
-  // As it was written, for it is read by the same schema again; nobody has two views of it.
-  const { tenant_id: _, prefix: __, ...written } = JSON.parse(raw.toString()) as Record<string, unknown>;
+type Written = Readonly<Record<string, unknown>>;
+
+/** The settings as they were written, for they are read by the same schema again; nobody has two views of them. */
+function readWritten({ raw }: Request): Written {
+  const { tenant_id: _, prefix: __, ...written } = JSON.parse(raw.toString()) as Written;
   const findings = checkInbound({ path: [], item: written });
-  if (findings.length > 0)
-    throw invalid(findings.map(({ path, message }) => ({ path: path.join('.'), message })));
-  await check(gate, caller, tenant, body);
-  const place = { tenantId: tenant, prefix };
+  if (findings.length === 0) return written;
+  throw invalid(findings.map(({ path, message }) => ({ path: path.join('.'), message })));
+}
+
+interface Changing {
+  readonly written: Written;
+  readonly body: Settings;
+  readonly prefix: string;
+  /** The route in whose place it comes. */
+  readonly before?: StoredRoute;
+}
+
+function toStored(
+  { gate, nowMs, tenantId }: Request,
+  { written, body, prefix, before }: Changing,
+): StoredRoute {
+  const place = { tenantId: tenantId(), prefix };
   const { auth } = body;
-  const isSame = before?.keyId && gate.routes.open(before).agentId === body.agent;
+  const isSame = before?.keyId && readRoute(before).agentId === body.agent;
   return {
     ...place,
     document:
@@ -238,50 +212,50 @@ async function toStored(
   };
 }
 
-/** What the route names must be there: a misspelt tool would pass by the rules for the one that is meant. */
-async function check(
-  gate: Gate,
-  caller: Caller,
-  tenantId: string,
-  { agent, tool, credential, upstream }: Settings,
-): Promise<void> {
+/** What the route names must be there: a misspelt tool would pass by the rules for the one that is meant. Answers its agent. */
+async function demandNamed(
+  { gate, caller, tenantId: tenant }: Request,
+  { agent: agentId, tool, credential, upstream }: Settings,
+): Promise<AgentRecord | undefined> {
   const { store, catalogues, config, guard } = gate;
+  const tenantId = tenant();
   const refuse = (path: string, message: string): never => {
     throw invalid([{ path, message }]);
   };
-  if (agent !== null && (await store.agentById(agent))?.tenantId !== tenantId)
+  const agent = agentId === null ? undefined : await store.agentById(agentId);
+  if (agentId !== null && agent?.tenantId !== tenantId)
     refuse('agent', 'there is no such agent in the tenant');
-  await demandAgent(gate, caller, agent);
+  demandAgent(caller, agent);
   if (tool !== null && !catalogues.of(tenantId).tools.some((it) => it.name === tool))
     refuse('tool', 'there is no such tool');
-  const { host, port } = parseTarget(upstream);
-  try {
-    guard.checkHost(host, port);
-  } catch (error) {
-    refuse('upstream', toGatewayError(error).message);
-  }
-  if (credential === null) return;
+  const blocked = whyBlocked(guard, parseTarget(upstream));
+  if (blocked) refuse('upstream', blocked.message);
+  if (credential === null) return agent;
   // Whoever names the upstream says where the credential goes.
   if (caller.kind === 'key') demand(caller.key, ['credentials:write']);
   const isWritten = config.credentials.some((it) => it.tenantId === tenantId && it.name === credential);
   if (!isWritten && !(await store.listCredentials(tenantId)).some((it) => it.name === credential))
     refuse('credential', 'there is no such credential; set it first: PUT /v1/credentials/{name}');
+  return agent;
 }
 
 /** Callers who have no key of the gateway make their calls with one of the route, which no text has. */
-async function keepKey(request: Request, stored: StoredRoute, save: () => Promise<void>): Promise<void> {
+async function keepKey(
+  request: Request,
+  stored: StoredRoute,
+  agent: AgentRecord | undefined,
+  save: () => Promise<void>,
+): Promise<void> {
   const { gate, nowMs } = request;
   const { keyId, tenantId, prefix } = stored;
-  const agentId = gate.routes.open(stored).agentId;
   const isNew = keyId !== null && (await gate.store.keyById(tenantId, keyId)) === undefined;
-  if (isNew && agentId !== null) {
-    const agent = await gate.store.agentById(agentId);
+  if (isNew && agent) {
     const key = liveKey({
-      ...gate.routeKey(gate.routes.open(stored)),
+      ...gate.routeKey(stored),
       keyId,
       tenantId,
-      envName: agent?.envName ?? '',
-      agentId,
+      envName: agent.envName,
+      agentId: agent.agentId,
       name: `inbound ${prefix}`,
       permissions: ['scan'],
       createdAtMs: nowMs,
@@ -309,41 +283,3 @@ const eventOf = (request: Request, { tenantId, prefix, document }: StoredRoute, 
   const { upstream, credential = null, agent = null } = document;
   return auditEvent(request, { tenantId, kind, subject: prefix, details: { upstream, credential, agent } });
 };
-
-function toPublic(gate: Gate, it: InboundRoute, stored: StoredRoute | undefined): PublicRoute {
-  return {
-    prefix: it.prefix,
-    tenant_id: it.tenantId,
-    url: `${gate.controlUrl}/inbound/${it.prefix}`,
-    agent: it.agentId,
-    upstream: it.upstream,
-    tool: it.tool,
-    credential: it.credential,
-    auth: toPublicAuth(it.auth),
-    allowed_methods: [...it.allowedMethods],
-    allowed_paths: [...it.allowedPaths],
-    max_body_bytes: it.maxBodyBytes,
-    response_scan: it.responseScan && { mode: it.responseScan.mode, max_bytes: it.responseScan.maxBytes },
-    source: stored ? 'api' : 'file',
-    created_at: toIsoOrNull(stored?.createdAtMs ?? null),
-    changed_at: toIsoOrNull(stored?.changedAtMs ?? null),
-    warnings: warningsOf(it),
-  };
-}
-
-function toPublicAuth(auth: InboundRoute['auth']): z.infer<typeof publicAuth> {
-  if (auth.type === 'ip') return { type: auth.type, allow: [...auth.allow] };
-  if (auth.type !== 'token') return { type: auth.type };
-  return {
-    type: auth.type,
-    ...(auth.header === null ? {} : { header: auth.header }),
-    ...(auth.query === null ? {} : { query: auth.query }),
-  };
-}
-
-const warningsOf = ({ credential, upstream, auth }: InboundRoute): string[] => [
-  ...(credential !== null && upstream.startsWith('http:')
-    ? ['The credential goes over plain http, for everybody on the way to read.']
-    : []),
-  ...(auth.type === 'none' ? ['Anybody who reaches the gateway may call this route.'] : []),
-];

@@ -15,7 +15,13 @@ import { type CompiledInput, compilePolicies } from '../../policy/index.ts';
 import { policiesMax } from '../../state/policy-bounds.ts';
 import { trustPartsAt, trustPartsMax, wholeTrust } from '../../state/trust.ts';
 import { jsonElementSpans, jsonValueSpan } from '../../text/locate.ts';
-import { contentTypeOf, describedBody, describedCall, flatHeaders } from '../described-call.ts';
+import {
+  contentEncodingOf,
+  contentTypeOf,
+  describedBody,
+  describedCall,
+  flatHeaders,
+} from '../described-call.ts';
 import { decision, instant, ofTenant } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { createPause } from '../pause.ts';
@@ -23,7 +29,7 @@ import { demand } from '../permissions.ts';
 import { type CheckedPolicy, checkPolicy } from '../policy-fields.ts';
 import { type ApiRequest, route } from '../route.ts';
 import { type SimulatedAgent, SimulatedAgents } from '../simulated-agents.ts';
-import { toFilter, traceFilter } from './traces.ts';
+import { toFilter, traceFilter } from '../trace-query.ts';
 
 const callsMax = 1000;
 const tracesMax = 10_000;
@@ -185,7 +191,7 @@ function toCall(
   { identity, status }: SimulatedAgent,
   nowMs: number,
 ): Call {
-  const content = describedBody(described.body, written);
+  const content = describedBody(described.body, written, 'body', described.body_encoding);
   const headers = flatHeaders(described.headers);
   const from = {
     method: described.method,
@@ -193,6 +199,7 @@ function toCall(
     headers,
     body: content.bytes,
     contentType: contentTypeOf(content, headers),
+    contentEncoding: contentEncodingOf(content, headers),
     agentName: described.agent_name ?? undefined,
     runtimeType: described.runtime_type ?? undefined,
     identity,

@@ -8,7 +8,7 @@ import { band, instant, ofTenant, uuid } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { createPause } from '../pause.ts';
 import { type ApiRequest, route } from '../route.ts';
-import { toFilter } from './traces.ts';
+import { toFilter } from '../trace-query.ts';
 
 const tracesMax = 10_000;
 const tracesDefault = 1000;

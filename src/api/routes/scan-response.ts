@@ -9,7 +9,7 @@ import { toResponseScan } from '../../pipeline/response-scan.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
 import type { KeyRecord } from '../../state/store.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
-import { contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
+import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
 import { missing, uuid } from '../fields.ts';
 import { presentedBy, route } from '../route.ts';
 
@@ -31,6 +31,7 @@ export const scanResponse = route({
     trace_id: uuid.optional().describe('Of the call; without it nothing is kept'),
     response_body: z.unknown().optional().describe('A text, or any JSON'),
     body: z.unknown().optional().describe('The same, where response_body is missing'),
+    body_encoding: bodyEncoding,
     headers: z.unknown().optional().describe('Of the answer: an object of texts, or of lists of texts'),
     response_status: z.int().min(100).max(599).nullish(),
   }),
@@ -49,14 +50,15 @@ export const scanResponse = route({
         .describe('Whether the content gives orders to the agent that reads it'),
     })
     .meta({ id: 'ResponseScan' }),
+  takesBase64: true,
   async handle({ gate, caller, body, raw, tenantId, clientAddress, nowMs }) {
     if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
     const tenant = tenantId();
     const keyHash = presentedBy(caller)?.hash ?? '';
     const content =
       body.response_body === undefined
-        ? describedBody(body.body, raw)
-        : describedBody(body.response_body, raw, 'response_body');
+        ? describedBody(body.body, raw, 'body', body.body_encoding)
+        : describedBody(body.response_body, raw, 'response_body', body.body_encoding);
     const contentType = contentTypeOf(content, flatHeaders(body.headers));
     const bytesMax = bodyBytesMaxOf(gate, caller);
     if (content.bytes.length > bytesMax) throw tooLarge(content.bytes.length, bytesMax);

@@ -2,7 +2,13 @@ import type { z } from 'zod';
 import { Call, type Claimed } from '../../call.ts';
 import { newTraceId } from '../../ids.ts';
 import { parseDescribed } from '../../target.ts';
-import { contentTypeOf, describedBody, describedCall, flatHeaders } from '../described-call.ts';
+import {
+  contentEncodingOf,
+  contentTypeOf,
+  describedBody,
+  describedCall,
+  flatHeaders,
+} from '../described-call.ts';
 import { presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 
@@ -16,8 +22,9 @@ export const scan = route({
   isForKeys: true,
   body: describedCall,
   answer: scanAnswer,
+  takesBase64: true,
   async handle({ gate, caller, body: request, raw, clientAddress, nowMs }) {
-    const described = describedBody(request.body, raw);
+    const described = describedBody(request.body, raw, 'body', request.body_encoding);
     const headers = flatHeaders(request.headers);
     const call = new Call({
       traceId: newTraceId(nowMs),
@@ -30,12 +37,12 @@ export const scan = route({
       headers,
       body: described.bytes,
       contentType: contentTypeOf(described, headers),
-      contentEncoding: '',
+      contentEncoding: contentEncodingOf(described, headers),
       claimed: claimedIn(request),
       lastHead: undefined,
     });
     const verdict = await gate.inspect(call);
-    return withSanitizedBody(toScanAnswer(call, verdict), verdict, described.isText);
+    return withSanitizedBody(toScanAnswer(call, verdict), verdict, described.form);
   },
 });
 

@@ -1,24 +1,9 @@
 import { z } from 'zod';
-import { dataClasses } from '../../call.ts';
-import type { TraceFilter } from '../../state/store.ts';
-import {
-  band,
-  decision,
-  idOf,
-  instant,
-  missing,
-  pageOf,
-  pageQuery,
-  present,
-  time,
-  toListAnswer,
-  toPage,
-  uuid,
-} from '../fields.ts';
+import { decision, idOf, missing, pageOf, pageQuery, time, toListAnswer, toPage } from '../fields.ts';
 import { route } from '../route.ts';
+import { toFilter, traceFilterQuery, traceTimes } from '../trace-query.ts';
 
 const tag = 'activity';
-const word = z.string().min(1).max(256);
 
 /** What every trace has; the rest depends on how far its call came. */
 const publicTrace = z
@@ -35,42 +20,7 @@ const publicTrace = z
 
 type PublicTrace = z.infer<typeof publicTrace>;
 
-/** What traces are looked for by, wherever they are. */
-export const traceFilter = {
-  agent_id: uuid.optional(),
-  tool_name: word.optional(),
-  operation: word.optional(),
-  decision: decision.optional(),
-  reason: word.optional(),
-  band: band.optional(),
-  class: z.enum(dataClasses).optional(),
-  tag: word.optional(),
-  q: word.optional().describe('Anywhere in the trace, in any case.'),
-};
-
-const listQuery = z.object({
-  ...pageQuery,
-  ...traceFilter,
-  from: instant.optional().describe('Inclusive.'),
-  to: instant.optional().describe('Exclusive.'),
-  agent: uuid.optional().describe('The same as agent_id.'),
-  tool: word.optional().describe('The same as tool_name.'),
-});
-
-export const toFilter = (query: Partial<z.output<typeof listQuery>>): TraceFilter =>
-  present({
-    agentId: query.agent_id ?? query.agent,
-    toolName: query.tool_name ?? query.tool,
-    operation: query.operation,
-    decision: query.decision,
-    reason: query.reason,
-    band: query.band,
-    dataClass: query.class,
-    tag: query.tag,
-    fromMs: query.from,
-    beforeMs: query.to,
-    text: query.q,
-  });
+const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
 
 /** `GET /v1/traces`: newest first. A page may have few items, or none, and still a next one. */
 export const listTraces = route({

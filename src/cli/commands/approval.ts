@@ -6,6 +6,8 @@ type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: stri
 
 interface ListOptions extends PageOptions {
   readonly status?: string;
+  readonly agent?: string;
+  readonly tool?: string;
 }
 
 interface DecideOptions extends CommonOptions {
@@ -23,10 +25,21 @@ export function addApproval(program: Command): void {
     .addOption(
       new Option('--status <status>', 'these alone').choices(['pending', 'approved', 'denied', 'expired']),
     )
+    .option('--agent <uuid>', 'of this agent')
+    .option('--tool <name>', 'of this tool')
     .action(
       asks<ListOptions>(async ({ client, options, showPage }) => {
-        const query = { ...pageOf(options), status: options.status };
+        const { status, agent, tool } = options;
+        const query = { ...pageOf(options), status, agent_id: agent, tool_name: tool };
         await showPage(await client.get<Page<Approval>>('/v1/approvals', query), columns);
+      }),
+    );
+
+  command(group, 'show', 'show an approval: the call, and what was found in it')
+    .argument('<approval_id>')
+    .action(
+      asks(async ({ client, operands, show }) => {
+        await show(await client.get<Approval>(path('/v1/approvals/?', ...operands)));
       }),
     );
 

@@ -10,6 +10,7 @@ import { addEnv } from './env.ts';
 import { addExplain } from './explain.ts';
 import { addIncident } from './incident.ts';
 import { addKey } from './key.ts';
+import { addNotify } from './notify.ts';
 import { addPolicy } from './policy.ts';
 import { addRisk } from './risk.ts';
 import { addRun } from './run.ts';
@@ -33,6 +34,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addPolicy,
   addApproval,
   addIncident,
+  addNotify,
   addTrace,
   addRisk,
   addAudit,

@@ -1,8 +1,8 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { asks, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
 import type { Page } from '../client.ts';
 import { followTraces, type Trace } from '../follow-traces.ts';
-import { print, toJson, toLine } from '../output.ts';
+import { print, toJson, toLine, toSafeFile, toSafeJson } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
@@ -36,12 +36,19 @@ export function addTrace(program: Command): void {
       }),
     );
 
-  withFilter(
-    command(group, 'export', 'write traces to standard output, newest first, one JSON object a line'),
-  ).action(
-    asks<FilterOptions>(async ({ client, options }) => {
-      for await (const traces of client.pages<Trace>('/v1/traces', filterOf(options)))
-        for (const trace of traces) await print(`${toJson(trace)}\n`);
-    }),
-  );
+  withFilter(command(group, 'export', 'write traces to standard output, newest first'))
+    .addOption(
+      new Option('--format <format>', 'ndjson has one JSON object a line, ocsf one event of OCSF a line')
+        .choices(['ndjson', 'csv', 'ocsf'])
+        .default('ndjson'),
+    )
+    .action(
+      asks<FilterOptions & { format: string }>(async ({ client, options }) => {
+        const decoder = new TextDecoder();
+        const query = { ...filterOf(options), format: options.format };
+        const toSafe = options.format === 'csv' ? toSafeFile : toSafeJson;
+        for await (const chunk of client.download('/v1/traces/export', query))
+          await print(toSafe(decoder.decode(chunk, { stream: true })));
+      }),
+    );
 }

@@ -5,14 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parseListenAddress } from '../../config/addresses.ts';
 import { loadConfig } from '../../config/load.ts';
+import type { Environment } from '../../config/references.ts';
+import { checkFixedKeys } from '../../config/reload.ts';
 import type { Config } from '../../config/schema.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { type Log, openLog } from '../../log.ts';
 import { openVault } from '../../pipeline/credentials.ts';
 import { openAuthority } from '../../tls/authority.ts';
 import { loadRoots } from '../../upstream/roots.ts';
+import { allOrFirstError } from '../all-or-first-error.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from '../announce.ts';
-import { checkFixedKeys, type Environment } from '../fixed-keys.ts';
 import type { Gateway } from '../gateway.ts';
 import { readListenersTls } from '../listener-tls.ts';
 import { readerOfRoots, readPolicyFile } from '../named-files.ts';
@@ -343,14 +345,6 @@ class Crew {
     member.isWaiting = toGatewayError(error).code === 'STATE_UNAVAILABLE';
     member.kill();
   }
-}
-
-/** Waits for all, so that nothing goes on behind the back of whoever hears of the first error. */
-async function allOrFirstError<T>(work: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(work);
-  const failed = results.find((it) => it.status === 'rejected');
-  if (failed) throw failed.reason;
-  return results.flatMap((it) => (it.status === 'fulfilled' ? [it.value] : []));
 }
 
 /** A worker that has ended is followed by one that begins with what is in force then. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { loadConfig } from '../../config/load.ts';
+import type { Environment } from '../../config/references.ts';
 import { openLog } from '../../log.ts';
-import type { Environment } from '../fixed-keys.ts';
 import { type Loaded, openServing, type Prepared, type Serving } from '../serving.ts';
 import { type AnswerMessage, type Answers, type Order, type OrderMessage, toFailure } from './messages.ts';
 import { filesTaken, type TakenFiles } from './taken-files.ts';

@@ -1,0 +1,59 @@
+import type { Gate } from '../pipeline/gate.ts';
+import { toParts } from '../pipeline/trust-loss.ts';
+import type { ApprovalDecision, ApprovalRecord } from '../state/store.ts';
+
+/** What somebody has decided, wherever they did. `operator` is whom the audit log names. */
+export interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' | 'nowMs'> {
+  readonly operator: string;
+  /** What else the audit log is told. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Decides once, wakes who waits, and holds a denial against the agent. Whether this one may decide is for the caller to know. Undefined
+ * where the approval is gone.
+ */
+export async function decide(
+  gate: Gate,
+  { tenantId, approvalId, traceId, agentId }: ApprovalRecord,
+  { operator, details, ...decision }: Deciding,
+): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined> {
+  const windows = gate.tenants.find(tenantId)?.approvals;
+  const windowMs = decision.decision === 'approved' ? windows?.grantWindowMs : windows?.denyWindowMs;
+  const decided = await gate.store.decideApproval(
+    tenantId,
+    approvalId,
+    { ...decision, decidedBy: operator, windowMs: windowMs ?? 0 },
+    {
+      atMs: decision.nowMs,
+      operator,
+      tenantId,
+      kind: 'approval.decided',
+      subject: approvalId,
+      details: { decision: decision.decision, trace_id: traceId, agent_id: agentId, ...details },
+    },
+  );
+  if (!decided) return undefined;
+  gate.approvals.wake(approvalId);
+  const isDenied = decided.isDecidedNow && decided.approval.status === 'denied';
+  if (isDenied) await distrust(gate, decided.approval, decision.nowMs);
+  return decided;
+}
+
+/** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
+async function distrust(
+  { store, config, log }: Gate,
+  { tenantId, agentId, traceId }: ApprovalRecord,
+  nowMs: number,
+): Promise<void> {
+  const parts = toParts(config.risk.trust.analystDenial);
+  try {
+    if (parts > 0)
+      await store.markTrust(tenantId, agentId, { cause: 'analyst-denial', parts, atMs: nowMs, traceId });
+  } catch (error) {
+    log.error(
+      { trace_id: traceId, agent_id: agentId, err: error },
+      'the denial was not held against the agent',
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import type { ExportFormat } from './format.ts';
+
+/* Comma-separated values (RFC 4180): CRLF ends a line, the first one names the columns, which stay as they are; new ones come behind them. */
+
+export const csvColumns = [
+  'trace_id',
+  'at',
+  'tenant_id',
+  'env_name',
+  'agent_id',
+  'agent_name',
+  'runtime_type',
+  'key_id',
+  'key_prefix',
+  'client_address',
+  'entrance',
+  'method',
+  'url',
+  'body_bytes',
+  'tool_name',
+  'operation',
+  'category',
+  'verb',
+  'decision',
+  'would_be',
+  'risk_score',
+  'risk_band',
+  'reason_codes',
+  'classifications',
+  'findings',
+  'tags',
+  'violations',
+  'credential',
+  'policy_name',
+  'rule_id',
+  'approval_id',
+  'message_of',
+  'explanation',
+] as const;
+
+const lineEnd = '\r\n';
+const between = '; ';
+
+/** What a spreadsheet would take for a formula, in the letters of any keyboard. */
+const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** Needs no quotes, whatever a reader takes for its separator. */
+const harmless = /^[\w.:/-]*$/;
+
+/** Text of others: an apostrophe before it keeps a spreadsheet from working it out. */
+function toCell(text: string): string {
+  const defused = formula.test(text) ? `'${text}` : text;
+  return harmless.test(defused) ? defused : `"${defused.replaceAll('"', '""')}"`;
+}
+
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  // Numbers are the gateway's own.
+  if (typeof value === 'number') return String(value);
+  return toCell(Array.isArray(value) ? value.map(toWords).join(between) : toWords(value));
+}
+
+/** A finding says its class, kind and place. */
+const toWords = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value);
+
+export const csv: ExportFormat = {
+  contentType: 'text/csv; charset=utf-8; header=present',
+  extension: 'csv',
+  head: `${csvColumns.join()}${lineEnd}`,
+  toText(trace) {
+    const fields = JSON.parse(trace) as Readonly<Record<string, unknown>>;
+    return `${csvColumns.map((name) => toText(fields[name])).join()}${lineEnd}`;
+  },
+};

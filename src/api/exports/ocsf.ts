@@ -1,0 +1,156 @@
+import type { Band, Decision } from '../../call.ts';
+import type { ExportFormat } from './format.ts';
+
+/*
+ * Traces as events of the Open Cybersecurity Schema Framework, 1.3.0: API Activity (class 6003) with the profile `security_control`, one a line. What
+ * the class demands is always there; what has no place in it stands under `unmapped`.
+ */
+
+const version = '1.3.0';
+const classUid = 6003;
+
+/** No object: over HTTP/2 a method is what its client says, and may be a name that means something to objects. */
+const activities: ReadonlyMap<string, readonly [id: number, name: string]> = new Map([
+  ['POST', [1, 'Create']],
+  ['GET', [2, 'Read']],
+  ['HEAD', [2, 'Read']],
+  ['OPTIONS', [2, 'Read']],
+  ['PUT', [3, 'Update']],
+  ['PATCH', [3, 'Update']],
+  ['DELETE', [4, 'Delete']],
+]);
+
+/** The band is the severity: an allowed call of no risk is information. */
+const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = {
+  LOW: [1, 'Informational'],
+  MEDIUM: [3, 'Medium'],
+  HIGH: [4, 'High'],
+  CRITICAL: [5, 'Critical'],
+};
+
+interface Outcome {
+  readonly action: readonly [id: number, name: string];
+  readonly disposition: readonly [id: number, name: string];
+  readonly status: readonly [id: number, name: string];
+}
+
+const [success, failure] = [[1, 'Success'] as const, [2, 'Failure'] as const];
+
+const outcomes: Readonly<Record<Decision, Outcome>> = {
+  ALLOW: { action: [1, 'Allowed'], disposition: [1, 'Allowed'], status: success },
+  SANITIZE: { action: [1, 'Allowed'], disposition: [11, 'Corrected'], status: success },
+  REQUIRE_APPROVAL: { action: [2, 'Denied'], disposition: [2, 'Blocked'], status: failure },
+  DENY: { action: [2, 'Denied'], disposition: [2, 'Blocked'], status: failure },
+};
+
+/** As far as it is mapped. */
+interface Trace {
+  readonly trace_id: string;
+  readonly at: string;
+  readonly tenant_id?: string;
+  readonly env_name?: string;
+  readonly agent_id?: string;
+  readonly agent_name?: string | null;
+  readonly runtime_type?: string;
+  readonly key_id?: string;
+  readonly key_prefix?: string;
+  readonly client_address?: string;
+  readonly method?: string;
+  readonly url?: string;
+  readonly tool_name?: string;
+  readonly operation?: string;
+  readonly verb?: string;
+  readonly decision: Decision;
+  readonly risk_score?: number;
+  readonly risk_band?: Band;
+  readonly reason_codes?: readonly string[];
+  readonly explanation?: readonly string[];
+}
+
+function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
+  const {
+    trace_id,
+    at,
+    tenant_id,
+    env_name,
+    agent_id,
+    agent_name,
+    runtime_type,
+    key_id,
+    key_prefix,
+    client_address,
+    method,
+    url,
+    tool_name,
+    operation,
+    decision,
+    risk_score,
+    risk_band = 'LOW',
+    reason_codes = [],
+    explanation,
+    ...unmapped
+  } = trace;
+  const [activityId, activityName] = activities.get(method ?? '') ?? [99, method ?? 'Other'];
+  const [severityId, severity] = severities[risk_band];
+  const { action, disposition, status } = outcomes[decision];
+  return {
+    activity_id: activityId,
+    activity_name: activityName,
+    category_uid: 6,
+    category_name: 'Application Activity',
+    class_uid: classUid,
+    class_name: 'API Activity',
+    type_uid: classUid * 100 + activityId,
+    type_name: `API Activity: ${activityName}`,
+    time: Date.parse(at),
+    severity_id: severityId,
+    severity,
+    status_id: status[0],
+    status: status[1],
+    status_code: reason_codes[0],
+    status_detail: explanation?.join(' '),
+    message: `${decision} ${method ?? ''} ${url ?? ''}`,
+    action_id: action[0],
+    action: action[1],
+    disposition_id: disposition[0],
+    disposition: disposition[1],
+    metadata: {
+      version,
+      profiles: ['security_control'],
+      product: { name: 'Postern', vendor_name: 'Postern' },
+      uid: trace_id,
+      correlation_uid: trace_id,
+      tenant_uid: tenant_id,
+      labels: [...(env_name === undefined ? [] : [`env:${env_name}`])],
+    },
+    actor: {
+      app_uid: agent_id,
+      app_name: agent_name ?? undefined,
+      user: { uid: key_id, name: key_prefix, type_id: 99, type: 'API key' },
+    },
+    api: {
+      operation: operation ?? method ?? 'unknown',
+      ...(tool_name === undefined ? {} : { service: { name: tool_name } }),
+      request: { uid: trace_id },
+    },
+    src_endpoint: { ip: client_address ?? '0.0.0.0' },
+    ...destinationOf(url),
+    http_request: { http_method: method, url: { url_string: url } },
+    unmapped: { decision, runtime_type, risk_score, risk_band, reason_codes, ...unmapped },
+  };
+}
+
+/** Of a URL that may have been cut or redacted. */
+function destinationOf(url: string | undefined): Readonly<Record<string, unknown>> {
+  const parsed = URL.parse(url ?? '');
+  if (!parsed || parsed.hostname === '') return {};
+  const port = Number(parsed.port || { 'https:': 443, 'http:': 80 }[parsed.protocol] || 0);
+  return { dst_endpoint: { hostname: parsed.hostname, ...(port > 0 ? { port } : {}) } };
+}
+
+export const ocsf: ExportFormat = {
+  contentType: 'application/x-ndjson',
+  extension: 'ocsf.ndjson',
+  head: '',
+  toText: (trace) => `${JSON.stringify(toEvent(JSON.parse(trace) as Trace))}\n`,
+};

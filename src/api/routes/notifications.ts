@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import { channelTypes } from '../../config/notifications.ts';
+import { GatewayError } from '../../errors.ts';
+import type { ChannelHealth } from '../../notifications/notifications.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { DeadMessage, Page } from '../../state/store.ts';
+import {
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  tenantId as tenantField,
+  time,
+  toIso,
+  toIsoOrNull,
+  toListAnswer,
+  toPage,
+} from '../fields.ts';
+import { type ApiRequest, route } from '../route.ts';
+
+/* Channels that people are told by: how they do, what was given up, and tests. Their URLs and secrets are never answered. */
+
+const tag = 'notifications';
+const channelName = z.string().min(1).max(64);
+const ofTenantQuery = { tenant_id: tenantField.optional() };
+
+const channel = z
+  .object({
+    name: z.string(),
+    type: z.enum(channelTypes),
+    tenant_id: z.string().nullable().describe('null: of the daemon, told of all tenants.'),
+    circuit: z
+      .enum(['closed', 'open', 'half_open'])
+      .describe(
+        'open: it has failed again and again, and is left alone for a while; half_open: one message tries it out.',
+      ),
+    waiting: z.int(),
+    failed: z.int().describe('Messages that were given up.'),
+    delivered: z.int(),
+    dropped: z.int().describe('Events for which there was no room.'),
+    failures: z.int().describe('In a row.'),
+    last_delivered: time.nullable(),
+    last_failed: time.nullable(),
+    last_error: z.string().nullable(),
+    paused_until: time.nullable(),
+  })
+  .meta({ id: 'NotificationChannel' });
+
+const toChannel = ({ config, queue, circuit }: ChannelHealth, nowMs: number): z.input<typeof channel> => ({
+  name: config.name,
+  type: config.type,
+  tenant_id: config.tenantId,
+  circuit,
+  waiting: queue?.waiting ?? 0,
+  failed: queue?.dead ?? 0,
+  delivered: queue?.delivered ?? 0,
+  dropped: queue?.dropped ?? 0,
+  failures: queue?.failures ?? 0,
+  last_delivered: toIsoOrNull(queue?.lastDeliveredMs ?? null),
+  last_failed: toIsoOrNull(queue?.lastFailedMs ?? null),
+  last_error: queue?.lastError ?? null,
+  paused_until: queue && queue.pausedUntilMs > nowMs ? toIso(queue.pausedUntilMs) : null,
+});
+
+const failed = z
+  .object({
+    id: z.uuid(),
+    channel: z.string(),
+    tenant_id: z.string().nullable().describe('Of the channel.'),
+    message_id: z.string().describe('By which its receiver knows it.'),
+    type: z.string(),
+    summary: z.string(),
+    count: z.int().describe('Events that it stands for.'),
+    trace_ids: z.array(z.string()),
+    attempts: z.int(),
+    queued_at: time,
+    failed_at: time,
+    reason: z.string(),
+  })
+  .meta({ id: 'FailedNotification' });
+
+const toFailed = (it: DeadMessage): z.input<typeof failed> => ({
+  id: it.id,
+  channel: it.channel,
+  tenant_id: it.owner,
+  message_id: it.noticeId,
+  type: it.kind,
+  summary: summaryOf(it),
+  count: it.count,
+  trace_ids: [...it.traceIds],
+  attempts: it.attempts,
+  queued_at: toIso(it.queuedAtMs),
+  failed_at: toIso(it.deadAtMs),
+  reason: it.reason,
+});
+
+function summaryOf({ body }: DeadMessage): string {
+  const { summary }: { readonly summary?: unknown } = JSON.parse(body);
+  return typeof summary === 'string' ? summary : '';
+}
+
+type Asking = Pick<ApiRequest<unknown, unknown>, 'caller' | 'tenantId'>;
+
+/** Whose channels are meant; undefined: all. Only the admin secret sees those of the daemon. */
+const ownerOf = ({ caller, tenantId }: Asking, named: string | null | undefined): string | undefined =>
+  caller.kind === 'admin' && !named ? undefined : tenantId();
+
+/** The channel, where the caller may see it. */
+function findChannel({ notifications }: Gate, name: string, owner: string | undefined) {
+  const found = notifications.find(name);
+  if (!found || (owner !== undefined && found.tenantId !== owner)) throw missing('channel');
+  return found;
+}
+
+/** `GET /v1/notifications`: a key sees the channels of its tenant; those of the daemon are for the admin secret. */
+export const listChannels = route({
+  method: 'GET',
+  path: '/v1/notifications',
+  tag,
+  summary: 'List the channels and how they do',
+  access: 'activity:read',
+  query: z.object(ofTenantQuery),
+  answer: z.object({ items: z.array(channel) }).meta({ id: 'NotificationChannelList' }),
+  async handle({ gate, query, nowMs, ...asking }) {
+    const owner = ownerOf(asking, query.tenant_id);
+    const all = await gate.notifications.channels();
+    const own = all.filter(({ config }) => owner === undefined || config.tenantId === owner);
+    return { items: own.map((it) => toChannel(it, nowMs)) };
+  },
+});
+
+/** `GET /v1/notifications/failed`: newest first, the last 1,000 of each channel. */
+export const listFailed = route({
+  method: 'GET',
+  path: '/v1/notifications/failed',
+  tag,
+  summary: 'List what could not be delivered',
+  access: 'activity:read',
+  query: z.object({ ...pageQuery, ...ofTenantQuery, channel: channelName.optional() }),
+  answer: pageOf(failed),
+  perKeyMax: 4,
+  async handle({ gate, query, ...asking }) {
+    const owner = ownerOf(asking, query.tenant_id);
+    const filter = {
+      ...(owner === undefined ? {} : { owner }),
+      ...(query.channel === undefined ? {} : { channel: query.channel }),
+    };
+    return toListAnswer(await gate.store.listDeadMessages(filter, toPage(query)), toFailed);
+  },
+});
+
+const replayed = z.object({ replayed: z.int() }).meta({ id: 'ReplayedNotifications' });
+
+/** `POST /v1/notifications/failed/{id}/replay`: into the queue again, for another day of attempts. */
+export const replayFailed = route({
+  method: 'POST',
+  path: '/v1/notifications/failed/:id/replay',
+  tag,
+  summary: 'Try again to deliver one that failed',
+  access: 'admin',
+  body: z.object(ofTenant),
+  isBodyOptional: true,
+  query: z.object(ofTenantQuery),
+  answer: replayed,
+  async handle({ gate, params, query, body, nowMs, ...asking }) {
+    const id = idOf(params, 'id', 'failed notification');
+    const owner = ownerOf(asking, query.tenant_id ?? body?.tenant_id);
+    const message = await gate.store.deadMessageById(id);
+    if (!message || (owner !== undefined && message.owner !== owner)) throw missing('failed notification');
+    if (!gate.notifications.find(message.channel))
+      throw new GatewayError('CONFLICT', 'Its channel is not in the configuration any more.');
+    const count = await gate.store.replayMessages(message.channel, [id], nowMs);
+    gate.notifications.wake();
+    return { replayed: count };
+  },
+});
+
+/** `POST /v1/notifications/replay`: all that a channel has failed to deliver. */
+export const replayChannel = route({
+  method: 'POST',
+  path: '/v1/notifications/replay',
+  tag,
+  summary: 'Try again to deliver all that failed of a channel',
+  access: 'admin',
+  body: z.object({ ...ofTenant, name: channelName }),
+  query: z.object(ofTenantQuery),
+  answer: replayed,
+  async handle({ gate, query, body, nowMs, ...asking }) {
+    const owner = ownerOf(asking, query.tenant_id ?? body.tenant_id);
+    const { name } = findChannel(gate, body.name, owner);
+    // The channel may have been another tenant's before.
+    const filter = { channel: name, ...(owner === undefined ? {} : { owner }) };
+    let count = 0;
+    // What fails again meanwhile stands in front of the place where this goes on.
+    let page: Page = { limit: 500, cursor: undefined };
+    for (let pages = 0; pages < pagesMax; pages += 1) {
+      const { items, nextCursor } = await gate.store.listDeadMessages(filter, page);
+      const ids = items.map((it) => it.id);
+      count += await gate.store.replayMessages(name, ids, nowMs);
+      if (nextCursor === null) break;
+      page = { ...page, cursor: nextCursor };
+    }
+    gate.notifications.wake();
+    return { replayed: count };
+  },
+});
+
+/** More than a channel keeps. */
+const pagesMax = 10;
+
+/** `POST /v1/notifications/test`: sends one message at once, past filters and queue, and says what came of it. */
+export const testChannel = route({
+  method: 'POST',
+  path: '/v1/notifications/test',
+  tag,
+  summary: 'Send a test to a channel',
+  access: 'admin',
+  perKeyMax: 2,
+  body: z.object({ ...ofTenant, name: channelName }),
+  query: z.object(ofTenantQuery),
+  answer: z
+    .object({ name: z.string(), delivered: z.boolean(), reason: z.string().nullable() })
+    .meta({ id: 'NotificationTest' }),
+  async handle({ gate, query, body, ...asking }) {
+    const { name } = findChannel(gate, body.name, ownerOf(asking, query.tenant_id ?? body.tenant_id));
+    const outcome = await gate.notifications.test(name);
+    if (!outcome) throw missing('channel');
+    const isDelivered = outcome.kind === 'delivered';
+    return { name, delivered: isDelivered, reason: outcome.kind === 'delivered' ? null : outcome.reason };
+  },
+});

@@ -1,0 +1,210 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import type { NotificationConfig } from '../../config/schema.ts';
+import { GatewayError } from '../../errors.ts';
+import { plain, toTime } from '../../notifications/brief.ts';
+import { toDecidedSlack, toNoteSlack } from '../../notifications/channels/slack.ts';
+import { outcomeOfAnswer, outcomeOfFailure } from '../../notifications/outcome.ts';
+import {
+  type Button,
+  buttonActions,
+  isSignedBySlack,
+  readButton,
+} from '../../notifications/slack-callback.ts';
+import type { Gate } from '../../pipeline/gate.ts';
+import type { ApprovalRecord } from '../../state/store.ts';
+import { decide } from '../decide-approval.ts';
+import { missing } from '../fields.ts';
+import { invalid } from '../invalid.ts';
+import { route } from '../route.ts';
+
+/** A message with its buttons is some kilobytes, and comes back whole. */
+const formBytesMax = 131_072;
+/** Slack waits three seconds for its answer, and shows an error to who has pressed the button after that. */
+const replyTimeoutMs = 2000;
+/** What a form may ask us to answer at. */
+const replyHost = 'hooks.slack.com';
+
+const interaction = z.object({
+  type: z.literal('block_actions'),
+  user: z.object({
+    id: z.string().regex(/^[A-Z0-9]{1,32}$/),
+    username: z.string().nullish(),
+    name: z.string().nullish(),
+  }),
+  team: z.object({ id: z.string().max(32) }).nullish(),
+  response_url: z.string().max(2048).nullish(),
+  actions: z.array(z.object({ action_id: z.string(), value: z.string().nullish() })).min(1),
+});
+
+type Interaction = z.infer<typeof interaction>;
+
+/**
+ * `POST /v1/integrations/slack/interactions`: somebody has pressed a button of an approval. Slack's signature stands for the key: it is
+ * verified with the secret of the channel that the button was sent to, counts once, and reaches no other tenant than the channel does.
+ */
+export const slackInteractions = route({
+  method: 'POST',
+  path: '/v1/integrations/slack/interactions',
+  tag: 'approvals',
+  summary: 'Take what is pressed in Slack',
+  access: 'public',
+  takesForm: true,
+  bodyBytesMax: formBytesMax,
+  body: z.object({ payload: z.string() }),
+  answer: z.object({
+    response_type: z.literal('ephemeral'),
+    replace_original: z.literal(false),
+    text: z.string(),
+  }),
+  async handle({ gate, body, raw, headers, nowMs, signal }) {
+    const pressed = readInteraction(body.payload);
+    const { decision, button } = decisionOf(pressed);
+    const channel = verifiedChannel(gate, button, headers, raw);
+    await checkFresh(gate, button, headers, nowMs);
+    const approval = await gate.store.approvalById(button.tenantId, button.approvalId, nowMs);
+    if (!approval) throw missing('approval');
+    const decided = await decide(gate, approval, {
+      decision,
+      operator: nameOf(pressed),
+      note: null,
+      scope: 'once',
+      nowMs,
+      details: { channel: channel.name, slack_team: pressed.team?.id ?? null },
+    });
+    if (!decided) throw missing('approval');
+    const note = toNoteSlack(standingOf(decided.approval, decided.isDecidedNow));
+    const replies = decided.isDecidedNow ? [] : [note];
+    await reply(gate, channel, pressed, [toOutcome(decided.approval), ...replies], signal);
+    return note;
+  },
+});
+
+function readInteraction(payload: string): Interaction {
+  let value: unknown;
+  try {
+    value = JSON.parse(payload);
+  } catch {
+    // Its message quotes the text.
+    throw malformed('is not valid JSON');
+  }
+  const read = interaction.safeParse(value);
+  if (!read.success) throw malformed('is not that of a button');
+  return read.data;
+}
+
+function decisionOf({ actions }: Interaction): { decision: 'approved' | 'denied'; button: Button } {
+  const [action] = actions;
+  const button = readButton(action?.value ?? '');
+  for (const decision of ['approved', 'denied'] as const)
+    if (button && action?.action_id === buttonActions[decision]) return { decision, button };
+  throw malformed('is of an action that is not known here');
+}
+
+const malformed = (message: string): GatewayError => invalid([{ path: 'payload', message }]);
+
+const field = (headers: IncomingHttpHeaders, name: string): string => {
+  const value = headers[name];
+  return typeof value === 'string' ? value : '';
+};
+
+const timestampOf = (headers: IncomingHttpHeaders): string => field(headers, 'x-slack-request-timestamp');
+const signatureOf = (headers: IncomingHttpHeaders): string => field(headers, 'x-slack-signature');
+
+/** The channel that the button was sent to, once it is known that Slack speaks with its secret. */
+function verifiedChannel(
+  { config }: Gate,
+  button: Button,
+  headers: IncomingHttpHeaders,
+  raw: Buffer,
+): NotificationConfig {
+  const channel = config.notifications.find((it) => it.type === 'slack' && it.name === button.channel);
+  const signed = { timestamp: timestampOf(headers), signature: signatureOf(headers) };
+  if (!channel || channel.signingSecret === null || !isSignedBySlack(channel.signingSecret, signed, raw))
+    throw new GatewayError('INVALID_KEY', 'The request is not signed with the secret of a Slack channel.');
+  // What is another tenant's does not exist.
+  if (channel.tenantId !== null && channel.tenantId !== button.tenantId) throw missing('approval');
+  return channel;
+}
+
+/** As with any other request that can be replayed: within the window of the tenant, and once. */
+async function checkFresh(
+  { store, tenants }: Gate,
+  { channel, tenantId }: Button,
+  headers: IncomingHttpHeaders,
+  nowMs: number,
+): Promise<void> {
+  const tenant = await tenants.learn(tenantId);
+  if (!tenant) throw missing('approval');
+  const timestamp = timestampOf(headers);
+  const atMs = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN;
+  const { replayWindowMs } = tenant;
+  if (!(Math.abs(nowMs - atMs) <= replayWindowMs))
+    throw new GatewayError('REPLAYED', 'The timestamp lies outside the window.');
+  const endsAtMs = Math.max(nowMs, atMs) + replayWindowMs + 1000;
+  if (!(await store.claimNonce(tenantId, `slack:${channel}`, signatureOf(headers), nowMs, endsAtMs)))
+    throw new GatewayError('REPLAYED', 'The request was seen before.');
+}
+
+/** Whom the record and the audit log name: the id is Slack's, the name what its user has chosen. */
+function nameOf({ user }: Interaction): string {
+  const name = plain(user.username ?? user.name ?? '', 64);
+  return name === '' ? `slack:${user.id}` : `slack:${user.id} (${name})`;
+}
+
+function standingOf({ status, decidedBy, decidedAtMs }: ApprovalRecord, isDecidedNow: boolean): string {
+  if (isDecidedNow) return `You have ${status} this call.`;
+  const by = decidedBy === null ? '' : ` by ${decidedBy}`;
+  const at = decidedAtMs === null ? '' : `, ${toTime(decidedAtMs)}`;
+  return `This call is ${status} already${by}${at}.`;
+}
+
+/** What stands where the buttons were. */
+function toOutcome(it: ApprovalRecord): object {
+  const facts = [
+    { label: 'Decided by', value: it.decidedBy },
+    { label: 'Time', value: it.decidedAtMs === null ? null : toTime(it.decidedAtMs) },
+    { label: 'Agent', value: it.agentName },
+    { label: 'Tool', value: `${it.toolName} ${it.operation}` },
+    { label: 'Risk', value: it.riskBand },
+    { label: 'Trace', value: it.traceId },
+    { label: 'Approval', value: it.approvalId },
+  ];
+  return toDecidedSlack(
+    `Call ${it.status}`,
+    plain(`${it.agentName}: ${it.method} ${it.url}`, 300),
+    facts.flatMap(({ label, value }) => (value === null ? [] : [{ label, value: plain(value, 200) }])),
+  );
+}
+
+/** Tells Slack what became of it. The decision stands whether or not this arrives. */
+async function reply(
+  { transport, log }: Gate,
+  channel: NotificationConfig,
+  { response_url: url }: Interaction,
+  bodies: readonly object[],
+  leaving: AbortSignal,
+): Promise<void> {
+  if (typeof url !== 'string') return;
+  if (!isReplyUrl(url)) {
+    log.warn(
+      { channel: channel.name },
+      'a Slack interaction asks for an answer at another host; none is sent',
+    );
+    return;
+  }
+  const signal = AbortSignal.any([leaving, AbortSignal.timeout(replyTimeoutMs)]);
+  const headers = { 'Content-Type': 'application/json; charset=utf-8' };
+  for (const body of bodies) {
+    const outcome = await transport
+      .post({ url, headers, body: JSON.stringify(body) }, channel, signal)
+      .then((it) => outcomeOfAnswer(it.status, undefined, 0), outcomeOfFailure);
+    if (outcome.kind !== 'delivered')
+      log.warn({ channel: channel.name, reason: outcome.reason }, 'Slack was not told of a decision');
+  }
+}
+
+function isReplyUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.origin === `https://${replyHost}` && url.username === '' && url.password === '';
+}
