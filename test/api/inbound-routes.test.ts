@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { startGateway } from '../../src/gateway/gateway.ts';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
-import { agentId, startTestGateway } from '../support/gateway.ts';
+import { agentId, apiClient, startTestGateway } from '../support/gateway.ts';
 import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';
 
 const routesPath = '/v1/inbound-routes';
@@ -104,6 +106,40 @@ t.test('its callers may be known by a token, by their address, or not at all', a
   t.equal((await call('/inbound/open/a')).status, 200, 'a route that is made again works again');
   await gateway.reload();
   t.equal((await call('/inbound/open/a')).status, 200, 'after a reload as well');
+});
+
+t.test('a route whose token cannot be opened any more is shown, and keeps no other from being', async (t) => {
+  const { gateway, base, call, api, ownKey } = await startLab(t);
+  const own = { ...base, agent: agentId };
+  const auth = { type: 'token', header: 'X-Hook', value: randomBytes(20).toString('hex') };
+  await api('POST', routesPath, { prefix: 'crm', ...base });
+  const { body: made } = await api('POST', routesPath, { prefix: 'hook', ...own, auth });
+  await api('POST', routesPath, { prefix: 'lost', ...own, auth });
+  await gateway.stop();
+  rmSync(join(gateway.dir, 'data/vault-key'));
+  const again = await startGateway(gateway.configFile, {});
+  t.teardown(() => again.stop(1000));
+  const admin = `Bearer ${gateway.adminSecret}`;
+  const client = apiClient(again.controlUrl);
+  const { status, body } = await client('GET', routesPath, undefined, admin);
+  t.equal(status, 200);
+  t.same(
+    body.items.map((it: { prefix: string }) => it.prefix),
+    ['crm', 'hook', 'lost'],
+  );
+  const [crm, hook] = body.items;
+  t.same(crm.warnings, []);
+  t.match(hook, { auth: { type: 'token', header: 'X-Hook' }, warnings: [/cannot be opened .* replaced/] });
+  t.same({ ...hook, url: made.url, warnings: [] }, made, 'all else is as it was');
+  t.same((await client('GET', `${routesPath}/hook`, undefined, admin)).body, hook);
+  t.ok(await again.reload());
+  const at = (path: string) => new URL(path, again.controlUrl).href;
+  t.equal((await call(at('/inbound/crm/a'), ownKey)).status, 200);
+  t.equal((await call(at('/inbound/hook/a'), { 'X-Hook': auth.value })).status, 502);
+  const replaced = await client('PUT', `${routesPath}/hook`, { ...own, auth }, admin);
+  t.match(replaced, { status: 200, body: { warnings: [] } });
+  t.equal((await call(at('/inbound/hook/a'), { 'X-Hook': auth.value })).status, 200);
+  t.equal((await client('DELETE', `${routesPath}/lost`, undefined, admin)).status, 200);
 });
 
 t.test('what cannot be is refused, with the field that is wrong', async (t) => {

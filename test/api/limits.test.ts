@@ -64,3 +64,23 @@ t.test('of some requests a key has only a few under way', async (t) => {
   await Promise.all(first);
   await t.resolves(wait(asKey('a')), 'those that have ended count no more');
 });
+
+t.test('a tenant, and all together, have so many requests under way, whoever asks', async (t) => {
+  const limits = createApiLimits();
+  const exporting = route({ perTenantMax: 2, inAllMax: 3 });
+  const ended = Promise.withResolvers<void>();
+  const run = (tenantId: string) =>
+    limits.run(
+      exporting,
+      admin,
+      () => tenantId,
+      () => ended.promise,
+    );
+  const running = [run('acme'), run('acme')];
+  await t.rejects(run('acme'), { code: 'RATE_LIMITED' }, 'of the tenant');
+  running.push(run('other'));
+  await t.rejects(run('another'), { code: 'RATE_LIMITED' }, 'of all');
+  ended.resolve();
+  await Promise.all(running);
+  await run('acme');
+});

@@ -51,9 +51,15 @@ t.test('apply and validate warn of channels and tools that the tenant does not h
     config: {
       tenants: ['acme', 'globex'].map((id) => ({ id, plan: 'enterprise', environments: ['production'] })),
       notifications: [
-        { name: 'all', type: 'slack', url: 'https://hooks.test/a' },
-        { name: 'own', type: 'teams', url: 'https://hooks.test/b', tenant: 'acme' },
-        { name: 'theirs', type: 'discord', url: 'https://hooks.test/c', tenant: 'globex' },
+        { name: 'all', type: 'slack', url: 'https://hooks.test/a', events: ['feed.failed'] },
+        { name: 'own', type: 'teams', url: 'https://hooks.test/b', events: ['feed.failed'], tenant: 'acme' },
+        {
+          name: 'theirs',
+          type: 'discord',
+          url: 'https://hooks.test/c',
+          events: ['feed.failed'],
+          tenant: 'globex',
+        },
       ],
       tools: [
         { name: 'tracker', sensitive: true },

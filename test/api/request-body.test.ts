@@ -68,3 +68,20 @@ t.test('YAML has a bound of its own, since it takes long to read', async (t) => 
   });
   t.ok(read(JSON.stringify({ a: fits }), 'application/json'), 'JSON has not');
 });
+
+t.test('a form is read where a route takes one, each field once', async (t) => {
+  const form = 'application/x-www-form-urlencoded';
+  const fields = z.object({ a: z.string() });
+  const take = (text: string | Buffer, type = form): unknown =>
+    parseBody({ body: fields, takesForm: true } as unknown as Route, Buffer.from(text as string), type);
+  t.same(take('a=1+2%263&b=x', `${form}; charset=utf-8`), { a: '1 2&3' });
+  const { polluted } = {} as { polluted?: unknown };
+  t.same(take('__proto__=x&a=1'), { a: '1' });
+  t.equal(polluted, undefined);
+  for (const text of ['', 'b=1', 'a=1&a=2', '__proto__=1&__proto__=2&a=1'])
+    t.throws(() => take(text), { code: 'VALIDATION_FAILED' }, text);
+  t.throws(() => take(Buffer.from([0x61, 0x3d, 0xff])), { message: 'The body is not UTF-8.' });
+  for (const type of ['application/json', '', yaml])
+    t.throws(() => take('{"a":"1"}', type), { code: 'UNSUPPORTED_MEDIA_TYPE' }, type);
+  t.throws(() => read('a=1', form), { code: 'UNSUPPORTED_MEDIA_TYPE' }, 'and nowhere else');
+});

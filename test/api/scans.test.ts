@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
@@ -278,4 +279,109 @@ t.test('traces are found by what they say', async (t) => {
   for (const bad of ['decision=PERHAPS', 'from=yesterday', 'band=9', 'agent_id=x'])
     t.match(await gateway.api('GET', `/v1/traces?${bad}`), { status: 400 }, bad);
   t.match(await gateway.api('GET', `/v1/traces/${randomUUID()}`), { status: 404 });
+});
+
+t.test('a body in base64 is judged as the bytes that it stands for', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { scan_timeout: '30s' } } });
+  const secret = awsKeyId();
+  const url = 'https://api.example.org/things';
+  const coded = (bytes: Buffer | string, fields: object = {}) => ({
+    ...{
+      method: 'POST',
+      url,
+      body: Buffer.from(bytes).toString('base64'),
+      body_encoding: 'base64',
+      ...fields,
+    },
+  });
+  const scan = (call: object) => gateway.api('POST', '/v1/scan', call);
+  const sanitized = async (call: object): Promise<string> => {
+    const { body } = await scan(call);
+    t.match(body, { decision: 'SANITIZE', classifications: ['SECRETS'] });
+    return Buffer.from(body.sanitized_body, 'base64').toString('latin1');
+  };
+  // Words enough that a coding does not leave the key standing among what is compressed.
+  const words = 'The quick brown fox jumps over the lazy dog; pack my box with five dozen jugs. '.repeat(4);
+  const text = `key ${secret} ${words}`;
+  const cut = (rest: string): RegExp => new RegExp(`^key \\[REDACTED:[^\\]]*\\] ${words}${rest}$`);
+  const plain = { headers: { 'content-type': 'text/plain' } };
+  t.match(await sanitized(coded(Buffer.from(`${text}\xff`, 'latin1'), plain)), cut('\xff'));
+  for (const [coding, bytes] of [
+    ['gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['br, gzip', gzipSync(brotliCompressSync(text))],
+  ] as const)
+    t.match(
+      await sanitized(coded(bytes, { headers: { ...plain.headers, 'Content-Encoding': coding } })),
+      cut(''),
+      `${coding}: as it is without its coding`,
+    );
+  const signature = `;chunk-signature=${'0'.repeat(64)}\r\n`;
+  const chunk = `${text.length.toString(16)}${signature}${text}\r\n0${signature}\r\n`;
+  const signed = { ...plain.headers, 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' };
+  t.match(await sanitized(coded(chunk, { headers: signed })), cut(''), 'in chunks of AWS');
+  t.match(
+    await scan(coded(text, { headers: { ...plain.headers, 'content-encoding': 'unheard-of' } })),
+    { status: 200, body: { decision: 'DENY', reason_codes: ['UNREADABLE'] } },
+    'a coding that nobody knows',
+  );
+  t.match(await scan(coded('{"a":1}', { headers: { 'content-type': 'application/json' } })), {
+    body: { decision: 'ALLOW' },
+  });
+
+  const secrets = {
+    rule_id: 'none',
+    priority: 1,
+    match: {},
+    condition: { has_data_class: ['SECRETS'] },
+    action: 'DENY',
+  };
+  const simulated = await gateway.api('POST', '/v1/policies/simulate', {
+    policies: [{ name: 'none', rules: [secrets] }],
+    calls: [coded(gzipSync(text), { headers: { ...plain.headers, 'content-encoding': 'gzip' } })],
+  });
+  t.match(
+    simulated.body,
+    { changed: [{ after: { decision: 'DENY', rule_id: 'none' } }] },
+    'in simulations, too',
+  );
+  const { body: judged } = await scan(coded(text));
+  const answer = {
+    trace_id: judged.trace_id,
+    response_body: Buffer.from(`\xff ${text}`, 'latin1').toString('base64'),
+  };
+  t.match(await gateway.api('POST', '/v1/scan/response', { ...answer, body_encoding: 'base64' }), {
+    body: { data_classes: ['SECRETS'], fields_redacted_count: 1 },
+  });
+});
+
+t.test('what is no base64 is refused, and its limit is that of the bytes', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { scan_timeout: '30s' } } });
+  const url = 'https://api.example.org/things';
+  const scan = (fields: object) => gateway.api('POST', '/v1/scan', { method: 'POST', url, ...fields });
+  for (const body of ['a', 'YQ', 'YR==', 'YQ==\n', ' YQ==', 'YQ-_', 7, { a: 1 }])
+    t.match(
+      await scan({ body, body_encoding: 'base64' }),
+      { status: 400, body: { code: 'VALIDATION_FAILED', errors: [{ path: 'body' }] } },
+      JSON.stringify(body),
+    );
+  t.match(await scan({ body: 'YQ==', body_encoding: 'hex' }), { status: 400 });
+  const limit = 262_144;
+  const inBase64 = (bytes: number) => ({
+    body: Buffer.alloc(bytes, 0xff).toString('base64'),
+    body_encoding: 'base64',
+  });
+  t.equal((await scan(inBase64(limit))).status, 200);
+  t.match(await scan(inBase64(limit + 1)), {
+    status: 413,
+    body: { actual_bytes: limit + 1, limit_bytes: limit },
+  });
+  const room = limit + 65_536;
+  const junk = await scan({ junk: 'x'.repeat(room) });
+  t.match(junk, { status: 413, body: { code: 'PAYLOAD_TOO_LARGE' } }, 'only base64 has the room of base64');
+  t.match(
+    await scan({ ...inBase64(1), junk: 'x'.repeat((room * 4) / 3) }),
+    { status: 413 },
+    'and no more than that',
+  );
 });

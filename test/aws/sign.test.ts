@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type Signable, signRequest } from '../../src/aws/sign.ts';
+import { awsChunksMax } from '../../src/http1/aws-chunked.ts';
 import { fieldOf } from '../../src/upstream/headers.ts';
 
 interface Vector {
@@ -243,6 +244,15 @@ for (const [name, text] of Object.entries(broken))
     const request = { method: 'PUT', path: '/a', headers, body: Buffer.from(text) };
     t.throws(() => signRequest(request, s3Terms), { code: 'VALIDATION_FAILED' });
   });
+
+t.test('signs no more chunks than it takes, however small they are', async (t) => {
+  const headers = [...bucket, 'x-amz-content-sha256', 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'];
+  const chunked = (count: number) => Buffer.from(`${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`);
+  const sign = (count: number) =>
+    signRequest({ method: 'PUT', path: '/a', headers, body: chunked(count) }, s3Terms);
+  t.equal(sign(awsChunksMax).body?.length, chunked(awsChunksMax).length);
+  t.throws(() => sign(awsChunksMax + 1), { code: 'VALIDATION_FAILED', message: /too many/ });
+});
 
 t.test('refuses a body that it knows no signature for', async (t) => {
   const headers = [...bucket, 'x-amz-content-sha256', 'STREAMING-AWS4-HMAC-SHA256-EVENTS'];

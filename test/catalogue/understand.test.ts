@@ -347,6 +347,17 @@ t.test('tags keep names that objects have of themselves', async (t) => {
   t.strictSame(bounded.resource.unknown, ['tags'], 'what else it is tagged with nobody knows');
 });
 
+t.test('operations that strangers can read the results of say so', (t) => {
+  const isPublic = (method: string, url: string) => understand(method, url, {}).isPublic === true;
+  t.ok(isPublic('POST', 'https://api.github.com/gists'));
+  t.ok(isPublic('PATCH', 'https://api.github.com/gists/1'));
+  t.ok(isPublic('PUT', 'https://registry.npmjs.org/@acme%2fapp'));
+  t.ok(isPublic('POST', 'https://upload.pypi.org/legacy/'));
+  t.notOk(isPublic('GET', 'https://api.github.com/gists/1'));
+  t.notOk(isPublic('POST', issues));
+  t.end();
+});
+
 t.test('a crowd of principals does not hide a stranger', async (t) => {
   const emails = Array.from({ length: 1500 }, (_, index) => `u${index}@acme.com`);
   const { principals } = understand('POST', 'https://slack.com/api/conversations.inviteShared', { emails });

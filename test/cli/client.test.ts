@@ -140,3 +140,20 @@ t.test('a name leads to no other place of the API', async (t) => {
   await postern(['key', 'revoke', '../agents/x?y#z'], { env });
   t.same(seen, ['/v1/keys/..%2Fagents%2Fx%3Fy%23z']);
 });
+
+t.test('an export that is broken off fails, with what had come before', async (t) => {
+  const url = await serve(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    response.write('{"trace_id":"first"}\n');
+    setTimeout(() => response.destroy(), 100);
+  });
+  const ran = await postern(['trace', 'export'], { env: { POSTERN_KEY: secret, POSTERN_URL: url } });
+  t.equal(ran.code, 1);
+  t.equal(ran.stdout, '{"trace_id":"first"}\n');
+  t.match(ran.stderr, /has not answered to the end/);
+  const refusing = await serve(t, (_request, response) =>
+    response.writeHead(429).end('{"detail":"Too many.","code":"RATE_LIMITED"}'),
+  );
+  const refused = await postern(['trace', 'export'], { env: { POSTERN_KEY: secret, POSTERN_URL: refusing } });
+  t.match(refused, { code: 1, stdout: '', stderr: /Too many\. \(RATE_LIMITED\)/ });
+});

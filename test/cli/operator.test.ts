@@ -147,6 +147,14 @@ t.test('a held call is approved or denied, once', async (t) => {
 
   const first = await hold('https://held.test/a');
   t.match((await operator(['approval', 'list', '--status', 'pending'])).stdout, first);
+  const shown = await json<{ agent_id: string; tool_name: string }>(['approval', 'show', first]);
+  t.match(shown, { approval_id: first, url: 'https://held.test/a', findings: [] });
+  t.match((await operator(['approval', 'show', first])).stdout, /^body_bytes +0$/m);
+  const listed = (...filter: string[]) => json(['approval', 'list', ...filter]);
+  const own = ['--agent', shown.agent_id, '--tool', shown.tool_name];
+  t.match(await listed(...own), { items: [{ approval_id: first }] });
+  t.match(await listed('--agent', first), { items: [] }, 'of another agent');
+  t.match(await listed('--tool', 'github'), { items: [] }, 'of another tool');
   t.match(await json(['approval', 'approve', first, '--window', '--note', 'fine']), {
     status: 'approved',
     scope: 'window',

@@ -23,7 +23,7 @@ const { dir, configFile } = writeTestConfig(t, {
         budgets: [{ name: 'mails', daily: 5 }],
       },
     ],
-    notifications: [{ name: 'ops', type: 'slack', url: 'https://hooks.test/x' }],
+    notifications: [{ name: 'ops', type: 'slack', url: 'https://hooks.test/x', events: ['feed.failed'] }],
     tools: [{ name: 'tracker', sensitive: true }],
   },
 });

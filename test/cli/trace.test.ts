@@ -70,6 +70,13 @@ t.test('an export has all traces, however many pages they are', async (t) => {
     .map((it): string => JSON.parse(it).trace_id);
   t.equal(new Set(ids).size, count);
   t.same(ids, ids.toSorted().reverse(), 'newest first');
+  t.equal((await operator(['--json', 'trace', 'export', '--search', 'paged.test'])).stdout, ran.stdout);
+  const csv = await operator(['trace', 'export', '--format', 'csv', '--search', 'paged.test']);
+  t.equal(csv.stdout.split('\r\n').length, count + 2);
+  const ocsf = await operator(['trace', 'export', '--format', 'ocsf', '--search', 'last.test']);
+  t.match(JSON.parse(ocsf.stdout), { class_uid: 6003, actor: { app_name: 'evil[2Jname' } });
+  t.match(await operator(['trace', 'export', '--format', 'xml']), { code: 2 });
+  t.match(await operator(['trace', 'export', '--agent', 'nobody']), { code: 1, stderr: /agent/ });
 });
 
 t.test('a reader that has enough ends an export', async (t) => {

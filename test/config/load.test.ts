@@ -329,6 +329,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
       tools: ['github'],
       agents: ['bot-*'],
       environments: ['production'],
+      digestMs: 60_000,
       tenantId: 'acme',
       secret: null,
       signingSecret: env.ADMIN,

@@ -95,3 +95,25 @@ t.test('refuses parents and exceptions that cannot be meant', (t) => {
   ]);
   t.end();
 });
+
+t.test('warns of channels that others can read or forge', (t) => {
+  const warningsOfChannel = (fields: string): string[] =>
+    warningsOf(`notifications: [{ name: a, ${fields} }]`);
+  const cases: readonly [fields: string, warnings: readonly RegExp[]][] = [
+    ['type: slack, url: "https://a.example"', []],
+    ['type: slack, url: "http://a.example"', [/\.url: notices go over plain http/]],
+    ['type: slack, url: "http://a.example", allow_private: true', []],
+    ['type: webhook, url: "https://a.example"', [/\.secret: nothing is signed without it/]],
+    ['type: siem, url: "https://a.example", secret: "token"', [/\.secret: a secret stands in the file/]],
+    [
+      'type: email, to: [a@b.example], url: "smtps://u:hunter2@a.example"',
+      [/\.url: a secret stands in the file/],
+    ],
+  ];
+  for (const [fields, warnings] of cases) {
+    const found = warningsOfChannel(fields);
+    t.equal(found.length, warnings.length, fields);
+    t.match(found, warnings, fields);
+  }
+  t.end();
+});

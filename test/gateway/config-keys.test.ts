@@ -4,6 +4,7 @@ import t from 'tap';
 import { stringify } from 'yaml';
 import { keyDigest, newKeyText } from '../../src/key-text.ts';
 import { adminSecret, agentId, startTestGateway, testConfig } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
 
 const call = { method: 'GET', url: 'https://api.test.example/x' };
 const scan = { ...call, agent_id: agentId };
@@ -115,4 +116,32 @@ t.test('a key of the configuration that was minted for somebody is refused with 
   writeFileSync(gateway.configFile, stringify(testConfig({ config: { keys: [entry] } })));
   t.notOk(await gateway.reload());
   t.equal((await gateway.api('POST', '/v1/scan', scan)).status, 200, 'the old configuration stays');
+});
+
+t.test('each tenant can see in its audit log that its configuration was exchanged', async (t) => {
+  const tenants = ['acme', 'other'].map((id) => ({ id, plan: 'enterprise' }));
+  const agents: object[] = [];
+  const gateway = await startTestGateway(t, { config: { tenants, agents } });
+  const write = (config: Record<string, unknown>) =>
+    writeFileSync(gateway.configFile, stringify(testConfig({ config })));
+  const entriesOf = async (tenant: string) =>
+    (
+      await gateway.api(
+        'GET',
+        `/v1/audit?kind=config.reloaded&tenant_id=${tenant}`,
+        undefined,
+        `Bearer ${adminSecret}`,
+      )
+    ).body.items;
+  write({ tenants, agents, mode: 'no such mode' });
+  t.notOk(await gateway.reload());
+  write({ tenants, agents });
+  t.ok(await gateway.reload());
+  for (const tenant of ['acme', 'other']) {
+    await until('the reload is written down', async () => (await entriesOf(tenant)).length > 0);
+    t.match(await entriesOf(tenant), [
+      { operator: 'config', subject: tenant, details: { generation: 2, loaded_at: String } },
+    ]);
+    t.equal((await entriesOf(tenant)).length, 1, 'a file that was refused has changed nothing');
+  }
 });

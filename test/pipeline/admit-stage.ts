@@ -89,7 +89,7 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
     store,
     tenants,
     policies,
-    events: { tell: () => undefined },
+    events: { tellUsage: () => undefined },
     toolSettings: createToolSettings([]),
     trust: defaultTrustTerms,
   });

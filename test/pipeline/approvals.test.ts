@@ -1,32 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import t, { type Test } from 'tap';
-import { basic, openSecureTunnel, send } from '../support/clients.ts';
-import { adminSecret, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startUpstream } from '../support/upstream.ts';
-
-const admin = `Bearer ${adminSecret}`;
-const rules = [{ rule_id: 'ask', match: { methods: ['POST'] }, condition: {}, action: 'REQUIRE_APPROVAL' }];
-
-const scanOf = (body: unknown) => ({
-  agent_id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
-  method: 'POST',
-  url: 'https://api.test.example/pay',
-  headers: { 'content-type': 'application/json' },
-  body,
-});
-
-const decide = (gateway: TestGateway, approvalId: string, decision: string) =>
-  gateway.api('POST', `/v1/approvals/${approvalId}/decision`, { decision }, admin);
-
-/** The approvals that are pending, once there are so many. */
-async function pending(gateway: TestGateway, count: number): Promise<{ approval_id: string }[]> {
-  for (;;) {
-    const { body } = await gateway.api('GET', '/v1/approvals?status=pending', undefined, admin);
-    if (body.items.length >= count) return body.items;
-    await new Promise((done) => setTimeout(done, 20));
-  }
-}
+import t from 'tap';
+import { send } from '../support/clients.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { admin, decide, pay, pending, rules, scanOf, startHolding } from './held.ts';
 
 t.test('an approved call is let through once, a denied one is denied without asking again', async (t) => {
   const gateway = await startTestGateway(t);
@@ -56,7 +32,6 @@ const aws = (target: string) => ({
   headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `DynamoDB_20120810.${target}` },
   body: { TableName: 'orders' },
 });
-const pay = scanOf({ amount: 1 });
 const twins: readonly [name: string, asked: object, other: object][] = [
   ['does another operation by a header', aws('GetItem'), aws('DeleteTable')],
   ['names another method', pay, { ...pay, headers: { ...pay.headers, 'x-http-method-override': 'DELETE' } }],
@@ -148,22 +123,6 @@ t.test('beside a sanitising rule an approved call goes out sanitised', async (t)
   t.match(sent, { decision: 'SANITIZE', reason_codes: ['RECENT_APPROVAL_GRANT'] });
   t.notMatch(JSON.stringify(sent.sanitized_body), secret);
 });
-
-async function startHolding(t: Test) {
-  const upstream = await startUpstream(t);
-  const gateway = await startTestGateway(t, { upstream, config: { approvals: { hold: '1m' } } });
-  await gateway.apply(rules);
-  const authority = `api.test.example:${upstream.port}`;
-  const ca = readFileSync(gateway.caFile, 'utf8');
-  const connect = async () => {
-    const target = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority, ca };
-    const socket = await openSecureTunnel(target);
-    t.teardown(() => socket.destroy());
-    return socket;
-  };
-  const call = { method: 'POST', path: '/pay', headers: { host: authority }, body: '{"amount":1}' };
-  return { upstream, gateway, connect, call };
-}
 
 t.test(
   'a held call goes out exactly once when it is approved; another that waits for it asks anew',

@@ -154,6 +154,19 @@ const cases: readonly (Given & { readonly name: string; readonly want: readonly 
     want: bySame,
   },
   {
+    name: 'what goes where everybody can read it',
+    isExternal: false,
+    operation: { toolName: 'npm_registry', isPublic: true, resource: { repo: 'acme/x' } },
+    want: bySame,
+  },
+  {
+    name: 'what goes back to the host, and there where everybody can read it',
+    url: 'https://api.github.com/gists',
+    reads: [readOf({ host: 'api.github.com' })],
+    operation: { toolName: 'github', name: 'create_gist', isPublic: true },
+    want: bySame,
+  },
+  {
     name: 'what goes from one bucket to another of the same host',
     url: 'https://s3.example.com/theirs/x',
     reads: [readOf({ host: 's3.example.com', account: 'ours' })],

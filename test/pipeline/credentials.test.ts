@@ -5,6 +5,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import { secretSchemas } from '../../src/pipeline/credential-secret.ts';
 import { createCredentials } from '../../src/pipeline/credentials.ts';
 import { toReadyCredential } from '../../src/pipeline/injection.ts';
+import { createTokenBook } from '../../src/pipeline/issued-tokens.ts';
 import type { SealedCredential } from '../../src/state/store.ts';
 import { parseTarget } from '../../src/target.ts';
 import { createScrub } from '../../src/upstream/scrub.ts';
@@ -58,6 +59,7 @@ function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = ne
     routes: { storedOf: () => [] },
     vault,
     fetchToken: () => Promise.reject(new Error('nothing here has a token')),
+    issued: createTokenBook(),
     onFailure() {},
   });
   const injectionFor = async ({

@@ -17,7 +17,7 @@ interface Setup {
   readonly hold?: Hold['kind'];
   readonly isFull?: boolean;
   readonly call?: Partial<
-    Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats'>
+    Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats' | 'isAwaited'>
   >;
   readonly mode?: 'enforce' | 'monitor';
   /** What people decide while the call is held open, and what of its key and the key's parent has changed since. */
@@ -25,6 +25,7 @@ interface Setup {
   readonly key?: Partial<KeyRecord>;
   readonly parent?: Partial<KeyRecord>;
   readonly agentStatus?: AgentStatus;
+  readonly isRetired?: boolean;
 }
 
 const bareKey = {
@@ -70,6 +71,7 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
     },
     approvals,
     mode,
+    isRetired: () => rest.isRetired ?? false,
   });
   const call = Object.assign(callOf({ entrance: 'forward', body: Buffer.from('text of key') }), rest.call);
   call.identity = identityOf();
@@ -102,6 +104,19 @@ t.test('an approved call does not go out where its agent was suspended meanwhile
     const { verdict } = await decideCall({ ...held, agentStatus });
     t.match(verdict, { decision: 'DENY', reasonCodes: ['AGENT_SUSPENDED'] }, agentStatus);
   }
+});
+
+t.test('a grant is not spent under a configuration that another one has followed meanwhile', async (t) => {
+  const held = { decision: 'REQUIRE_APPROVAL', decided: 'approved' } as const;
+  const { verdict } = await decideCall({ ...held, isRetired: true });
+  t.match(verdict, { decision: 'REQUIRE_APPROVAL', approval: { approvalId: 'a' } });
+  t.match((await decideCall({ ...held, isRetired: false })).verdict, { decision: 'ALLOW', byApproval: 'a' });
+});
+
+t.test('a grant is not spent on a client that leaves while its key is looked up once more', async (t) => {
+  const held = { decision: 'REQUIRE_APPROVAL', decided: 'approved' } as const;
+  const { verdict } = await decideCall({ ...held, call: { isAwaited: () => false } });
+  t.match(verdict, { decision: 'REQUIRE_APPROVAL' });
 });
 
 t.test('a suspension denies in monitor mode as well', async (t) => {

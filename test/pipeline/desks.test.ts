@@ -1,13 +1,15 @@
 import pino from 'pino';
 import t from 'tap';
+import type { Call, CallFields, Finding, Identity } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { createApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/pipeline/approval-desk.ts';
 import { createIncidentDesk, waitingMax } from '../../src/pipeline/incident-desk.ts';
+import { recordedFindingsMax } from '../../src/pipeline/record.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
-import { callOf, identityOf } from '../support/call.ts';
+import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { verdictOf } from './verdict.ts';
 
 const log = pino({ level: 'silent' });
@@ -170,17 +172,91 @@ for (const [asked, named, keyId, may] of deciders) {
   });
 }
 
-t.test('two codings of one body are two calls', async (t) => {
+t.test('whose agent asked does not decide, even when the key that asked is not there any more', async (t) => {
+  const desk = createApprovalDesk(storeWith({ keyById: async () => undefined }));
+  const approval = { tenantId: 'acme', keyId: 'gone', agentId: 'other', ownAgentId: 'bot' } as ApprovalRecord;
+  t.notOk(await desk.mayDecide(approval, keyOf('bots', 'bot')));
+  t.ok(await desk.mayDecide(approval, keyOf('thirds', 'third')));
+});
+
+const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
+const acme = config.tenants.get('acme') ?? config.defaultTenant('acme');
+
+/** The approval that the desk opens for the call of an agent that `identity` says more of. */
+async function asked(call: Call, identity: Partial<Identity> = {}): Promise<ApprovalRecord> {
   const store = storeWith({ holdCall: async (approval) => ({ kind: 'pending', approval, isNew: true }) });
-  const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
-  const desk = createApprovalDesk(store);
-  const hashOf = async (contentEncoding: string) => {
-    const call = callOf({ contentEncoding, body: Buffer.from('a') });
-    call.identity = identityOf();
-    call.operation = { toolName: 'x', name: 'x', category: 'x', verb: 'READ', resource: {}, principals: [] };
-    const tenant = config.tenants.get('acme') ?? config.defaultTenant('acme');
-    return (await desk.hold(call, verdictOf('REQUIRE_APPROVAL'), tenant)).approval.callHash;
-  };
+  call.identity = identityOf(identity);
+  call.operation = { toolName: 'x', name: 'x', category: 'x', verb: 'READ', resource: {}, principals: [] };
+  return (await createApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'), acme)).approval;
+}
+
+t.test('two codings of one body are two calls', async (t) => {
+  const hashOf = async (contentEncoding: string) =>
+    (await asked(callOf({ contentEncoding, body: Buffer.from('a') }))).callHash;
   t.equal(await hashOf('x-own'), await hashOf('x-own'));
   t.not(await hashOf('x-own'), await hashOf(''));
+});
+
+t.test(
+  'what is found in a header makes another call for a grant, and the same one for a denial',
+  async (t) => {
+    const head = 'x-note: one@acme.test two@acme.test';
+    const withFinding = (fields: Partial<Finding>): Call => {
+      const call = callOf();
+      call.head = Buffer.from(head);
+      call.findings = [findingOf({ part: 'head', location: 'header:x-note', start: 8, end: 21, ...fields })];
+      return call;
+    };
+    const clean = await asked(callOf());
+    const found = await asked(withFinding({}));
+    t.not(found.callHash, clean.callHash);
+    t.not((await asked(withFinding({ start: 22, end: 35 }))).callHash, found.callHash, 'what it is counts');
+    t.equal(found.denialHash, clean.denialHash);
+    t.match(found.findings, [{ kind: 'some-token', location: 'header:x-note' }], 'who decides is told');
+    t.notMatch(JSON.stringify(found), /one@acme/);
+    const doubtful = await asked(withFinding({ confidence: 'low' }));
+    t.equal(doubtful.callHash, clean.callHash, 'what counts for nothing else makes no other call');
+  },
+);
+
+t.test(
+  'a grant is for the agent that the call names and for that of the key, a denial for the latter',
+  async (t) => {
+    const own = { agentId: newId(), name: 'own', runtimeType: null };
+    const first = await asked(callOf(), { agentId: 'a', ownAgent: own });
+    const other = await asked(callOf(), { agentId: 'b', ownAgent: own });
+    t.not(first.callHash, other.callHash);
+    t.equal(first.denialHash, other.denialHash);
+    const stranger = await asked(callOf(), { agentId: 'a', ownAgent: { ...own, agentId: newId() } });
+    t.not(stranger.callHash, first.callHash, 'who only names the agent has its grant not');
+    t.not(stranger.denialHash, first.denialHash);
+  },
+);
+
+const ways: readonly [name: string, fields: Partial<CallFields>, same?: true][] = [
+  ['goes on as a WebSocket', { opensWebSocket: true }],
+  ['takes a way with another credential', { wayCredential: 'admin-bot' }],
+  ['copies another object', { headers: ['X-Amz-Copy-Source', '/bucket/other'] }],
+  ['moves it to another place', { headers: ['Destination', '/elsewhere'] }],
+  ['gives it to everybody', { headers: ['x-amz-acl', 'public-read'] }],
+  ['gives it to one', { headers: ['x-goog-grant-read', 'id=1'] }],
+  ['renames another file', { headers: ['x-ms-rename-source', '/a/b'] }],
+  ['does another action', { headers: ['SOAPAction', 'urn:delete'] }],
+  ['has another number', { headers: ['X-Request-Id', '17'] }, true],
+  ['takes a way without a credential', { wayCredential: null }, true],
+];
+
+for (const [name, fields, isSame = false] of ways) {
+  t.test(`a call that ${name} ${isSame ? 'is the same' : 'needs a grant of its own'}`, async (t) => {
+    const [one, other] = [await asked(callOf()), await asked(callOf(fields))];
+    t.equal(one.callHash === other.callHash, isSame);
+    t.equal(one.denialHash, other.denialHash, 'a denial stands for it as well');
+    t.equal(other.opensWebSocket, fields.opensWebSocket ?? false);
+  });
+}
+
+t.test('an approval names so many findings and no more', async (t) => {
+  const call = callOf({ body: Buffer.from('a') });
+  call.findings = Array.from({ length: recordedFindingsMax + 1 }, () => findingOf());
+  t.equal((await asked(call)).findings.length, recordedFindingsMax);
 });

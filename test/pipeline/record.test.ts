@@ -105,11 +105,44 @@ t.test(
       findingOf({ part: 'head', start: urlLengthMax - 5, end: start + secret.length }),
       findingOf({ start: previewBytesMax - 5, end: previewBytesMax + 5 }),
     ];
-    t.ok(redactedUrl(call).endsWith('x[REDA'), 'what is cut out is cut out before the rest is');
+    t.ok(redactedUrl(call).endsWith('x[RED…'), 'what is cut out is cut out before the rest is');
     t.equal(redactedUrl(call).length, urlLengthMax);
-    t.equal(redactedPreview(call).length, previewBytesMax);
+    const preview = redactedPreview(call);
+    t.equal(preview.slice(0, previewBytesMax), `${'y'.repeat(previewBytesMax - 5)}[REDA`);
+    t.equal(preview.slice(previewBytesMax), '… [and 111 bytes more]', 'what is not shown is said');
   },
 );
+
+const previews: readonly [name: string, body: string | Buffer, want: string][] = [
+  ['what turns the direction of text', 'to: "\u202emoc.live\u202c"', 'to: "\\u{202e}moc.live\\u{202c}"'],
+  ['what has no width', 'de\u200blete\u{e0041}', 'de\\u{200b}lete\\u{e0041}'],
+  ['what a terminal obeys', '\u001b[2Jfine\b', '\\u{1b}[2Jfine\\u{8}'],
+  ['blanks that are letters', 'a\u3164\u2800', 'a\\u{3164}\\u{2800}'],
+  ['tabs and lines as they are', 'a\tb\r\nc', 'a\tb\r\nc'],
+  ['letters of all kinds as they are', 'naïve 漢字 😀', 'naïve 漢字 😀'],
+  [
+    'what is no text as far as it is some',
+    Buffer.from('89504e470d0a1a0aff00', 'hex'),
+    '\ufffdPNG\r\n\\u{1a}\n\ufffd\\u{0}',
+  ],
+];
+
+for (const [name, body, want] of previews) {
+  t.test(`whoever decides sees ${name}`, async (t) => {
+    t.equal(redactedPreview(callOf({ body: Buffer.from(body) })), want);
+  });
+}
+
+t.test('the preview of a body ends with a whole character', async (t) => {
+  for (const begin of ['', 'a', 'ab', 'abc']) {
+    const body = Buffer.from(begin + '😀'.repeat(previewBytesMax));
+    const [shown = '', rest = ''] = redactedPreview(callOf({ body })).split('… ');
+    t.match(shown, /^a?b?c?(😀)+$/u);
+    t.equal(rest, `[and ${body.length - Buffer.byteLength(shown)} bytes more]`);
+  }
+  const noText = redactedPreview(callOf({ body: Buffer.alloc(previewBytesMax + 9, 0x80) }));
+  t.equal(noText, `${'\ufffd'.repeat(previewBytesMax)}… [and 9 bytes more]`);
+});
 
 const noCredentials = { nameFor: () => undefined };
 

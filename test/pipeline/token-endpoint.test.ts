@@ -6,12 +6,14 @@ const answer = (fields: unknown, status = 200) =>
 const good = { access_token: 'a.token-of_36~chars+/==', token_type: 'Bearer', expires_in: 3600 };
 
 t.test('takes what RFC 6749 says', async (t) => {
-  t.same(answer(good), { text: good.access_token, validMs: 3_600_000 });
+  t.same(answer(good), { text: good.access_token, validMs: 3_600_000, toldMs: 3_600_000 });
   t.same(answer({ ...good, token_type: 'bearer', scope: 'a b', extra: {} }).validMs, 3_600_000);
   t.equal(answer({ ...good, expires_in: undefined }).validMs, 300_000, 'five minutes where it does not say');
   t.equal(answer({ ...good, expires_in: null }).validMs, 300_000);
   t.equal(answer({ ...good, expires_in: '3599' }).validMs, 3_599_000, 'as a text');
   t.equal(answer({ ...good, expires_in: 1e300 }).validMs, 86_400_000, 'a day at most');
+  t.equal(answer({ ...good, expires_in: 1e6 }).toldMs, 1e9, 'it may be shown for longer');
+  t.equal(answer({ ...good, expires_in: null }).toldMs, 3_600_000);
   t.equal(answer({ ...good, access_token: 'x'.repeat(16_384) }).text.length, 16_384);
 });
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
+import { createIssuedTokens } from '../../src/pipeline/issued-tokens.ts';
 import type { Token } from '../../src/pipeline/token-endpoint.ts';
 import { createTokenSource } from '../../src/pipeline/token-source.ts';
 
@@ -14,6 +15,7 @@ function startSource() {
       asked.push(answer);
       return answer.promise;
     },
+    issued: createIssuedTokens(),
     now: () => nowMs,
     onFailure: ({ message }) => failures.push(message),
   });
@@ -25,7 +27,7 @@ function startSource() {
       nowMs += seconds * 1000;
     },
     answer: async (text: string, validSeconds = 3600) => {
-      asked.at(-1)?.resolve({ text, validMs: validSeconds * 1000 });
+      asked.at(-1)?.resolve({ text, validMs: validSeconds * 1000, toldMs: validSeconds * 1000 });
       await settled();
     },
     fail: async () => {
@@ -156,4 +158,25 @@ t.test('throws away a token that an upstream refuses, but not a young one, nor a
   t.equal(await next, 'two');
   source.refuse('one');
   t.equal(source.take(), 'two');
+});
+
+t.test('knows every token that is still valid, and asks for no more than it can know', async (t) => {
+  const { source, asked, answer, pass } = startSource();
+  const texts = Array.from({ length: 20 }, (_, i) => `token ${i}`);
+  for (const text of texts) {
+    const next = take(source);
+    if (asked.length <= texts.indexOf(text)) break;
+    await answer(text, 3600);
+    await next;
+    pass(30);
+    source.refuse(text);
+  }
+  t.same(source.known, texts.slice(0, 16).toReversed(), 'an agent that makes an upstream answer 401');
+  t.equal(source.take(), 'token 15', 'goes on with the last one');
+  pass(3600 - 16 * 30 + 60);
+  t.equal(source.known.length, 15, 'the first one has ended, also for an upstream whose clock is late');
+  source.refuse('token 15');
+  const next = take(source);
+  await answer('at last');
+  t.equal(await next, 'at last', 'and there is room for another');
 });

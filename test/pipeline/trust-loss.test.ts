@@ -16,7 +16,14 @@ const verdictOf = (decision: Decision): Verdict => ({
     matchedRules: [],
     decidedBy: undefined,
   },
-  ...{ tags: [], violations: [], wouldBe: undefined, sanitizedBody: undefined, approval: undefined },
+  ...{
+    tags: [],
+    escalateTo: [],
+    violations: [],
+    wouldBe: undefined,
+    sanitizedBody: undefined,
+    approval: undefined,
+  },
 });
 const threat = (location: Threat['location']): Threat => ({
   ...{ feed: 'urlhaus', kind: 'host', indicator: 'x.example', reference: '', threat: '' },

@@ -9,6 +9,7 @@ export const verdictOf = (decision: Verdict['decision']): Verdict => ({
   matchedRules: [],
   decidedBy: undefined,
   tags: [],
+  escalateTo: [],
   violations: [],
   wouldBe: undefined,
   sanitizedBody: undefined,

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { run, send } from '../support/clients.ts';
 import { apiHost, type CredentialLab, startCredentialLab } from '../support/credential-lab.ts';
-import { apiClient } from '../support/gateway.ts';
+import { agentId, apiClient } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 
 /* What is kept of credentials: how often they were used, what was done to them, and under which key they lie. */
@@ -109,6 +109,34 @@ async function restart(t: Test, lab: CredentialLab, keys: readonly string[]) {
       restart(t, { ...lab, gateway: { ...lab.gateway, stop: () => gateway.stop(1000) } }, more),
   };
 }
+
+t.test('tokens of inbound routes get the new key with the credentials', async (t) => {
+  const lab = await startCredentialLab(t, { credentials: [] });
+  const auth = { type: 'token', header: 'X-Hook', value: newSecret() };
+  const route = { upstream: `https://api.test.example:${lab.upstream.port}`, agent: agentId, auth };
+  t.equal((await lab.admin('POST', '/v1/inbound-routes', { prefix: 'hook', ...route })).status, 201);
+  t.equal(
+    (await lab.admin('POST', '/v1/inbound-routes', { prefix: 'bare', ...route, auth: 'key' })).status,
+    201,
+  );
+  const oldKey = readFileSync(join(lab.gateway.dir, 'data', 'vault-key'), 'utf8').trim();
+  const newKey = randomBytes(32).toString('hex');
+  const both = await restart(t, lab, [newKey, oldKey]);
+  const rekey = async (at: Awaited<ReturnType<typeof restart>>) =>
+    (await at.ask('POST', '/v1/credentials/rekey', {})).body;
+  t.match(await rekey(both), { rekeyed: 1, unchanged: 0, unreadable: [] });
+  t.match(await rekey(both), { rekeyed: 0, unchanged: 1 });
+  const { body: audit } = await both.ask('GET', '/v1/audit?tenant_id=acme');
+  t.match(
+    audit.items.filter((it: { kind: string }) => it.kind === 'route.rekeyed'),
+    [{ subject: 'hook' }],
+  );
+  const alone = await both.next([newKey]);
+  const { body: shown } = await alone.ask('GET', '/v1/inbound-routes/hook?tenant_id=acme');
+  t.same(shown.warnings, [], 'it opens with the new key alone');
+  const wrong = await alone.next([oldKey]);
+  t.match(await rekey(wrong), { rekeyed: 0, unreadable: [{ tenant_id: 'acme', name: 'inbound/hook' }] });
+});
 
 t.test('another key of the vault takes the place of the first, at any pace', async (t) => {
   const lab = await startCredentialLab(t, { credentials: [] });

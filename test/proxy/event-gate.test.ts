@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Answer } from '../../src/http1/answer.ts';
-import { EventGate, type EventGateOptions } from '../../src/proxy/event-gate.ts';
+import { EventGate } from '../../src/proxy/event-gate.ts';
+import { EventSplitter, type EventSplitterOptions } from '../../src/proxy/event-splitter.ts';
 
 interface Lab {
   readonly gate: EventGate;
@@ -14,7 +15,13 @@ interface Lab {
 }
 
 /** `decided: undefined`: each event waits for `decide`. */
-function setUp(options: Partial<EventGateOptions> & { decided?: boolean; isFull?: boolean } = {}): Lab {
+interface Setup extends Partial<EventSplitterOptions> {
+  readonly decided?: boolean;
+  readonly isFull?: boolean;
+  readonly instead?: string;
+}
+
+function setUp({ decided, isFull, instead, ...options }: Setup = {}): Lab {
   const written: string[] = [];
   const asked: string[] = [];
   const waiting: ((mayComeIn: boolean) => void)[] = [];
@@ -24,25 +31,23 @@ function setUp(options: Partial<EventGateOptions> & { decided?: boolean; isFull?
     destroyed: false,
     write: (chunk: Buffer) => {
       written.push(String(chunk));
-      return options.isFull !== true;
+      return isFull !== true;
     },
-    end: () => written.push('END'),
     on: (_event: string, listener: () => void) => listeners.push(listener),
   } as unknown as Answer;
   const gate = new EventGate({
     answer,
-    bytesMax: 1000,
-    endsWith: 'empty line',
-    read: (event) => {
-      asked.push(String(event));
-      if (options.decided !== undefined) return Promise.resolve(options.decided);
-      return new Promise((resolve) => waiting.push(resolve));
+    splitter: new EventSplitter({ bytesMax: 1000, endsWith: 'empty line', ...options }),
+    async read({ bytes }) {
+      asked.push(String(bytes));
+      const mayComeIn = decided ?? (await new Promise<boolean>((resolve) => waiting.push(resolve)));
+      return mayComeIn ? Buffer.from(instead ?? bytes) : undefined;
     },
     onFlow: () => {
       flows.count += 1;
     },
+    onEnd: () => written.push('END'),
     onRefused: () => written.push('REFUSED'),
-    ...options,
   });
   const decide = async (mayComeIn: boolean): Promise<void> => {
     waiting.shift()?.(mayComeIn);
@@ -54,7 +59,10 @@ function setUp(options: Partial<EventGateOptions> & { decided?: boolean; isFull?
   return { gate, asked, written, flows, decide, drain };
 }
 
-const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+/** Time for what can be read to be read: the gate lets others have their turn between two events. */
+async function turn(): Promise<void> {
+  for (let count = 0; count < 10; count += 1) await new Promise((done) => setImmediate(done));
+}
 
 t.test(
   'events are told apart however lines end and however they are cut, and pass as they came',
@@ -109,6 +117,29 @@ t.test('lines are events where the format says so', async (t) => {
   t.equal(written.join(''), '{"a":1}\n{"b":2}\r\n{"c":3}END');
 });
 
+t.test('of a long event it is told that it comes in parts', async (t) => {
+  const splitter = new EventSplitter({ bytesMax: 10, endsWith: 'empty line' });
+  const text = 'data: 1\n\ndata: 23456789012345\n\ndata: 3\n\n';
+  const events = [...splitter.push(Buffer.from(text))];
+  t.same(
+    events.map((it) => [String(it.bytes), it.isPart]),
+    [
+      ['data: 1\n\n', false],
+      ['data: 2345', true],
+      ['6789012345', true],
+      ['\n\n', true],
+      ['data: 3\n\n', false],
+    ],
+  );
+});
+
+t.test('what comes in of an event may be something else', async (t) => {
+  const { gate, written } = setUp({ decided: true, instead: 'cut' });
+  gate.end(Buffer.from('data: 1\n\ndata: 2\n\n'));
+  await turn();
+  t.same(written, ['cut', 'cut', 'END']);
+});
+
 t.test('an event without an end is read in parts, and no more is kept', async (t) => {
   const { gate, asked, written } = setUp({ decided: true, bytesMax: 100 });
   for (let i = 0; i < 50; i += 1) gate.write(Buffer.alloc(99, 'x'));
@@ -132,4 +163,23 @@ t.test('whoever sends faster than it is read, or taken, is told to wait', async 
   t.equal(slow.gate.write(Buffer.from('data: 2\n\n')), false, 'the agent does not read');
   slow.drain();
   t.equal(slow.gate.write(Buffer.from('data: 3')), true);
+});
+
+t.test('empty lines that come together are asked about once', async (t) => {
+  const run = '\n'.repeat(500);
+  for (const endsWith of ['empty line', 'line'] as const) {
+    const { gate, asked, written } = setUp({ decided: true, endsWith });
+    gate.write(Buffer.from(`${run}data: one\n\n\r\n\r\n`));
+    gate.write(Buffer.from('\ndata: two\n\n'));
+    gate.end();
+    await turn();
+    t.equal(asked[0], run);
+    t.ok(asked.length <= 6, `${asked.length} events`);
+    t.equal(written.join(''), `${run}data: one\n\n\r\n\r\n\ndata: two\n\nEND`);
+  }
+  const { gate, asked, written } = setUp({ decided: true, bytesMax: 100 });
+  gate.write(Buffer.from(`${run}data: one\n\n`));
+  await turn();
+  t.equal(asked.at(-1), 'data: one\n\n', 'a run that is too long ends with a line');
+  t.equal(written.join(''), `${run}data: one\n\n`);
 });

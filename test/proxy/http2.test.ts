@@ -196,6 +196,8 @@ t.test('what is not one clear request is refused, and nothing reaches the upstre
     ['a host that disagrees', { ':authority': authority, host: 'evil.test.example' }, 400],
     ['another scheme', { ':scheme': 'http', ':authority': authority }, 421],
     ['a second tunnel', { ':method': 'CONNECT', ':authority': authority }, 400],
+    ['a method that no rule knows', { ':method': 'delete' }, 400],
+    ['a method by the name of what objects have', { ':method': 'constructor' }, 400],
     ['an unknown expectation', { expect: 'teapot' }, 417],
     ['too many fields', Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`x-${i}`, '1'])), 431],
   ];

@@ -96,6 +96,20 @@ t.test('an agent sees neither token nor secret, whatever is echoed and wherever'
   t.notMatch(body.toString(), 'token-1-of-acme');
 });
 
+t.test('tokens that are still valid are not shown, however many came after them', async (t) => {
+  const echo = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+    const nth = Number(/token-(\d+)/.exec(request.headers.authorization ?? '')?.[1]);
+    response.end(Array.from({ length: nth }, (_, i) => `<token-${i + 1}-of-acme>`).join(''));
+  };
+  const lab = await startTokenLab(t, {}, echo);
+  const shown = async (): Promise<string> => (await lab.call('/log')).body.toString();
+  t.equal(await shown(), `<${label}>`);
+  for (const nth of [2, 3, 4]) {
+    await lab.gateway.reload();
+    t.equal(await shown(), `<${label}>`.repeat(nth), 'each generation of the configuration asks anew');
+  }
+});
+
 const failures: Record<string, [AnswerToken, RegExp]> = {
   'says no': [
     (response) => response.writeHead(401).end('{"error":"invalid_client"}'),

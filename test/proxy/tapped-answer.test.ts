@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Answer } from '../../src/http1/answer.ts';
+import { EventSplitter } from '../../src/proxy/event-splitter.ts';
 import {
   type Handling,
   type Judgement,
@@ -15,11 +16,12 @@ class Wire implements Answer {
   destroyed = false;
   chunkedEncoding = true;
   isFull = false;
+  tellsFields = false;
   readonly log: string[] = [];
   #onClose: () => void = () => {};
-  writeHead(status: number): void {
+  writeHead(status: number, fields: string[] = []): void {
     this.headersSent = true;
-    this.log.push(`head ${status}`);
+    this.log.push(this.tellsFields ? `head ${status} ${fields.join()}` : `head ${status}`);
   }
   flushHeaders(): void {
     this.log.push('flush');
@@ -56,6 +58,7 @@ interface Setup {
   readonly judgement?: Judgement;
   /** A text that was seen before. */
   readonly known?: string;
+  readonly tellsFields?: boolean;
 }
 
 function setUp({
@@ -65,8 +68,10 @@ function setUp({
   room = 1000,
   judgement = 'pass',
   known,
+  tellsFields = false,
 }: Setup) {
   const wire = new Wire();
+  wire.tellsFields = tellsFields;
   const seen: (Omit<SeenAnswer, 'bytes'> & { text: string })[] = [];
   const { promise, resolve } = Promise.withResolvers<Judgement>();
   const kept = { bytes: 0 };
@@ -81,9 +86,14 @@ function setUp({
     },
     hear: (bytes) => heard.push(String(bytes)),
     isKnownClean: (bytes) => String(bytes) === known,
-    endsWith: 'empty line',
-    mayComeIn: (event) => Promise.resolve(!String(event).includes('bad')),
-    lastEvent: 'event: error\n\n',
+    events: {
+      coding: '',
+      broken: () => wire.log.push('broken'),
+      splitter: () => new EventSplitter({ bytesMax, endsWith: 'empty line' }),
+      admit: ({ bytes }) => Promise.resolve(String(bytes).includes('bad') ? undefined : bytes),
+      lastWords: { event: Buffer.from('event: error\n\n') },
+    },
+    redactedFields: (fields, reasons) => [...fields, 'reasons', reasons.join()],
     seen({ bytes, ...answer }) {
       seen.push({ ...answer, text: String(bytes) });
       return promise;
@@ -223,6 +233,69 @@ t.test('of a refused answer nothing goes out, whatever the upstream still sends'
   answer.destroy();
   t.strictSame(wire.log, ['refused']);
   t.equal(kept.bytes, 0);
+});
+
+t.test('of a redacted answer the redacted beginning goes out, and what follows', async (t) => {
+  const cases: {
+    name: string;
+    write: (answer: TappedAnswer) => void;
+    later?: (answer: TappedAnswer) => void;
+    bytesMax?: number;
+    log: string[];
+  }[] = [
+    {
+      name: 'whole',
+      write(it) {
+        it.write(chunk('one '));
+        it.end(chunk('two'));
+      },
+      log: ['head 200 etag,W/"1",reasons,why,Content-Length,3', 'cut', 'end'],
+    },
+    {
+      name: 'longer than is read',
+      bytesMax: 5,
+      write: (it) => it.end(chunk('one two')),
+      log: ['head 200 etag,W/"1",reasons,why,Content-Length,5', 'cut', 'wo', 'end'],
+    },
+    {
+      name: 'going on meanwhile',
+      bytesMax: 5,
+      write: (it) => it.write(chunk('one two')),
+      later(it) {
+        it.write(chunk(' three'));
+        it.end();
+      },
+      log: ['head 200 etag,W/"1",reasons,why', 'cut', 'wo', ' three', 'end'],
+    },
+  ];
+  for (const { name, write, later, bytesMax = 100, log } of cases) {
+    const judgement = { instead: Buffer.from('cut'), reasons: ['why'] };
+    const { wire, answer, judge, kept } = setUp({ bytesMax, judgement, tellsFields: true });
+    answer.writeHead(200, ['etag', 'W/"1"', 'Content-Length', '7', 'Content-MD5', 'x']);
+    write(answer);
+    await judge();
+    later?.(answer);
+    t.strictSame(wire.log, log, name);
+    t.equal(kept.bytes, 0);
+  }
+});
+
+t.test('a stream of events ends with its trailers, but for those that may not be true', async (t) => {
+  const { wire, answer } = setUp({ handling: 'events' });
+  answer.writeHead(200, ['etag', '"1"']);
+  answer.addTrailers([
+    ['grpc-status', '0'],
+    ['Content-Digest', 'x'],
+  ]);
+  answer.end(chunk('data: 1\n\n'));
+  await nextTurn();
+  t.strictSame(wire.log, ['head 200', 'data: 1\n\n', 'trailers grpc-status,0', 'end']);
+  const refused = setUp({ handling: 'events' });
+  refused.answer.writeHead(200, []);
+  refused.answer.addTrailers([['grpc-status', '0']]);
+  refused.answer.end(chunk('data: bad\n\n'));
+  await nextTurn();
+  t.strictSame(refused.wire.log, ['head 200', 'event: error\n\n', 'end']);
 });
 
 t.test('what there is no room for is said not to be whole', async (t) => {

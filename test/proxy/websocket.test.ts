@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml';
 import { acceptOf, newKey } from '../../src/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { gitlabToken } from '../support/secrets.ts';
+import { awsKeyId, gitlabToken } from '../support/secrets.ts';
 import {
   startHttp2Upstream,
   startRawUpstream,
@@ -460,6 +460,53 @@ t.test('what an upstream sends is observed, or held under enforce', async (t) =>
   t.same(await second.closed, { code: 1008, reason: 'RESPONSE_BLOCKED' });
   await t.rejects(second.next(), 'nothing else has come');
 });
+
+t.test(
+  'under enforce a secret is cut out of what an upstream sends, in one message or in several',
+  async (t) => {
+    const secret = awsKeyId();
+    const cut = '[REDACTED:aws-access-key-id]';
+    const messages = [
+      '{"text":"harmless","n":[1, 2]}',
+      JSON.stringify({ key: secret, ok: true }),
+      `plain ${secret} text: `,
+      ...[
+        '{"delta":"it is "}',
+        `{"delta":"${secret.slice(0, 7)}"}`,
+        '{"ping":1}',
+        `{"delta":"${secret.slice(7)}!"}`,
+      ],
+      ...[`${secret.slice(0, 12)}`, `${secret.slice(12)} and more`],
+    ];
+    const onSocket: OnSocket = (socket) => {
+      socket.once('message', () => {
+        for (const it of messages) socket.send(it);
+        socket.send(Buffer.from([1, 2, 3]));
+        socket.close(1000, `key ${secret}`);
+      });
+    };
+    const config = { tenants: [{ ...acme, response_scan: { mode: 'enforce' } }] };
+    const { open, gateway, traces } = await startLab(t, { onSocket, config });
+    const { socket, next, closed } = await open();
+    socket.send('go');
+    const heard: string[] = [];
+    for (const _ of messages) heard.push((await next()).text);
+    t.same(heard, [
+      messages[0],
+      JSON.stringify({ key: cut, ok: true }),
+      `plain ${cut} text: `,
+      ...[messages[3], messages[4], messages[5], `{"delta":"${cut}!"}`],
+      ...[messages[7], `${cut} and more`],
+    ]);
+    t.same((await next()).bytes, Buffer.from([1, 2, 3]));
+    t.same(await closed, { code: 1000, reason: '' });
+    const [opening] = await traces(1);
+    const path = `/v1/traces/${opening?.['trace_id']}`;
+    const { body } = await gateway.api('GET', path);
+    t.match(body.response_scans, [{ data_classes: ['SECRETS'], redacted: [{ kind: 'aws-access-key-id' }] }]);
+    t.notMatch(JSON.stringify(body), secret);
+  },
+);
 
 t.test('an injected credential that is echoed does not come back', async (t) => {
   const secret = `s${randomBytes(20).toString('hex')}`;

@@ -106,6 +106,7 @@ export const policyApply = (fields: Partial<PolicyApply> = {}): PolicyApply => (
 
 export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRecord => {
   const createdAtMs = fields.createdAtMs ?? noonMs;
+  const agentId = fields.agentId ?? newId();
   return {
     approvalId: newId(),
     status: 'pending',
@@ -114,14 +115,18 @@ export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRe
     traceId: newTraceId(createdAtMs),
     tenantId: 'acme',
     envName: 'prod',
-    agentId: newId(),
+    agentId,
     agentName: 'crawler',
+    ownAgentId: agentId,
     keyId: newId(),
     toolName: 'github',
     operation: 'create_issue',
     method: 'POST',
     url: 'https://api.example.com/issues',
     bodyPreview: 'naïve ✓ \0 \ud800',
+    bodyBytes: 12,
+    opensWebSocket: false,
+    findings: [{ class: 'PII', kind: 'email', location: 'body:$.naïve', confidence: 'high' }],
     reasonCodes: ['RISK_HIGH'],
     riskScore: 0.6,
     riskBand: 'HIGH',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseStateUrl } from '../../src/config/addresses.ts';
-import { newId, newTraceId } from '../../src/ids.ts';
+import { newId, newTraceId, timeOfTraceId } from '../../src/ids.ts';
 import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
 import { destinationsMax } from '../../src/state/destinations.ts';
 import { childrenMax, endedKeptMs } from '../../src/state/ephemeral-key.ts';
@@ -34,17 +34,42 @@ async function opened(t: Test, redis: RedisServer, options: Partial<RedisStoreOp
   return store;
 }
 
-t.test('keeps the contract of a store', async (t) => {
-  const redis = await startRedis(t);
-  if (!redis) return;
-  let nth = 0;
-  const again = () => open(redis, { prefix: `p${nth}:` });
-  const openEmpty = () => {
-    nth += 1;
-    return again();
-  };
-  await storeSuite(t, openEmpty, { clock: 'argument', openNode: again });
-});
+t.test(
+  'keeps the contract of a store, with no more than the ACL user of the documentation has',
+  async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const password = newId();
+    await redis.command('ACL', 'SETUSER', 'postern', 'on', `>${password}`, ...documentedAcl());
+    const log: string[] = [];
+    let nth = 0;
+    const as = (prefix: string) =>
+      open(redis, {
+        username: 'postern',
+        password,
+        prefix,
+        log: { warn: (fields, message) => log.push(`${message} ${JSON.stringify(fields)}`) },
+      });
+    const again = () => as(`p${nth}:`);
+    const openEmpty = () => {
+      nth += 1;
+      return again();
+    };
+    await storeSuite(t, openEmpty, { clock: 'argument', openNode: again });
+    t.same(log, [], 'nothing was refused');
+
+    const elsewhere = await as('q:');
+    t.teardown(() => elsewhere.close());
+    await t.rejects(
+      elsewhere.registerTenant('acme', 1),
+      { code: 'STATE_UNAVAILABLE' },
+      'it has its own prefix alone',
+    );
+    await t.rejects(open(redis, { username: 'postern', password: 'wrong', timeoutMs: 200 }), {
+      code: 'STATE_UNAVAILABLE',
+    });
+  },
+);
 
 t.test('keeps the contract by the clock of Redis', async (t) => {
   const redis = await startRedis(t);
@@ -126,39 +151,6 @@ t.test('warns of a Redis that may lose what it is given', async (t) => {
   t.match(await warnings(), /^Redis has "maxmemory-policy allkeys-lru"/);
   await redis.command('CONFIG', 'SET', 'appendonly', 'no');
   t.match(await warnings(), /"appendonly" off/);
-});
-
-t.test('needs no more than the ACL user of the documentation has', async (t) => {
-  const redis = await startRedis(t);
-  if (!redis) return;
-  const password = newId();
-  await redis.command('ACL', 'SETUSER', 'postern', 'on', `>${password}`, ...documentedAcl());
-  const log: string[] = [];
-  let nth = 0;
-  const as = (prefix: string) =>
-    open(redis, {
-      username: 'postern',
-      password,
-      prefix,
-      log: { warn: (fields, message) => log.push(`${message} ${JSON.stringify(fields)}`) },
-    });
-  const openEmpty = () => {
-    nth += 1;
-    return as(`p:${nth}:`);
-  };
-  await storeSuite(t, openEmpty, { clock: 'argument' });
-  t.same(log, [], 'nothing was refused');
-
-  const elsewhere = await as('q:');
-  t.teardown(() => elsewhere.close());
-  await t.rejects(
-    elsewhere.registerTenant('acme', 1),
-    { code: 'STATE_UNAVAILABLE' },
-    'it has its own prefix alone',
-  );
-  await t.rejects(open(redis, { username: 'postern', password: 'wrong', timeoutMs: 200 }), {
-    code: 'STATE_UNAVAILABLE',
-  });
 });
 
 t.test('speaks TLS with a server that proves its name, as the user of the URL', async (t) => {
@@ -351,7 +343,13 @@ t.test('no more approvals of a tenant are pending than people can decide', async
   await t.rejects(store.holdCall(approvalRecord()), { code: 'GATEWAY_BUSY' });
   const late = approvalRecord({ createdAtMs: noonMs + 9 });
   t.match(await store.holdCall(late), { isNew: true }, 'and so does time');
-  t.equal(await redis.command('ZCARD', 'p:{acme}:approvals:pending'), 3, 'what has ended is forgotten');
+  const pending = () => redis.command('ZCARD', 'p:{acme}:approvals:pending');
+  const dayLater = approvalRecord({ createdAtMs: noonMs + 86_400_009, expiresAtMs: noonMs + 86_400_010 });
+  t.match(await store.holdCall(dayLater), { isNew: true });
+  t.equal(await pending(), 4, 'what has ended is forgotten in a day, even if nobody was told');
+  const endMs = noonMs + 86_400_010;
+  t.equal((await store.expireApprovals(endMs, () => auditEvent())).length, 5, 'of all tenants');
+  t.equal(await pending(), 0);
 });
 
 t.test('the hash of an ephemeral key goes with it', async (t) => {
@@ -409,16 +407,30 @@ t.test('traces go when their time has come', async (t) => {
   await store.recordCalls(callBatch([old]));
   await store.recordCalls(callBatch([young]));
   const index = 'p:{acme}:traces';
-  t.same(await redis.command('ZRANGE', index, 0, -1), [young.traceId]);
-  const leftMs = Number(await redis.command('PTTL', `p:{acme}:trace:${young.traceId}`));
-  t.ok(leftMs > 0 && leftMs <= keptMs);
+  const secondOf = ({ traceId }: { traceId: string }) => Math.floor((timeOfTraceId(traceId) ?? 0) / 1_000);
+  t.same(await redis.command('ZRANGE', index, 0, -1), [String(secondOf(young))]);
+  for (const name of [`traces:${secondOf(young)}`, `traces:ids:${secondOf(young)}`]) {
+    const leftMs = Number(await redis.command('PTTL', `p:{acme}:${name}`));
+    t.ok(leftMs > 0 && leftMs <= keptMs, name);
+  }
+  const dayMs = 86_400_000;
+  for (const [lengthMs, lifeMs] of [
+    [60_000, 2 * dayMs],
+    [3_600_000, 60 * dayMs],
+    [dayMs, keptMs],
+  ] as const) {
+    const startMs = Math.floor(young.atMs / lengthMs) * lengthMs;
+    const leftMs = Number(await redis.command('PTTL', `p:{acme}:stats:${lengthMs}:${startMs}`));
+    t.ok(leftMs > lifeMs && leftMs <= lifeMs + lengthMs, `counts of ${lengthMs} ms`);
+  }
 
   // What has gathered for years goes in steps.
-  const gathered = Array.from({ length: 3_000 }, () => newTraceId(1_000));
-  await redis.command('ZADD', index, ...gathered.flatMap((it) => [0, it]));
+  const gathered = Array.from({ length: 3_000 }, (_, at) => at + 1);
+  await redis.command('ZADD', index, ...gathered.flatMap((it) => [it, it]));
   const sizes = [];
-  for (let batch = 0; batch < 3; batch += 1) {
-    await store.recordCalls(callBatch([recordedCall({ traceId: newTraceId(Date.now()) })]));
+  for (let batch = 1; batch <= 3; batch += 1) {
+    const traceId = newTraceId(Date.now() + batch * 10_000);
+    await store.recordCalls(callBatch([recordedCall({ traceId })]));
     sizes.push(await redis.command('ZCARD', index));
   }
   t.same(sizes, [3_001 + 1 - 1_024, 3_001 + 2 - 2_048, 4]);

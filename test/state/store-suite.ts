@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { activity } from './suite/activity.ts';
 import { admission } from './suite/admission.ts';
 import { agents } from './suite/agents.ts';
 import { approvals } from './suite/approvals.ts';
@@ -11,6 +12,7 @@ import { type OpenStore, openLab, type SuiteHints, type SuitePart } from './suit
 import { limits } from './suite/limits.ts';
 import { mcpTools } from './suite/mcp-tools.ts';
 import { nodes } from './suite/nodes.ts';
+import { notices } from './suite/notices.ts';
 import { pages } from './suite/pages.ts';
 import { policies } from './suite/policies.ts';
 import { retention } from './suite/retention.ts';
@@ -18,6 +20,7 @@ import { routes } from './suite/routes.ts';
 import { serverClock } from './suite/server-clock.ts';
 import { sightings } from './suite/sightings.ts';
 import { tails } from './suite/tails.ts';
+import { told } from './suite/told.ts';
 import { traces } from './suite/traces.ts';
 import { trust } from './suite/trust.ts';
 import { usage } from './suite/usage.ts';
@@ -37,12 +40,15 @@ const parts: Readonly<Record<string, SuitePart>> = {
   routes,
   audit,
   traces,
+  activity,
   tails,
   history,
   trust,
   sightings,
   'mcp tools': mcpTools,
   retention,
+  notices,
+  told,
   pages,
   nodes,
 };

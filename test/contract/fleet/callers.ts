@@ -30,6 +30,8 @@ export interface Answer {
 export interface Asked {
   /** Begins with a slash. */
   readonly path?: string;
+  /** Sent as JSON with POST. */
+  readonly body?: object;
   /** Instead of the caller's own. */
   readonly key?: string;
 }
@@ -38,6 +40,8 @@ export interface Caller {
   readonly entrance: Entrance;
   readonly member: Member;
   call(asked?: Asked): Promise<Answer>;
+  /** Closes its connections, whatever they wait for. */
+  leave(): void;
 }
 
 export interface CallerOptions {
@@ -78,6 +82,14 @@ export async function openCallers(
   };
 }
 
+const json = { 'content-type': 'application/json' };
+
+function toSent({ body }: Asked): { method: string; headers: http.OutgoingHttpHeaders; body?: string } {
+  if (!body) return { method: 'GET', headers: {} };
+  const text = JSON.stringify(body);
+  return { method: 'POST', headers: { ...json, 'content-length': Buffer.byteLength(text) }, body: text };
+}
+
 const pathOf = ({ path = '/v1/items' }: Asked): string => path;
 
 function scanCaller(member: Member, agent: http.Agent, { fleet, key: own }: CallerOptions): Caller {
@@ -85,9 +97,12 @@ function scanCaller(member: Member, agent: http.Agent, { fleet, key: own }: Call
   return {
     entrance: 'scan',
     member,
+    leave: () => agent.destroy(),
     async call(asked = {}) {
       const { hostname, port } = new URL(member.controlUrl);
-      const body = JSON.stringify({ method: 'GET', url: `${origin}${pathOf(asked)}` });
+      const { body: sent } = asked;
+      const described = sent ? { method: 'POST', headers: json, body: sent } : { method: 'GET' };
+      const body = JSON.stringify({ ...described, url: `${origin}${pathOf(asked)}` });
       const headers = {
         authorization: `Bearer ${asked.key ?? own}`,
         'content-type': 'application/json',
@@ -107,16 +122,19 @@ function scanCaller(member: Member, agent: http.Agent, { fleet, key: own }: Call
   };
 }
 
-function forwardCaller(member: Member, agent: http.Agent, { fleet, key: own }: CallerOptions): Caller {
+function forwardCaller(member: Member, agent: http.Agent, { fleet, key }: CallerOptions): Caller {
   const host = `${plainHost}:${fleet.upstreams.plain.port}`;
   return {
     entrance: 'forward',
     member,
+    leave: () => agent.destroy(),
     async call(asked = {}) {
       const { hostname, port } = new URL(member.proxyUrl);
-      const headers = { host, 'proxy-authorization': basic(asked.key ?? own) };
+      const own = { host, 'proxy-authorization': basic(asked.key ?? key) };
       const path = `http://${host}${pathOf(asked)}`;
-      return toAnswer('forward', await ask({ agent, host: hostname, port, method: 'GET', path, headers }));
+      const { method, headers, body } = toSent(asked);
+      const request = { agent, host: hostname, port, method, path, headers: { ...own, ...headers } };
+      return toAnswer('forward', await ask(request, body));
     },
   };
 }
@@ -130,8 +148,13 @@ async function openTunnelCaller(t: Test, { fleet, member, key }: CallerOptions):
   return {
     entrance: 'tunnel',
     member,
+    leave: () => void socket.destroy(),
     async call(asked = {}) {
-      return toAnswer('tunnel', await send(socket, { path: pathOf(asked), headers: { host } }));
+      const { headers, ...sent } = toSent(asked);
+      return toAnswer(
+        'tunnel',
+        await send(socket, { ...sent, path: pathOf(asked), headers: { host, ...headers } }),
+      );
     },
   };
 }

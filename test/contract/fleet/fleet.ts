@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Test as TapTest } from 'tap';
 import { stringify } from 'yaml';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
-import { type RedisServer, startRedis } from '../../support/redis.ts';
+import { type RedisServer, startRedis, startRedisCluster } from '../../support/redis.ts';
 import { startUpstream, type TestUpstream } from '../../support/upstream.ts';
 import { openTenant, type Reply, type Request, send, type Tenant, type Test } from '../suite/lab.ts';
 
@@ -16,7 +16,7 @@ import { openTenant, type Reply, type Request, send, type Tenant, type Test } fr
 
 export interface Fleet {
   readonly members: readonly Member[];
-  /** Undefined: the state is embedded. */
+  /** Undefined: the state is embedded, or on a cluster. */
   readonly redis: RedisServer | undefined;
   readonly upstreams: Upstreams;
   readonly adminSecret: string;
@@ -50,6 +50,8 @@ export interface FleetSetup {
   readonly daemons: number;
   /** Else the state is embedded, and there is one daemon. */
   readonly isOnRedis: boolean;
+  /** On a Redis Cluster of three masters. */
+  readonly isOnCluster?: boolean;
   /** Sections of the configuration, beside those that make the fleet. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Of a command to Redis. A busy machine must not look like a state that is away, where that is not the question. */
@@ -70,7 +72,10 @@ const loopback = '127.0.0.1';
 /** Starts the upstreams, then the daemons. All of them end with the test. Undefined where the machine lacks Redis. */
 export async function startFleet(t: TapTest, setup: FleetSetup): Promise<Fleet | undefined> {
   const redis = setup.isOnRedis ? await startRedis(t) : undefined;
-  if (setup.isOnRedis && !redis) return undefined;
+  const cluster = setup.isOnCluster ? await startRedisCluster(t) : undefined;
+  if ((setup.isOnRedis && !redis) || (setup.isOnCluster && !cluster)) return undefined;
+  const nodes = cluster?.masters ?? (redis ? [redis] : []);
+  const stateUrl = stateUrlOf(nodes, cluster !== undefined);
   const upstreams = {
     plain: await startUpstream(t, undefined, { tls: false }),
     secure: await startUpstream(t),
@@ -80,7 +85,7 @@ export async function startFleet(t: TapTest, setup: FleetSetup): Promise<Fleet |
   const adminSecret = randomBytes(24).toString('hex');
   const vaultKeyFile = join(root, 'vault.key');
   writeFileSync(vaultKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 });
-  const text = stringify(toConfig(setup, { redis, upstreams, adminSecret, vaultKeyFile }));
+  const text = stringify(toConfig(setup, { stateUrl, upstreams, adminSecret, vaultKeyFile }));
   const dirs = Array.from({ length: setup.daemons }, (_, number) => join(root, `daemon${number}`));
   const members = await Promise.all(dirs.map((dir) => openMember(t, dir, text)));
   let turn = 0;
@@ -129,8 +134,15 @@ async function openMember(t: Test, dir: string, configText: string): Promise<Mem
   };
 }
 
+/** Undefined: the state is embedded. */
+function stateUrlOf(nodes: readonly RedisServer[], isCluster: boolean): string | undefined {
+  if (nodes.length === 0) return undefined;
+  const addresses = nodes.map(({ host, port }) => `${host}:${port}`).join(',');
+  return isCluster ? `redis+cluster://${addresses}` : `redis://${addresses}/0`;
+}
+
 interface Shared {
-  readonly redis: RedisServer | undefined;
+  readonly stateUrl: string | undefined;
   readonly upstreams: Upstreams;
   readonly adminSecret: string;
   readonly vaultKeyFile: string;
@@ -139,15 +151,13 @@ interface Shared {
 /** The same file for all; what is relative in it is each daemon's own. */
 function toConfig(
   { config, stateTimeout = '20s' }: FleetSetup,
-  { redis, upstreams, adminSecret, vaultKeyFile }: Shared,
+  { stateUrl, upstreams, adminSecret, vaultKeyFile }: Shared,
 ): Record<string, unknown> {
   const { plain, secure } = upstreams;
   return {
     proxy: { listen: `${loopback}:0` },
     control: { listen: `${loopback}:0`, admin_secret: adminSecret },
-    state: redis
-      ? { url: `redis://${redis.host}:${redis.port}/0`, dir: './data', timeout: stateTimeout }
-      : { url: 'embedded:./data' },
+    state: stateUrl ? { url: stateUrl, dir: './data', timeout: stateTimeout } : { url: 'embedded:./data' },
     vault: { key_file: vaultKeyFile },
     authority: { cert: './certs/ca.pem', key: './certs/ca-key.pem' },
     upstream: {

@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { awsKeyId } from '../../support/secrets.ts';
-import { eventually, isoTime, type Lab, type Reply, type Tenant, uuid } from './lab.ts';
+import { slackSecret } from './config.ts';
+import { eventually, isoTime, type Lab, type Reply, type Request, type Tenant, uuid } from './lab.ts';
 
 const askFirst = [{ rule_id: 'ask', action: 'REQUIRE_APPROVAL' }];
 
@@ -69,6 +70,9 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
           expires_at: isoTime,
           agent_name: /./,
           body_preview: /pencil/,
+          body_bytes: Number,
+          opens_websocket: false,
+          findings: [],
           decided_at: null,
           decided_by: null,
           scope: null,
@@ -82,11 +86,28 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
       listed.body.items?.some((it: { approval_id: string }) => it.approval_id === approval_id),
       'it is listed',
     );
+    for (const [filter, isListed] of [
+      [`agent=${agentId}`, true],
+      [`agent_id=${agentId}&tool=${record.body.tool_name}&from=${record.body.created_at}`, true],
+      [`agent=${randomUUID()}`, false],
+      [`agent=${agentId}&tool=github`, false],
+      [`agent=${agentId}&to=${record.body.created_at}`, false],
+      [`agent=${agentId}&status=denied`, false],
+    ] as const) {
+      const { items } = (await admin('GET', `/v1/approvals?${filter}`)).body;
+      t.equal(items.length, isListed ? 1 : 0, filter);
+    }
+    for (const filter of ['status=open', 'agent=bot', 'from=yesterday', 'tool='])
+      t.match(await admin('GET', `/v1/approvals?${filter}`), { status: 400 }, filter);
     const secret = awsKeyId();
     const leaking = await scan({ url: `https://a.test/${secret}?k=${secret}`, body: { a: secret } });
     const shown = (await admin('GET', `/v1/approvals/${leaking.body.approval_id}`)).body;
     t.match(shown, { url: /REDACTED/, body_preview: /REDACTED/ }, 'URL and preview are redacted');
     t.notOk(JSON.stringify(shown).includes(secret), 'the record has no secret');
+    t.ok(
+      shown.findings.some((it: { location: string }) => it.location === 'body:$.a'),
+      'it says what was found where',
+    );
     const livesMs = Date.parse(record.body.expires_at) - Date.parse(record.body.created_at);
     t.equal(livesMs, 600_000, 'it expires after 10 minutes by default');
   });
@@ -274,6 +295,35 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
     }
   });
 
+  await t.test('Endpoints, approvals: a button in Slack decides once, and is taken once', async (t) => {
+    const { scan, status, admin } = await openDesk(lab, 'approvals');
+    const { approval_id } = (await scan({ body: randomUUID() })).body;
+    const press = (user: string, actionId: string) =>
+      pressed({ user: { id: user }, action_id: actionId, value: `chat/approvals/${approval_id}` });
+    const presses = ['U1', 'U2', 'U3', 'U4'].map((user) => press(user, 'postern_approve'));
+    const replies = await Promise.all(presses.map((it) => lab.call(it)));
+    t.same(
+      replies.map((it) => it.status),
+      [200, 200, 200, 200],
+    );
+    const told = replies.map((it) => it.body.text);
+    t.equal(told.filter((it) => it === 'You have approved this call.').length, 1, 'one decides');
+    t.equal(told.filter((it) => /approved already by slack:U\d, /.test(it)).length, 3, 'the others are told');
+    t.match((await status(approval_id)).body, { status: 'approved' });
+    const replayed = { status: 409, body: { code: 'REPLAYED' } };
+    for (const it of presses) t.match(await lab.call(it), replayed, 'the same request again');
+    t.match(
+      await lab.call({ ...press('U5', 'postern_deny'), headers: {} }),
+      { status: 415 },
+      'and it is a form',
+    );
+    const { decided_by } = (await admin('GET', `/v1/approvals/${approval_id}`)).body;
+    const { items } = (await admin('GET', '/v1/audit?kind=approval.decided')).body;
+    const entries = items.filter((it: { subject: string }) => it.subject === approval_id);
+    t.match(entries, [{ operator: decided_by, details: { decision: 'approved', channel: 'chat' } }]);
+    t.equal(entries.length, 1);
+  });
+
   await t.test('Endpoints, approvals: a poll counts against no quota and no rate', async (t) => {
     const { scan, apply, api } = await lab.tenant('burst-of-2');
     await apply(askFirst);
@@ -300,4 +350,23 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
     );
     t.ok(sent.reason_codes.includes('RECENT_APPROVAL_GRANT'));
   });
+}
+
+/** What Slack sends of a button, signed now. */
+function pressed({ user, ...action }: { user: { id: string }; action_id: string; value: string }): Request {
+  const body = new URLSearchParams({
+    payload: JSON.stringify({ type: 'block_actions', user, actions: [{ type: 'button', ...action }] }),
+  }).toString();
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', slackSecret).update(`v0:${timestamp}:${body}`).digest('hex');
+  return {
+    method: 'POST',
+    path: '/v1/integrations/slack/interactions',
+    body,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${signature}`,
+    },
+  };
 }

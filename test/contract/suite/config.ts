@@ -15,6 +15,9 @@ export const inboundSecrets = {
   hook: `hook-${randomBytes(16).toString('hex')}`,
 };
 
+/** What the chat of the tenant `approvals` signs with. */
+export const slackSecret = randomBytes(16).toString('hex');
+
 export const inboundAgentId = randomUUID();
 
 const roomy = [
@@ -207,6 +210,16 @@ export function contractConfig(
     credentials,
     inbound,
     policies: ['policies/*.yaml'],
+    notifications: [
+      {
+        name: 'chat',
+        type: 'slack',
+        url: 'https://closed.test.example/hook',
+        tenant: 'approvals',
+        events: ['config.reloaded'],
+        signing_secret: slackSecret,
+      },
+    ],
     log: { level: 'error' },
   };
 }

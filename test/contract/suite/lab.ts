@@ -186,6 +186,13 @@ export function send(
     const sent = http.request(
       { host: hostname, port, method, path, headers: fields, agent: false },
       (response) => {
+        // It has no end.
+        if (response.headers['content-type'] === 'text/event-stream') {
+          const { statusCode: status = 0, rawHeaders } = response;
+          resolve({ status, headers: toHeaders(rawHeaders), body: undefined });
+          response.destroy();
+          return;
+        }
         response.toArray().then(
           (chunks) =>
             resolve({

@@ -158,9 +158,11 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     const firstMs = performance.now();
     let wasRefusedMs = 0;
     let isFull = true;
+    let asked = 0;
     while (passed < 10 * capacity) {
       const sentMs = performance.now();
       const more = await passes();
+      asked += capacity;
       passed += more.passed;
       if (!more.isRefused) continue;
       wasRefusedMs = sentMs;
@@ -168,7 +170,9 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     }
     t.ok(isFull, 'an empty bucket has given all that came in');
     t.ok(passed <= capacity + (performance.now() - startMs) * perMs + 1, 'and no more than that');
-    t.ok(wasRefusedMs > firstMs, 'it was emptied again and again');
+    // A machine that is too busy asks more slowly than the bucket fills.
+    const isBusy = asked < (performance.now() - firstMs) * perMs;
+    t.ok(isBusy || wasRefusedMs > firstMs, 'it was emptied again and again');
   });
 
   await t.test('Limits, table, 7: per contract, the rate of the tenant and that of each key', async (t) => {

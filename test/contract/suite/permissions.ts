@@ -74,15 +74,26 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'POST /v1/incidents/{incident_id}/transition': [['incidents:write'], true],
   'POST /v1/incidents/{incident_id}/notes': [['incidents:write'], true],
   'GET /v1/traces': [['activity:read'], true],
+  'GET /v1/traces/export': [['activity:read'], true],
+  'GET /v1/traces/stream': [['activity:read'], true],
   'GET /v1/traces/{trace_id}': [['activity:read'], true],
+  'GET /v1/stats': [['activity:read', 'usage:read'], true],
   'POST /v1/risk/replay': [['activity:read'], true],
   'GET /v1/audit': [['activity:read'], true],
+  'GET /v1/notifications': [['activity:read'], true],
+  'GET /v1/notifications/failed': [['activity:read'], true],
+  'POST /v1/notifications/failed/{id}/replay': [['admin'], true],
+  'POST /v1/notifications/replay': [['admin'], true],
+  'POST /v1/notifications/test': [['admin'], true],
 };
 
 /** What lifts a measure that all keys are under is not for keys to do. */
 const forSecretAlone = 'POST /v1/agents/reactivate';
 
 const open = ['GET /healthz', 'GET /readyz', 'GET /v1/openapi.json'];
+
+/** Verified by the signature of who sends. */
+const signed = 'POST /v1/integrations/slack/interactions';
 
 /** Decisions 3, permissions: every endpoint with a key that lacks just the one, with one that has no other, and with the secret. */
 export async function permissions(t: Test, lab: Lab): Promise<void> {
@@ -94,8 +105,10 @@ export async function permissions(t: Test, lab: Lab): Promise<void> {
     const served = Object.entries<object>(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    t.same(served.sort(), [...names, ...open].sort());
+    t.same(served.sort(), [...names, ...open, signed].sort());
     for (const name of open) t.equal((await ask(lab, tenant, name, undefined)).status, 200, `${name}: open`);
+    const unsigned = await ask(lab, tenant, signed, lab.adminSecret);
+    t.equal(unsigned.status, 415, `${signed}: neither keys nor the secret open it`);
   });
 
   await t.test('Authentication 1: every other endpoint takes a Bearer key', async (t) => {

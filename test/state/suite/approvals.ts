@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/ids.ts';
-import { pendingPerAgentMax } from '../../../src/state/approval.ts';
-import type { ApprovalDecision, ApprovalRecord } from '../../../src/state/store.ts';
-import { approvalRecord, decided, noonMs } from '../records.ts';
+import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/approval.ts';
+import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from '../../../src/state/store.ts';
+import { approvalRecord, auditEvent, decided, noonMs } from '../records.ts';
 import { firstPage, type SuitePart, type Tenant } from './lab.ts';
 
 const lifeMs = 600_000;
@@ -24,6 +24,14 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     return { ...acme, callHash, ask, decide };
   };
   const endMs = noonMs + 61_000;
+  const expire = (nowMs: number) =>
+    store.expireApprovals(nowMs, ({ tenantId, approvalId: subject }) =>
+      auditEvent({ tenantId, kind: 'approval.expired', subject }),
+    );
+  /** What other tests have left behind. */
+  const expireAll = async () => {
+    while ((await expire(noonMs + 2 * lifeMs)).length > 0);
+  };
 
   await t.test('an identical call has the same approval while it is pending', async (t) => {
     const { tenantId, callHash, ask } = await heldCall();
@@ -60,9 +68,10 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
 
   await t.test('an agent that has many calls waiting keeps no other from asking', async (t) => {
     const { tenantId, event } = await lab.tenant();
-    const agentId = newId();
+    // Whatever agents its keys name.
+    const ownAgentId = newId();
     const ask = (fields: Partial<ApprovalRecord> = {}) =>
-      store.holdCall(approvalRecord({ tenantId, agentId, ...fields }));
+      store.holdCall(approvalRecord({ tenantId, ownAgentId, ...fields }));
     const holds = await Promise.all(Array.from({ length: pendingPerAgentMax }, () => ask()));
     t.ok(holds.every((it) => it.isNew));
     const busy = { code: 'GATEWAY_BUSY', extra: { retryAfterSeconds: 60 } };
@@ -71,7 +80,7 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     if (!first) return;
     const { callHash, approvalId } = first.approval;
     t.match(await ask({ callHash }), { isNew: false }, 'what waits already is found');
-    t.match(await ask({ agentId: newId() }), { isNew: true }, 'another agent');
+    t.match(await ask({ ownAgentId: newId() }), { isNew: true }, 'another agent');
     await store.decideApproval(tenantId, approvalId, decided(), event());
     t.match(await ask({ createdAtMs: noonMs + 1_000 }), { isNew: true }, 'a decision makes room');
     await t.rejects(ask({ createdAtMs: noonMs + 1_000 }), busy);
@@ -256,7 +265,12 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
       { status: 'denied', want: [denied] },
     ] as const;
     for (const { status, want } of cases) {
-      const { items, nextCursor } = await store.listApprovals(acme.tenantId, status, nowMs, firstPage);
+      const { items, nextCursor } = await store.listApprovals(
+        acme.tenantId,
+        status ? { status } : {},
+        nowMs,
+        firstPage,
+      );
       t.same(
         items.map((it) => it.approvalId),
         want,
@@ -265,10 +279,126 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
       if (status) t.ok(items.every((it) => it.status === status));
       t.equal(nextCursor, null);
     }
-    const { items } = await store.listApprovals(acme.tenantId, 'pending', noonMs, firstPage);
+    const { items } = await store.listApprovals(acme.tenantId, { status: 'pending' }, noonMs, firstPage);
     t.same(
       items.map((it) => it.approvalId),
       [late, early],
     );
   });
+
+  await t.test('lists approvals of an agent, of a tool and of a time', async (t) => {
+    const { tenantId } = await lab.tenant();
+    const agentId = newId();
+    const ask = async (fields: Partial<ApprovalRecord>) =>
+      (await store.holdCall(approvalRecord({ tenantId, ...fields }))).approval.approvalId;
+    const own = await ask({ agentId });
+    const mailed = await ask({ toolName: "o'gmail", createdAtMs: noonMs + 1_000 });
+    const both = await ask({ agentId, toolName: "o'gmail", createdAtMs: noonMs + 2_000 });
+    const cases: readonly [ApprovalFilter, readonly string[]][] = [
+      [{ agentId }, [both, own]],
+      [{ toolName: "o'gmail" }, [both, mailed]],
+      [{ agentId, toolName: "o'gmail", status: 'pending' }, [both]],
+      [{ fromMs: noonMs + 1_000 }, [both, mailed]],
+      [{ fromMs: noonMs, beforeMs: noonMs + 2_000 }, [mailed, own]],
+      [{ agentId: newId() }, []],
+      [{ agentId, status: 'denied' }, []],
+    ];
+    for (const [filter, want] of cases) {
+      const { items } = await store.listApprovals(tenantId, filter, noonMs, firstPage);
+      t.same(
+        items.map((it) => it.approvalId),
+        want,
+        JSON.stringify(filter),
+      );
+    }
+  });
+
+  await t.test('what is opened and what is used up is logged in the same step', async (t) => {
+    const { tenantId, decide, callHash, event } = await heldCall();
+    const heard: Hold[] = [];
+    const ask = (nowMs: number, isLogged: boolean) =>
+      store.holdCall(approvalRecord({ tenantId, callHash, createdAtMs: nowMs }), (hold) => {
+        heard.push(hold);
+        return isLogged ? event({ kind: `approval.${hold.kind}` }) : undefined;
+      });
+    const opened = await ask(noonMs, true);
+    t.match(await ask(noonMs, false), { isNew: false });
+    await decide(opened.approval.approvalId);
+    const granted = await ask(noonMs + 2_000, true);
+    t.same(heard.at(0), opened);
+    t.same(heard.at(-1), granted);
+    const { items } = await store.listAudit(tenantId, {}, firstPage);
+    t.same(
+      items.map((it) => it.kind),
+      ['approval.granted', 'approval.decided', 'approval.pending'],
+    );
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 3 });
+  });
+
+  await t.test('each approval that expires is told once', async (t) => {
+    await expireAll();
+    const acme = await lab.tenant();
+    const held = await heldCall(acme);
+    const { approval } = await held.ask();
+    const decided = await heldCall(acme);
+    await decided.decide((await decided.ask()).approval.approvalId);
+    const later = (await (await heldCall(acme)).ask(noonMs + 1_000)).approval;
+    t.same(await expire(noonMs + lifeMs - 1), [], 'nothing before its end');
+    const want = { ...approval, status: 'expired' };
+    const atOnce = await Promise.all(Array.from({ length: 20 }, () => expire(noonMs + lifeMs)));
+    t.same(atOnce.flat(), [want], 'of many who ask at once, one is answered');
+    t.same(await store.approvalById(acme.tenantId, approval.approvalId, 0), want);
+    t.match(await held.decide(approval.approvalId), { isDecidedNow: false, approval: want }, 'for good');
+    const next = await held.ask(noonMs);
+    t.match(next, { isNew: true }, 'and its call has a new one');
+    const { items } = await store.listAudit(acme.tenantId, { kind: 'approval.expired' }, firstPage);
+    t.same(
+      items.map((it) => it.subject),
+      [approval.approvalId],
+    );
+    const listed = await store.listApprovals(
+      acme.tenantId,
+      { status: 'expired' },
+      noonMs + lifeMs + 1_000,
+      firstPage,
+    );
+    t.same(
+      listed.items.map((it) => it.approvalId).sort(),
+      [approval, later, next.approval].map((it) => it.approvalId).sort(),
+      'told or not',
+    );
+  });
+
+  await t.test('many that expire at once are told in steps', async (t) => {
+    await expireAll();
+    const { tenantId } = await lab.tenant();
+    const count = expiredPerStepMax + 20;
+    await Promise.all(Array.from({ length: count }, () => store.holdCall(approvalRecord({ tenantId }))));
+    const nowMs = noonMs + lifeMs;
+    const steps = [await expire(nowMs), await expire(nowMs), await expire(nowMs)];
+    t.same(
+      steps.map((it) => it.length),
+      [expiredPerStepMax, 20, 0],
+    );
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: count });
+  });
+
+  await t.test(
+    'nobody decides an approval that another has followed, whatever their clock says',
+    async (t) => {
+      const { ask, decide, tenantId } = await heldCall();
+      const { approval: first } = await ask();
+      const { approval: second } = await ask(noonMs + lifeMs);
+      const early = { nowMs: noonMs + lifeMs - 1 };
+      t.match(await decide(first.approvalId, early), {
+        isDecidedNow: false,
+        approval: { status: 'expired' },
+      });
+      t.match(await decide(second.approvalId, { ...early, decision: 'denied', windowMs: 0 }), {
+        isDecidedNow: true,
+      });
+      t.match(await ask(noonMs + lifeMs), { kind: 'pending', isNew: true }, 'and no grant is left over');
+      t.match(await store.verifyAudit(tenantId), { ok: true, entries: 1 });
+    },
+  );
 };

@@ -33,7 +33,7 @@ export const pages: SuitePart = async (t, { store, ...lab }) => {
         return approval.approvalId;
       },
       list: async (tenantId, page) => {
-        const paged = await store.listApprovals(tenantId, undefined, noonMs, page);
+        const paged = await store.listApprovals(tenantId, {}, noonMs, page);
         return shown(paged, (it) => ({ id: it.approvalId, atMs: it.createdAtMs }));
       },
     },
@@ -41,7 +41,7 @@ export const pages: SuitePart = async (t, { store, ...lab }) => {
       name: 'pending approvals',
       add: async (tenant, createdAtMs) => listings[2]?.add(tenant, createdAtMs) ?? '',
       list: async (tenantId, page) => {
-        const paged = await store.listApprovals(tenantId, 'pending', noonMs, page);
+        const paged = await store.listApprovals(tenantId, { status: 'pending' }, noonMs, page);
         return shown(paged, (it) => ({ id: it.approvalId, atMs: it.createdAtMs }));
       },
     },

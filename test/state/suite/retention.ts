@@ -41,4 +41,34 @@ export const retention: SuitePart = async (t, { store, ...lab }) => {
     t.equal(await store.recordCalls(callBatch([last])), 0);
     t.same(await list(acme.tenantId), [], 'or not at all');
   });
+
+  await t.test('a shorter time takes counts of days with it, and no others', async (t) => {
+    const { tenantId } = await lab.tenant();
+    const nowMs = Date.now();
+    const old = nowMs - 40 * dayMs;
+    const calls = [nowMs, old].map((atMs) => recordedCall({ tenantId, atMs, traceId: newTraceId(atMs) }));
+    await store.keepTraces(() => 10 * dayMs);
+    await store.recordCalls(callBatch(calls));
+    await store.keepTraces(() => 10 * dayMs);
+    const count = async (interval: 'minute' | 'hour' | 'day', fromMs: number) =>
+      (await store.callStats(tenantId, interval, fromMs, nowMs + 1)).length;
+    t.equal(await count('hour', old - hourMs), 2, 'hours are kept for two months');
+    t.equal(await count('minute', nowMs - hourMs), 1);
+    t.equal(await count('day', nowMs - dayMs), 1);
+  });
+
+  await t.test('what is old goes in steps, while calls are recorded and found', async (t) => {
+    const { tenantId } = await lab.tenant();
+    const nowMs = Date.now();
+    const at = (ms: number) => recordedCall({ tenantId, atMs: ms, traceId: newTraceId(ms) });
+    // More chunks than one step takes.
+    for (let nth = 0; nth < 80; nth += 1)
+      await store.recordCalls(callBatch([at(nowMs - 20 * dayMs + nth * 2_000), at(nowMs - hourMs + nth)]));
+    const removing = store.keepTraces(() => dayMs);
+    const young = at(nowMs - 1_000);
+    await store.recordCalls(callBatch([young]));
+    t.equal(await store.traceById(tenantId, young.traceId), young.line);
+    await removing;
+    t.equal((await store.listTraces(tenantId, {}, firstPage)).items.length, 81);
+  });
 };

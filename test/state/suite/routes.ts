@@ -51,6 +51,13 @@ export const routes: SuitePart = async (t, { store, hints: _, ...lab }) => {
     t.equal(await store.replaceRoute(routeOf(other.tenantId, prefix), other.event()), false);
     t.equal(await store.replaceRoute(routeOf(tenantId, second), event('route.changed')), false);
 
+    const reseal = { tenantId, prefix, from: 'sealed', to: 'sealed anew' };
+    for (const wrong of [{ from: 'other' }, { prefix: second }, { tenantId: other.tenantId }])
+      t.equal(await store.resealRoute({ ...reseal, ...wrong }, event('route.rekeyed')), false);
+    t.same((await seen()).get(prefix), changed, 'one that was changed meanwhile stays');
+    t.equal(await store.resealRoute(reseal, event('route.rekeyed')), true);
+    t.same((await seen()).get(prefix), { ...changed, sealedToken: 'sealed anew' });
+
     t.equal(await store.removeRoute(other.tenantId, prefix, other.event()), false);
     t.equal(await store.removeRoute(tenantId, prefix, event('route.deleted')), true);
     t.equal((await seen()).size, 0, 'gone from the next call on');
@@ -59,7 +66,7 @@ export const routes: SuitePart = async (t, { store, hints: _, ...lab }) => {
     t.equal(await store.routeOwner(prefix), other.tenantId, 'another tenant may have it now');
     t.match(
       await store.verifyAudit(tenantId),
-      { ok: true, entries: 1 + 3 },
+      { ok: true, entries: 1 + 4 },
       'what changes nothing is no event',
     );
   });
