@@ -1,9 +1,10 @@
-// What a call's record costs the process with all its threads, in microseconds: appended to the journal, shipped out of its files, stored
-// and findable; each drained to its end. `node bench/journal.ts`
+// What a call's record costs the process with all its threads, in microseconds: appended to the journal, shipped out of its files, looked
+// through for what channels want to be told (denials, of which there are none), stored and findable; each drained to its end. `node bench/journal.ts`
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId, newTraceId } from '../src/ids.ts';
+import { createOutbox } from '../src/notifications/outbox.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
 import { type JournalOptions, openJournal } from '../src/state/journal.ts';
 import type { RecordedCall } from '../src/state/store.ts';
@@ -16,9 +17,14 @@ const agentIds = Array.from({ length: 20 }, newId);
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-bench-'));
 const store = await openEmbeddedStore({ dir });
+const outbox = createOutbox({
+  wanted: () => new Map([['DENY', 'LOW']] as const),
+  tell: async () => undefined,
+});
 const setUps: Record<string, Partial<JournalOptions>> = {
   append: { shipIntervalMs: 1e9, shipBatchBytes: 1e9 },
   'append + ship': {},
+  'append + ship + notices': { ship: outbox(async () => 0) },
   together: { ship: store.recordCalls },
 };
 
@@ -31,8 +37,9 @@ try {
         us.set(name, Math.min(us.get(name) ?? Infinity, await measure(perTurn, options)));
       }
     }
-    const { append = 0, 'append + ship': shipped = 0, together = 0 } = Object.fromEntries(us);
-    const costs = { append, ship: shipped - append, store: together - shipped, together };
+    const { append = 0, 'append + ship': shipped = 0, together = 0, ...more } = Object.fromEntries(us);
+    const notices = (more['append + ship + notices'] ?? 0) - shipped;
+    const costs = { append, ship: shipped - append, notices, store: together - shipped, together };
     const columns = Object.entries(costs).map(([name, cost]) => `${name} ${cost.toFixed(2)}`);
     console.log(`${String(perTurn).padStart(2)} a turn: ${columns.join(', ')} us a call`);
   }

@@ -114,11 +114,12 @@ const stages = createStages({
   bounds: config.risk.bands,
   policies: createPolicyBook(store, policies, () => engine),
   approvals: createApprovalDesk(store),
-  events: { tell: () => undefined },
+  events: { tellUsage: () => undefined },
   findThreats: () => [],
   ...noticing,
   trust: defaultTrustTerms,
   mode: 'enforce',
+  isRetired: () => false,
 });
 
 const words =
@@ -171,7 +172,7 @@ store.noteCall({
   decision: 'ALLOW',
   outcome: 'call',
   destination: 'host:localhost',
-  names: ['tool:custom_proxy', 'does:custom_proxy http_post'],
+  names: ['at:localhost', 'tool:custom_proxy', 'does:custom_proxy http_post'],
   line: '{}',
 });
 

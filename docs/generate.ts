@@ -164,6 +164,7 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   [['GATEWAY_DEGRADED'], 'it was judged without the state'],
   [['NO_VERDICT'], 'nothing has decided, so it is denied'],
   [['RESPONSE_BLOCKED'], 'the call went out; its answer is not let in, for what stands behind this code'],
+  [['RESPONSE_SANITIZED'], 'the call went out; the classes behind this code were cut out of its answer'],
   [
     ['PROMPT_INJECTION'],
     'the answer, a message between agents, or the context gives orders to the agent that reads it',
