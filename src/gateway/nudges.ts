@@ -13,8 +13,8 @@ export function withNudges(store: Store, nudge: (tenantId: string) => void): Sto
     revokeKey: (tenantId, keyId, audit) => nudged(audit, store.revokeKey(tenantId, keyId, audit)),
     decideApproval: (tenantId, approvalId, decision, audit) =>
       nudged(audit, store.decideApproval(tenantId, approvalId, decision, audit)),
-    async expireApprovals(nowMs, auditOf) {
-      const expired = await store.expireApprovals(nowMs, auditOf);
+    async expireApprovals(nowMs) {
+      const expired = await store.expireApprovals(nowMs);
       for (const tenantId of new Set(expired.map((it) => it.tenantId))) nudge(tenantId);
       return expired;
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
-import type { ApprovalRecord, AuditEvent, Store } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 
 /** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
 export interface ApprovalSweep {
@@ -23,7 +23,7 @@ export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSwe
 
   async function look(): Promise<void> {
     for (let step = 0; step < stepsMax && !closing.signal.aborted; step += 1)
-      if ((await store.expireApprovals(Date.now(), expiryOf)).length === 0) return;
+      if ((await store.expireApprovals(Date.now())).length === 0) return;
   }
 
   async function run(): Promise<void> {
@@ -49,12 +49,3 @@ export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSwe
     },
   };
 }
-
-const expiryOf = ({ tenantId, approvalId, expiresAtMs, traceId, agentId }: ApprovalRecord): AuditEvent => ({
-  tenantId,
-  atMs: expiresAtMs,
-  kind: 'approval.expired',
-  operator: 'gateway',
-  subject: approvalId,
-  details: { trace_id: traceId, agent_id: agentId },
-});

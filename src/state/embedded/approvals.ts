@@ -5,6 +5,7 @@ import {
   decide,
   expired,
   expiredPerStepMax,
+  expiryOf,
   holdBy,
   pendingMax,
   pendingPerAgentMax,
@@ -36,7 +37,7 @@ export interface Approvals {
   ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
   byId(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined;
   list(tenantId: string, filter: ApprovalFilter, nowMs: number, page: Page): Paged<ApprovalRecord>;
-  expire(nowMs: number, auditOf: (expired: ApprovalRecord) => AuditEvent): Promise<readonly ApprovalRecord[]>;
+  expire(nowMs: number): Promise<readonly ApprovalRecord[]>;
 }
 
 export function createApprovals(db: Database, commits: GroupCommit, audit: Audit): Approvals {
@@ -123,11 +124,19 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
     return approval && asOf(approval, nowMs);
   }
 
-  /** As of then; one that another has followed has expired, whatever the time. */
+  function expire(pending: ApprovalRecord): ApprovalRecord {
+    const approval = save(expired(pending));
+    audit.append(expiryOf(approval));
+    return approval;
+  }
+
+  /** As of then, and from now on: nobody whose clock is behind decides it any more. One that another has followed has expired, whatever the time. */
   function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
-    const found = find(tenantId, approvalId, nowMs);
+    const found = toRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
     if (found?.status !== 'pending') return found;
-    return later.get(tenantId, found.callHash, approvalId) ? expired(found) : found;
+    const isOver =
+      nowMs >= found.expiresAtMs || later.get(tenantId, found.callHash, approvalId) !== undefined;
+    return isOver ? expire(found) : found;
   }
 
   return {
@@ -156,16 +165,10 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
       return { items: items.map((it) => asOf(it, nowMs)), nextCursor };
     },
 
-    async expire(nowMs, auditOf) {
+    async expire(nowMs) {
       // Most of the time there is none, and nothing is written.
       if (ended.all(nowMs).length === 0) return [];
-      return commits.write(() =>
-        ended.all(nowMs).map((row) => {
-          const approval = save(expired(recordOf<ApprovalRecord>(row)));
-          audit.append(auditOf(approval));
-          return approval;
-        }),
-      );
+      return commits.write(() => ended.all(nowMs).map((row) => expire(recordOf<ApprovalRecord>(row))));
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { StatBucket } from '../store.ts';
+import type { CountedName } from '../traces/likely.ts';
 import {
   addCounts,
   type MinuteCounts,
   noCounts,
+  otherName,
   type StatCounts,
   type StatInterval,
   statIntervalNames,
@@ -42,6 +44,13 @@ export function createStatWriter(db: Database): (minutes: readonly MinuteCounts[
 export interface StatReader {
   /** `Store.callStats`. */
   read(tenantId: string, interval: StatInterval, fromMs: number, beforeMs: number): readonly StatBucket[];
+  /** `LikelySource.mayHave` of `traces/likely.ts`. */
+  mayHave(
+    tenantId: string,
+    interval: StatInterval,
+    starts: readonly number[],
+    names: readonly CountedName[],
+  ): readonly boolean[];
   /** Tenants that have any. */
   tenants(): string[];
 }
@@ -51,8 +60,21 @@ export function createStatReader(db: Database): StatReader {
     SELECT start_ms, counts FROM stats
     WHERE tenant_id = ? AND interval_ms = ? AND start_ms >= ? AND start_ms < ? ORDER BY start_ms
   `);
+  const findOne = db.prepare(
+    'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?',
+  );
   return {
     tenants: createTenantsOf(db, 'stats'),
+    mayHave: (tenantId, interval, starts, names) =>
+      starts.map((startMs) => {
+        const row = findOne.get(tenantId, statIntervals[interval], startMs);
+        if (!row) return true;
+        const counts = parseStored<Partial<StatCounts>>(row['counts']);
+        return names.every(({ dimension, name }) => {
+          const counted = counts[dimension] ?? {};
+          return Object.hasOwn(counted, name) || Object.hasOwn(counted, otherName);
+        });
+      }),
     read: (tenantId, interval, fromMs, beforeMs) =>
       find.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => {
         const counts = noCounts();

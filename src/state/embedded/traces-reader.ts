@@ -7,8 +7,9 @@ import { toBuffer } from './traces-chunks.ts';
 export interface ChunkReader {
   /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
   between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer>;
-  /** `TraceWindows` of `traces/list.ts`. */
-  windows(tenantId: string, newestMs: number, oldestMs: number): Generator<TraceWindow>;
+  /** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
+  starts(tenantId: string, newestMs: number, oldestMs: number): Generator<number>;
+  window(tenantId: string, startMs: number): TraceWindow;
   /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
   stored(tenantId: string, after: number, last: number, limit: number): { chunkId: number; lines: Buffer }[];
   /** The greatest number of any chunk; 0 where there is none. */
@@ -46,15 +47,19 @@ export function createChunkReader(db: Database): ChunkReader {
 
   return {
     between,
-    *windows(tenantId, newestMs, oldestMs) {
+    *starts(tenantId, newestMs, oldestMs) {
       for (let bound = newestMs; ; ) {
         const ms = newest(tenantId, bound);
         if (ms === undefined || windowEnd(ms) < oldestMs) return;
         const startMs = windowStart(ms);
-        yield { startMs, chunks: () => between(tenantId, startMs, windowEnd(startMs)) };
+        yield startMs;
         bound = startMs - 1;
       }
     },
+    window: (tenantId, startMs) => ({
+      startMs,
+      chunks: () => between(tenantId, startMs, windowEnd(startMs)),
+    }),
     lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
     stored: (tenantId, after, lastOne, limit) =>
       above.all(after, lastOne, tenantId, limit).map((row) => ({

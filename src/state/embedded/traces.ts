@@ -5,7 +5,7 @@ import type { TrustMark } from '../../history.ts';
 import { timeOfTraceId } from '../../ids.ts';
 import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace, traceLines } from '../traces/lines.ts';
-import { exportTraces, listTraces, type TraceWindows } from '../traces/list.ts';
+import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import type { StatInterval } from '../traces/stats.ts';
 import { defaultTrustTerms } from '../trust.ts';
 import { type BudgetReader, createBudgetReader } from './budgets.ts';
@@ -63,10 +63,13 @@ export function openTraces(file: string): Traces {
   const chunks = createChunkReader(db);
   const stats = createStatReader(db);
   const tracedTenants = createTenantsOf(db, 'trace_chunks');
-  const windowsOf =
-    (tenantId: string): TraceWindows =>
-    (newestMs, oldestMs) =>
-      chunks.windows(tenantId, newestMs, oldestMs);
+  const sourceOf = (tenantId: string): TraceSource => ({
+    starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
+    async *windows(starts) {
+      for await (const startMs of starts) yield chunks.window(tenantId, startMs);
+    },
+    mayHave: (interval, starts, names) => stats.mayHave(tenantId, interval, starts, names),
+  });
   /** Those that wait for an answer; answers come in the order of the questions. */
   const waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
   let writer: Worker | undefined;
@@ -167,8 +170,8 @@ export function openTraces(file: string): Traces {
       return { traces, position: String(reached), hasMore, hasGap: false };
     },
 
-    list: (tenantId, filter, page) => listTraces(windowsOf(tenantId), filter, page),
-    export: (tenantId, filter) => exportTraces(windowsOf(tenantId), filter),
+    list: (tenantId, filter, page) => listTraces(sourceOf(tenantId), filter, page),
+    export: (tenantId, filter) => exportTraces(sourceOf(tenantId), filter),
 
     async close() {
       isClosed = true;

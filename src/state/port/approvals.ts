@@ -11,8 +11,8 @@ export interface ApprovalStore {
    */
   holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
   /**
-   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval. One that another has followed, since
-   * it had ended by the clock of some node, is expired by everybody's.
+   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval. Whoever comes after its end ends it,
+   * in the same step, so that nobody with a slower clock decides it afterwards; one that another has followed has ended, too.
    */
   decideApproval(
     tenantId: string,
@@ -33,10 +33,7 @@ export interface ApprovalStore {
    * Writes down what has expired, a bounded number of each tenant at a time, and answers it: each once, whatever node asks. They were
    * expired before; this is how it comes to be told.
    */
-  expireApprovals(
-    nowMs: number,
-    auditOf: (expired: ApprovalRecord) => AuditEvent,
-  ): Promise<readonly ApprovalRecord[]>;
+  expireApprovals(nowMs: number): Promise<readonly ApprovalRecord[]>;
 }
 
 export interface ApprovalFilter {

@@ -82,6 +82,7 @@ export interface TraceFilter {
   readonly text?: string;
 }
 
+/** Agent, time and decision are those that its trace tells: searches go by what was counted of them. */
 export interface RecordedCall {
   /** A UUID of version 7: traces are looked up by the time in it. */
   readonly traceId: string;

@@ -6,13 +6,14 @@ import {
   decide,
   expired,
   expiredPerStepMax,
+  expiryOf,
   holdBy,
   isListed,
   pendingMax,
   pendingPerAgentMax,
   tooManyPending,
 } from '../approval.ts';
-import type { ApprovalRecord, AuditEvent, Hold, Store } from '../store.ts';
+import type { ApprovalRecord, Hold, Store } from '../store.ts';
 import type { Change, Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -66,15 +67,11 @@ function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs:
   });
 }
 
-function expireIn(
-  change: Change,
-  pending: ApprovalRecord,
-  auditOf: (expired: ApprovalRecord) => AuditEvent,
-): ApprovalRecord {
+function expireIn(change: Change, pending: ApprovalRecord): ApprovalRecord {
   const approval = expired(pending);
   change.put(change.names.approvals, approval.approvalId, JSON.stringify(approval));
   waitNoMore(change, approval);
-  change.audit(auditOf(approval));
+  change.audit(expiryOf(approval));
   return approval;
 }
 
@@ -112,24 +109,21 @@ export function createApprovals(connection: Connection, names: Names, commits: C
     return undefined;
   }
 
-  /** As of then; one that another has followed has expired, whatever the time. */
+  /** As of then, and from now on: nobody whose clock is behind decides it any more. One that another has followed has expired, whatever the time. */
   async function standingAt(
-    { names, read }: Change,
+    change: Change,
     approvalId: string,
     nowMs: number,
   ): Promise<ApprovalRecord | undefined> {
-    const found = toRecord<ApprovalRecord>(await read(names.approvals, approvalId));
-    const approval = found && asOf(found, nowMs);
-    if (approval?.status !== 'pending') return approval;
-    return (await read(names.approvals, linkOf(approval))) === approvalId ? approval : expired(approval);
+    const { approvals } = change.names;
+    const found = toRecord<ApprovalRecord>(await change.read(approvals, approvalId));
+    if (found?.status !== 'pending') return found;
+    const isOver = nowMs >= found.expiresAtMs || (await change.read(approvals, linkOf(found))) !== approvalId;
+    return isOver ? expireIn(change, found) : found;
   }
 
   /** Of one tenant. */
-  async function expireOf(
-    tenantId: string,
-    nowMs: number,
-    auditOf: (expired: ApprovalRecord) => AuditEvent,
-  ): Promise<readonly ApprovalRecord[]> {
+  async function expireOf(tenantId: string, nowMs: number): Promise<readonly ApprovalRecord[]> {
     const { pending } = names.of(tenantId);
     const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
     const ended = async () => (await connection.call('ZRANGE', ...range)) as string[];
@@ -141,7 +135,7 @@ export function createApprovals(connection: Connection, names: Names, commits: C
       for (const id of ids) change.leave(pending, id);
       return texts.flatMap((text) => {
         const found = toRecord<ApprovalRecord>(text);
-        return found?.status === 'pending' ? [expireIn(change, found, auditOf)] : [];
+        return found?.status === 'pending' ? [expireIn(change, found)] : [];
       });
     });
   }
@@ -192,10 +186,10 @@ export function createApprovals(connection: Connection, names: Names, commits: C
       });
     },
 
-    async expireApprovals(nowMs, auditOf) {
+    async expireApprovals(nowMs) {
       const told: ApprovalRecord[] = [];
       const tenants = (await connection.call('HVALS', names.approvalTenants)) as string[];
-      for (const tenantId of tenants) told.push(...(await expireOf(tenantId, nowMs, auditOf)));
+      for (const tenantId of tenants) told.push(...(await expireOf(tenantId, nowMs)));
       return told;
     },
   };

@@ -39,17 +39,16 @@ const aheadMax = 8;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
 
-/** Windows of the tenant, newest first. */
+/** Those windows of the tenant. */
 export async function* windowsOf(
   connection: Connection,
   names: TenantNames,
-  newestMs: number,
-  oldestMs: number,
+  starts: AsyncIterable<number>,
 ): AsyncGenerator<TraceWindow> {
   let isBegun = false;
   const pending: TraceWindow[] = [];
-  for await (const second of secondsOf(connection, names, newestMs, oldestMs)) {
-    pending.push(readAhead(connection, names, second));
+  for await (const startMs of starts) {
+    pending.push(readAhead(connection, names, secondOf(startMs)));
     // The first page of a list needs the newest one, and no more as a rule.
     if (isBegun && pending.length < aheadMax) continue;
     isBegun = true;
@@ -59,7 +58,8 @@ export async function* windowsOf(
   yield* pending;
 }
 
-async function* secondsOf(
+/** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
+export async function* startsOf(
   connection: Connection,
   { windows }: TenantNames,
   newestMs: number,
@@ -68,7 +68,7 @@ async function* secondsOf(
   for (let bound = String(secondOf(newestMs)); ; ) {
     const range = [windows, bound, secondOf(oldestMs), 'BYSCORE', 'REV', 'LIMIT', 0, windowsAtOnce];
     const seconds = (await connection.call('ZRANGE', ...range)) as string[];
-    for (const it of seconds) yield Number(it);
+    for (const it of seconds) yield Number(it) * windowMs;
     const last = seconds.at(-1);
     if (last === undefined || seconds.length < windowsAtOnce) return;
     bound = `(${last}`;

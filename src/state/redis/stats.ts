@@ -1,6 +1,8 @@
 import type { StatBucket, Store } from '../store.ts';
+import type { LikelySource } from '../traces/likely.ts';
 import {
   noCounts,
+  otherName,
   type StatCounts,
   type StatInterval,
   statDimensions,
@@ -45,6 +47,27 @@ export function createStats(connection: Connection, names: Names): Pick<Store, '
     },
   };
 }
+
+/** `LikelySource.mayHave` of `traces/likely.ts`. */
+export const mayHave =
+  (connection: Connection, names: TenantNames): LikelySource['mayHave'] =>
+  (interval, starts, wanted) => {
+    const fields = wanted.flatMap(({ dimension, name }) => [
+      `${dimension}:${name}`,
+      `${dimension}:${otherName}`,
+    ]);
+    return Promise.all(
+      starts.map(async (startMs) => {
+        const key = names.stats(statIntervals[interval], startMs);
+        // Each call has a decision.
+        const [any, ...found] = (await connection.call('HMGET', key, 'decision', ...fields)) as (
+          | string
+          | null
+        )[];
+        return any == null || wanted.every((_, at) => found[2 * at] != null || found[2 * at + 1] != null);
+      }),
+    );
+  };
 
 /** HGETALL answers names and values by turns. */
 function toCounts(flat: readonly string[]): StatCounts {

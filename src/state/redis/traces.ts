@@ -9,16 +9,16 @@ import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
 import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
-import { exportTraces, listTraces, type TraceWindows } from '../traces/list.ts';
+import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import { createFactReader, statNamesMax, statStart } from '../traces/stats.ts';
 import { marksText } from '../trust.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
-import { fromChunk, idBytes, secondOf, toChunk, windowsOf } from './chunks.ts';
+import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './chunks.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import { scripts } from './scripts.ts';
-import { statKeys, statLives } from './stats.ts';
+import { mayHave, statKeys, statLives } from './stats.ts';
 
 type Traces = Pick<
   Store,
@@ -62,10 +62,14 @@ export function createTraces(
     ...filter,
     fromMs: Math.max(filter.fromMs ?? 0, startMs(tenantId)),
   });
-  const windowsIn =
-    (tenantId: string): TraceWindows =>
-    (newestMs, oldestMs) =>
-      windowsOf(connection, names.of(tenantId), newestMs, oldestMs);
+  const sourceOf = (tenantId: string): TraceSource => {
+    const own = names.of(tenantId);
+    return {
+      starts: (newestMs, oldestMs) => startsOf(connection, own, newestMs, oldestMs),
+      windows: (starts) => windowsOf(connection, own, starts),
+      mayHave: mayHave(connection, own),
+    };
+  };
   const noted = createCache<true>(notedMax);
   const readFacts = createFactReader('text');
 
@@ -156,8 +160,8 @@ export function createTraces(
       }
     },
 
-    listTraces: (tenantId, filter, page) => listTraces(windowsIn(tenantId), keptOf(tenantId, filter), page),
-    exportTraces: (tenantId, filter) => exportTraces(windowsIn(tenantId), keptOf(tenantId, filter)),
+    listTraces: (tenantId, filter, page) => listTraces(sourceOf(tenantId), keptOf(tenantId, filter), page),
+    exportTraces: (tenantId, filter) => exportTraces(sourceOf(tenantId), keptOf(tenantId, filter)),
 
     tracesSince: (tenantId, position) => arrivalsSince(connection, names.of(tenantId), position),
 

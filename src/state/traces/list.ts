@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import { traceIdLength, traceIdsFrom } from '../../ids.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
+import { type LikelySource, likelyStarts } from './likely.ts';
 import { type TraceLine, windowMs } from './lines.ts';
 
 /*
@@ -19,11 +20,11 @@ export interface TraceWindow {
   chunks(): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 
-/** Windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
-export type TraceWindows = (
-  newestMs: number,
-  oldestMs: number,
-) => Iterable<TraceWindow> | AsyncIterable<TraceWindow>;
+/** Traces of one tenant, as a driver has them. */
+export interface TraceSource extends LikelySource {
+  /** Those windows, in that order; a driver may begin to read some before they are asked for. */
+  windows(starts: AsyncIterable<number>): AsyncIterable<TraceWindow>;
+}
 
 /** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
 const bytesPerPage = 8 * 1024 * 1024;
@@ -35,14 +36,14 @@ const exportedMax = 250;
 
 /** One page. What stands twice, since it came twice, is listed once, as it came first. */
 export async function listTraces(
-  windows: TraceWindows,
+  source: TraceSource,
   filter: TraceFilter,
   { limit, cursor }: Page,
 ): Promise<Paged<string>> {
   const items: string[] = [];
   let bytes = 0;
   let count = 0;
-  for await (const window of walk(windows, filter, firstBound(cursor, filter.beforeMs))) {
+  for await (const window of walk(source, filter, firstBound(cursor, filter.beforeMs))) {
     for (const { traceId, trace } of window.found) {
       items.push(trace);
       if (items.length >= limit) return { items, nextCursor: toCursor(traceId) };
@@ -60,13 +61,13 @@ export async function listTraces(
  * looks for what is rare hears of it now and then that the search goes on, and may end it.
  */
 export async function* exportTraces(
-  windows: TraceWindows,
+  source: TraceSource,
   filter: TraceFilter,
 ): AsyncGenerator<readonly string[]> {
   let batch: string[] = [];
   let bytes = 0;
   let count = 0;
-  for await (const window of walk(windows, filter, firstBound(undefined, filter.beforeMs))) {
+  for await (const window of walk(source, filter, firstBound(undefined, filter.beforeMs))) {
     for (const { trace } of window.found) {
       batch.push(trace);
       if (batch.length < exportedMax) continue;
@@ -91,16 +92,13 @@ interface WalkedWindow {
   readonly found: Iterable<{ readonly traceId: string; readonly trace: string }>;
 }
 
-async function* walk(
-  windows: TraceWindows,
-  filter: TraceFilter,
-  before: string,
-): AsyncGenerator<WalkedWindow> {
+async function* walk(source: TraceSource, filter: TraceFilter, before: string): AsyncGenerator<WalkedWindow> {
   const from = traceIdsFrom(filter.fromMs ?? 0);
   const search = createSearch(filter);
   let bytesInTurn = 0;
   let windowsInTurn = 0;
-  for await (const window of windows(lastMsBefore(before), filter.fromMs ?? 0)) {
+  const starts = likelyStarts(source, filter, lastMsBefore(before), filter.fromMs ?? 0);
+  for await (const window of source.windows(starts)) {
     const lines: TraceLine[] = [];
     let bytes = 0;
     for await (const chunk of window.chunks()) {

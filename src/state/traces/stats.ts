@@ -117,7 +117,7 @@ export function createFactReader(coding: 'text' | 'latin1') {
     const slice = text.slice(from - 1, endOfText(text, from, end));
     const known = names.get(slice);
     if (known !== undefined) return known || undefined;
-    const name = bounded(parsed<string>(slice, ''));
+    const name = statName(parsed<string>(slice, ''));
     if (slice.length <= sliceLengthMax) names.set(copy(slice), name);
     return name || undefined;
   }
@@ -130,8 +130,9 @@ export function createFactReader(coding: 'text' | 'latin1') {
     const slice = text.slice(from - 1, close + 2);
     const known = lists.get(slice);
     if (known) return known;
-    const all = parsed<unknown[]>(slice, []).map((it) => bounded(String(it)));
-    const list = [...new Set(all.filter((it) => it !== ''))].slice(0, reasonsMax);
+    const all = parsed<unknown[]>(slice, []).map((it) => statName(String(it)));
+    const named = [...new Set(all.filter((it) => it !== ''))];
+    const list = named.length > reasonsMax ? [...named.slice(0, reasonsMax), otherName] : named;
     if (slice.length <= sliceLengthMax) lists.set(copy(slice), list);
     return list;
   }
@@ -148,11 +149,12 @@ export function createFactReader(coding: 'text' | 'latin1') {
   };
 }
 
-/** Of one call. */
+/** Of one call; further ones count together, as one. */
 export const reasonsMax = 32;
 const none: readonly string[] = [];
 
-const bounded = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
+/** As it is counted. */
+export const statName = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
 
 /** Behind the quote that ends the text of JSON which begins there. */
 function endOfText(text: string, from: number, end: number): number {

@@ -90,6 +90,71 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
     }
   });
 
+  await t.test(
+    'a search passes over times that have none of what is asked for, and over nothing else',
+    async (t) => {
+      const { tenantId } = await lab.tenant();
+      // As of now: minutes and hours of long ago are counted no more.
+      const nowMs = Date.now();
+      const ages = [0, 1, 59, 60, 61, 3_599, 3_601, 7_300, 90_000, 200_000, 5_000_000].map(
+        (it) => it * 1_000,
+      );
+      const marked: string[] = [];
+      const calls = ages.flatMap((ageMs, age) =>
+        Array.from({ length: 12 }, (_, at): RecordedCall => {
+          const isRare = age % 3 === 1 && at === 5;
+          const call = callAt(tenantId, nowMs - ageMs - at * 7_000, {
+            agent_id: 'b5b0ff1e-51bb-43d6-8c3b-6a6f0a3e2a11',
+            tool_name: isRare ? 'rare "tool"' : 'common',
+            risk_band: isRare ? 'CRITICAL' : 'LOW',
+            decision: isRare ? 'DENY' : 'ALLOW',
+            // The last of more reasons than are counted one by one.
+            reason_codes: isRare ? [...Array.from({ length: 40 }, (_, nth) => `R${nth}`), 'RARE'] : ['USUAL'],
+          });
+          if (isRare) marked.push(call.traceId);
+          return {
+            ...call,
+            agentId: 'b5b0ff1e-51bb-43d6-8c3b-6a6f0a3e2a11',
+            decision: isRare ? 'DENY' : 'ALLOW',
+          };
+        }),
+      );
+      await store.recordCalls(callBatch(calls));
+      const searches: readonly TraceFilter[] = [
+        { toolName: 'rare "tool"' },
+        { reason: 'R3' },
+        { reason: 'RARE' },
+        { band: 'CRITICAL' },
+        { decision: 'DENY' },
+        { decision: 'DENY', toolName: 'rare "tool"', reason: 'R1', band: 'CRITICAL' },
+      ];
+      const walk = async (node: Store, filter: TraceFilter, limit: number): Promise<string[]> => {
+        const ids: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await node.listTraces(tenantId, filter, { limit, cursor });
+          ids.push(...page.items.map(idOf));
+          cursor = page.nextCursor ?? undefined;
+        } while (cursor !== undefined);
+        return ids;
+      };
+      const want = marked.toSorted().toReversed();
+      for (const node of nodes)
+        for (const filter of searches)
+          for (const limit of [1, 100]) t.same(await walk(node, filter, limit), want, JSON.stringify(filter));
+      t.same(await walk(store, { toolName: 'rare "tool"', decision: 'ALLOW' }, 100), []);
+      t.same(await walk(store, { reason: 'none' }, 100), []);
+      t.equal((await walk(store, { agentId: calls[0]?.agentId ?? '' }, 100)).length, calls.length);
+      // More names than a minute counts: what is not named there may be there.
+      const crowd = Array.from({ length: statNamesMax + 9 }, (_, at) =>
+        callAt(tenantId, nowMs - 600_000, { tool_name: `crowd-${at}` }),
+      );
+      await store.recordCalls(callBatch(crowd));
+      const last = `crowd-${statNamesMax + 8}`;
+      t.equal((await walk(store, { toolName: last }, 100)).length, 1);
+    },
+  );
+
   await t.test('what comes in is told in the order in which it came, once', async (t) => {
     const { tenantId } = await lab.tenant();
     const foreign = await lab.tenant();

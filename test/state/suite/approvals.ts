@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/ids.ts';
 import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/approval.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from '../../../src/state/store.ts';
-import { approvalRecord, auditEvent, decided, noonMs } from '../records.ts';
+import { approvalRecord, decided, noonMs } from '../records.ts';
 import { firstPage, type SuitePart, type Tenant } from './lab.ts';
 
 const lifeMs = 600_000;
@@ -24,10 +24,7 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     return { ...acme, callHash, ask, decide };
   };
   const endMs = noonMs + 61_000;
-  const expire = (nowMs: number) =>
-    store.expireApprovals(nowMs, ({ tenantId, approvalId: subject }) =>
-      auditEvent({ tenantId, kind: 'approval.expired', subject }),
-    );
+  const expire = (nowMs: number) => store.expireApprovals(nowMs);
   /** What other tests have left behind. */
   const expireAll = async () => {
     while ((await expire(noonMs + 2 * lifeMs)).length > 0);
@@ -127,9 +124,16 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
       isDecidedNow: false,
       approval: { status: 'expired', decidedAtMs: null, decidedBy: null },
     });
-    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 0 });
+    t.match(
+      await decide(approval.approvalId, { nowMs: noonMs + 1 }),
+      { isDecidedNow: false, approval: { status: 'expired' } },
+      "nor somebody with a slower clock, once it is over by anybody's",
+    );
+    t.match(await store.verifyAudit(tenantId), { ok: true, entries: 1 });
+    const { items } = await store.listAudit(tenantId, { kind: 'approval.expired' }, firstPage);
+    t.match(items, [{ subject: approval.approvalId, atMs: approval.expiresAtMs, operator: 'gateway' }]);
     t.match(await store.verifyAudit(other.tenantId), { ok: true, entries: 0 });
-    t.match(await ask(), { kind: 'pending', isNew: false });
+    t.match(await ask(), { kind: 'pending', isNew: true });
   });
 
   await t.test('of many deciders at once, one decides', async (t) => {
@@ -352,10 +356,9 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     const next = await held.ask(noonMs);
     t.match(next, { isNew: true }, 'and its call has a new one');
     const { items } = await store.listAudit(acme.tenantId, { kind: 'approval.expired' }, firstPage);
-    t.same(
-      items.map((it) => it.subject),
-      [approval.approvalId],
-    );
+    const { traceId: trace_id, agentId: agent_id, approvalId: subject, expiresAtMs: atMs } = approval;
+    t.equal(items.length, 1);
+    t.match(items, [{ subject, atMs, operator: 'gateway', details: { trace_id, agent_id } }]);
     const listed = await store.listApprovals(
       acme.tenantId,
       { status: 'expired' },
@@ -398,7 +401,7 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
         isDecidedNow: true,
       });
       t.match(await ask(noonMs + lifeMs), { kind: 'pending', isNew: true }, 'and no grant is left over');
-      t.match(await store.verifyAudit(tenantId), { ok: true, entries: 1 });
+      t.match(await store.verifyAudit(tenantId), { ok: true, entries: 2 });
     },
   );
 };

@@ -15,7 +15,8 @@ function traced(atMs: number, tenantId: string, fields: Record<string, unknown>)
     tenant_id: tenantId,
     ...fields,
   });
-  return recordedCall({ traceId, atMs, tenantId, agentId, line });
+  const decision = decisions.find((it) => it === fields['decision']) ?? 'ALLOW';
+  return recordedCall({ traceId, atMs, tenantId, agentId, decision, line });
 }
 
 export const traces: SuitePart = async (t, { store, ...lab }) => {

@@ -1,0 +1,111 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MaybePromise, TraceFilter } from '../store.ts';
+import {
+  type StatDimension,
+  type StatInterval,
+  statIntervals,
+  statKeptMs,
+  statName,
+  statStart,
+} from './stats.ts';
+
+/*
+ * Calls are counted by what most searches ask for, so that the counts say which days, hours and minutes have none of them: these are passed
+ * over unread. What is in a million traces once is found in the few minutes that have it.
+ */
+
+/** A name that calls are counted by. */
+export interface CountedName {
+  readonly dimension: StatDimension;
+  readonly name: string;
+}
+
+export interface LikelySource {
+  /** Where windows begin that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+  starts(newestMs: number, oldestMs: number): Iterable<number> | AsyncIterable<number>;
+  /**
+   * For each bucket that begins then, whether there may be calls in it with all these names: false only where there are counts, and none
+   * of one of them.
+   */
+  mayHave(
+    interval: StatInterval,
+    starts: readonly number[],
+    names: readonly CountedName[],
+  ): MaybePromise<readonly boolean[]>;
+}
+
+/** So many buckets are looked at together, backwards: what is passed over is passed over in a row. */
+const bucketsAtOnce = { day: 8, hour: 24, minute: 60 } as const;
+const coarsestFirst = ['day', 'hour', 'minute'] as const;
+/** After so many leaps others get their turn. */
+const leapsPerTurn = 8;
+
+/** `starts`, without windows in which, by the counts, there is nothing that the filter takes. */
+export async function* likelyStarts(
+  source: LikelySource,
+  filter: TraceFilter,
+  newestMs: number,
+  oldestMs: number,
+): AsyncGenerator<number> {
+  const names = countedNames(filter);
+  if (names.length === 0) return yield* source.starts(newestMs, oldestMs);
+  const barrenFrom = createBarrenSearch(source, names);
+  let leaps = 0;
+  let bound: number | undefined = newestMs;
+  while (bound !== undefined) {
+    const from: number = bound;
+    bound = undefined;
+    for await (const startMs of source.starts(from, oldestMs)) {
+      const barrenMs = await barrenFrom(startMs);
+      if (barrenMs === undefined) {
+        yield startMs;
+        continue;
+      }
+      bound = barrenMs - 1;
+      leaps += 1;
+      if (leaps % leapsPerTurn === 0) await nextTurn();
+      break;
+    }
+  }
+}
+
+/** Answers where the longest bucket around a time begins that has none of these names; undefined where each of them may have some. */
+function createBarrenSearch(source: LikelySource, names: readonly CountedName[]) {
+  const known = { day: new Map<number, boolean>(), hour: new Map(), minute: new Map() };
+  // What is counted late, when its bucket has been forgotten, is not all that the bucket had: the last ones before that do not count.
+  const isWhole = (interval: StatInterval, startMs: number): boolean =>
+    interval === 'day' || startMs > Date.now() - statKeptMs[interval] + 2 * statIntervals[interval];
+
+  async function mayHave(interval: StatInterval, startMs: number): Promise<boolean> {
+    const standing = known[interval].get(startMs);
+    if (standing !== undefined) return standing;
+    const starts = Array.from(
+      { length: bucketsAtOnce[interval] },
+      (_, nth) => startMs - nth * statIntervals[interval],
+    );
+    const answers = await source.mayHave(interval, starts, names);
+    known[interval] = new Map(starts.map((it, at) => [it, answers[at] ?? true]));
+    return answers[0] ?? true;
+  }
+
+  return async function barrenFrom(ms: number): Promise<number | undefined> {
+    for (const interval of coarsestFirst) {
+      const startMs = statStart(ms, interval);
+      if (isWhole(interval, startMs) && !(await mayHave(interval, startMs))) return startMs;
+    }
+    return undefined;
+  };
+}
+
+function countedNames({ reason, agentId, toolName, band, decision }: TraceFilter): readonly CountedName[] {
+  const asked: Record<StatDimension, string | undefined> = {
+    reason,
+    agent: agentId,
+    tool: toolName,
+    band,
+    decision,
+  };
+  return Object.entries(asked)
+    .filter((it): it is [StatDimension, string] => it[1] !== undefined)
+    .map(([dimension, name]) => ({ dimension, name: statName(name) }));
+}
