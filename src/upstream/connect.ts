@@ -12,6 +12,7 @@ import {
   TunnelRefused,
 } from './parent.ts';
 import type { Resolver } from './resolve.ts';
+import { contextFor } from './root-context.ts';
 
 /*
  * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very addresses
@@ -71,7 +72,7 @@ const addressesTriedMax = 8;
 
 export function createDialer(options: DialerOptions): Dialer {
   const { guard, resolver, connectTimeoutMs } = options;
-  const secureContext = tls.createSecureContext({ ca: [...options.roots], minVersion: 'TLSv1.2' });
+  const secureContext = contextFor(options.roots);
   const parent = options.parent && createParent(options.parent);
   const passesBy = createPassesBy(options.parent?.noProxy ?? []);
 

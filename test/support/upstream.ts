@@ -219,8 +219,12 @@ export async function startHttp2Upstream(
   return { requests, ...(await start(t, server, isTls, options.address)) };
 }
 
-function credentials(certificate: IssuedCertificate = testAuthority().issue()) {
-  return { cert: certificate.certPem, key: certificate.keyPem };
+let usual: IssuedCertificate | undefined;
+
+function credentials(certificate?: IssuedCertificate) {
+  usual ??= testAuthority().issue();
+  const { certPem, keyPem } = certificate ?? usual;
+  return { cert: certPem, key: keyPem };
 }
 
 async function start(
