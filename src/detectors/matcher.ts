@@ -146,27 +146,45 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
 /** Numbers of an entry: the folded bytes of a gram, which bits of them count, its word, its place in the word, and the word's first byte. */
 const entrySize = 4;
 
-/** The grams, slot by slot; those of one slot stand from its place in `firstOf` to that of the next. */
+/**
+ * The grams, slot by slot. Before those of a slot stands what may be around them: most grams that ordinary text has are not in the words that
+ * they are looked for as, and one look at their neighbours says so for all words of the slot.
+ */
 function buildEntries(grams: readonly Gram[], needles: Needles, multiplier: number, shift: number) {
   const slotsOf = grams.map((gram) => {
     const slots = new Set<number>();
     eachSlot(gram, multiplier, shift, (slot) => slots.add(slot));
     return slots;
   });
-  const firstOf = new Int32Array(2 ** (32 - shift) + 1);
-  for (const slots of slotsOf) for (const slot of slots) (firstOf[slot + 1] as number) += entrySize;
-  for (let slot = 1; slot < firstOf.length; slot++) (firstOf[slot] as number) += firstOf[slot - 1] as number;
-  const entries = new Int32Array(firstOf.at(-1) as number);
-  const next = firstOf.slice();
+  const counts = new Int32Array(2 ** (32 - shift));
+  for (const slots of slotsOf) for (const slot of slots) (counts[slot] as number) += 1;
+  const firstOf = new Int32Array(counts.length);
+  let size = 0;
+  for (const [slot, count] of counts.entries()) {
+    if (count === 0) continue;
+    firstOf[slot] = size;
+    size += entrySize * (1 + count);
+  }
+  const entries = new Int32Array(size);
+  const next = firstOf.map((first) => first + entrySize);
   grams.forEach((gram, index) => {
-    const entry = entryOf(gram, needles.valuesOf(gram.wordIndex));
+    const word = needles.valuesOf(gram.wordIndex);
+    const entry = entryOf(gram, word);
+    const [before, behind] = [neighbours(word, gram.offset - 1), neighbours(word, gram.offset + 4)];
     for (const slot of slotsOf[index] as Set<number>) {
+      const head = firstOf[slot] as number;
+      entries[head] = (entries[head] as number) | before;
+      entries[head + 1] = (entries[head + 1] as number) | behind;
       entries.set(entry, next[slot]);
-      (next[slot] as number) += entrySize;
+      entries[head + 2] = next[slot] = (next[slot] as number) + entrySize;
     }
   });
   return { firstOf, entries };
 }
+
+/** Which bytes may stand at that place, by their five lowest bits: in them a letter has no case. Beside the word all may. */
+const neighbours = (word: Uint8Array, place: number): number =>
+  place in word ? 1 << (word[place] as number) : -1;
 
 function entryOf({ wordIndex, offset, hashed, freeBits, last }: Gram, values: Uint8Array): readonly number[] {
   const known = freeBits < 0 ? 0x00ffffff : 0x00ffffff & ~(0xff << freeBits);

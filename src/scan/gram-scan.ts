@@ -5,9 +5,12 @@ import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 export interface GramTables {
   /** For each slot the kinds of byte that may follow the three hashed ones. */
   readonly followers: Int32Array;
-  /** For each slot where its entries begin, and behind the last where they end. */
+  /** For each slot that has any, where its entries begin. */
   readonly firstOf: Int32Array;
-  /** Four numbers each: a gram, which bits of it count, its word, and the word's first byte beside the gram's place in it. */
+  /**
+   * Four numbers each. The first one of a slot says by the five lowest bits which bytes may stand before its grams, and which behind them, and
+   * where its entries end. The others: a gram, which bits of it count, its word, and the word's first byte beside the gram's place in it.
+   */
   readonly entries: Int32Array;
   /** The words, as `Needles` has them. */
   readonly starts: Int32Array;
@@ -119,10 +122,12 @@ export class GramScan {
 }
 
 /** The kernel looks at four grams before it asks whether there is room for more, and all entries of each may be hits. */
-function hitsPerStepMax({ firstOf }: GramTables): number {
+function hitsPerStepMax({ entries }: GramTables): number {
   let numbersMax = 0;
-  for (let slot = 1; slot < firstOf.length; slot++)
-    numbersMax = Math.max(numbersMax, (firstOf[slot] as number) - (firstOf[slot - 1] as number));
+  for (let first = 0, end = 0; first < entries.length; first = end) {
+    end = entries[first + 2] as number;
+    numbersMax = Math.max(numbersMax, end - first);
+  }
   return (4 * numbersMax) / numbersPerEntry;
 }
 

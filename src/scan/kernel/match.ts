@@ -106,11 +106,15 @@ function matchEvery<T>(from: i32, to: i32): i32 {
 
 /** Adds the words whose gram this is and that stand, or may stand, around it. */
 function take(slot: u32, four: u32, at: i32, count: i32): i32 {
+  const head = entriesAt + (load<i32>(firstOfAt + (slot << 2)) << 2);
+  // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
+  const isBehind = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
+  const isBefore = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
+  if ((isBehind & isBefore & 1) === 0) return count;
   let hits = count;
-  const first = load<i32>(firstOfAt + (slot << 2));
-  const end = load<i32>(firstOfAt + (slot << 2), 4);
-  comparisons += (end - first) >> 2;
-  for (let entry = entriesAt + (first << 2); entry < entriesAt + (end << 2); entry += entryBytes) {
+  const end = entriesAt + (load<i32>(head, 8) << 2);
+  comparisons += (end - head) / entryBytes;
+  for (let entry = head + entryBytes; entry < end; entry += entryBytes) {
     if (((four ^ load<u32>(entry)) & load<u32>(entry, 4)) !== 0) continue;
     const start = at - <i32>load<i16>(entry, 12);
     if (start >= 0 && (<u32>load<u8>(textAt + start) | 0x20) !== <u32>load<u8>(entry, 14)) continue;
