@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Answer } from '../http1/answer.ts';
 import { isField } from '../http1/field.ts';
+import { holdBack } from './hold-back.ts';
 
 /** What an answer needs of the connection that it is written to. */
 export interface AnswerLine {
@@ -183,7 +184,9 @@ export class AgentAnswer implements Answer {
       }
       if (isEnd) after += `0\r\n${this.#trailers}\r\n`;
     }
-    return writeTogether(this.#line.socket, before, data, after);
+    const { socket } = this.#line;
+    holdBack(socket);
+    return writeTogether(socket, before, data, after);
   }
 }
 
