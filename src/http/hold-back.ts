@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
+import { createTurnEnd } from '../http1/turn-end.ts';
 
-let held: Socket[] = [];
+const turnEnd = createTurnEnd();
 
 /**
  * What is written to the socket goes out at the end of this turn of the event loop, or when the socket ends. Clients whose answers come
@@ -10,11 +11,5 @@ let held: Socket[] = [];
 export function holdBack(socket: Socket): void {
   if (socket.writableCorked > 0) return;
   socket.cork();
-  if (held.push(socket) === 1) setImmediate(letGo);
-}
-
-function letGo(): void {
-  const sockets = held;
-  held = [];
-  for (const socket of sockets) socket.uncork();
+  turnEnd.wait({ onTurnEnd: () => socket.uncork() });
 }

@@ -10,6 +10,7 @@ import type { Channel, Outcome, Transport } from './channel.ts';
 import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
 import { createDelivery, type Delivery, pauseFrom, type Timings, timings } from './delivery.ts';
 import { createFilter, type Filter } from './filters.ts';
+import { giveUpLost, type LostTimings } from './lost-messages.ts';
 import type { Notice } from './notice.ts';
 import { createOutbox } from './outbox.ts';
 import { createRelay } from './relay.ts';
@@ -32,11 +33,9 @@ export interface NotificationsOptions {
   readonly timings?: Partial<Timings & SweepTimings>;
 }
 
-export interface SweepTimings {
+export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
   /** What nobody was nudged for is found within this time. */
   readonly sweepMs: number;
-  /** Nobody has served a channel for so long: what waits for it is given up. */
-  readonly goneAfterMs: number;
 }
 
 export type NotificationConfigs = Pick<Config, 'notifications' | 'tenants' | 'defaultTenant'>;
@@ -85,7 +84,6 @@ export const waitingOfOneMin = 1_000;
 export const waitingOfOneMax = 20_000;
 /** Notices in memory while the state is away. */
 export const heldMax = 100;
-const buriedAtOnce = 500;
 
 interface Known {
   readonly config: NotificationConfig;
@@ -120,6 +118,8 @@ export function createNotifications(options: NotificationsOptions): Notification
 
   const wants = (kind: EventKind, tenantId: string): boolean =>
     known.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
+
+  const isKnown = (channel: string): boolean => known.some(({ config }) => config.name === channel);
 
   const relay = createRelay({ store, wants, tell: enqueue, now, log });
 
@@ -203,32 +203,6 @@ export function createNotifications(options: NotificationsOptions): Notification
     alerted.set(name, startMs);
   }
 
-  /** What nobody will send any more is given up, where it can be seen. */
-  async function sweepQueues(): Promise<void> {
-    const nowMs = now();
-    const { giveUpAfterMs, goneAfterMs } = times;
-    for (const { name, waiting, dead } of await store.channelQueues()) {
-      const isKnown = known.some((it) => it.config.name === name);
-      if (isKnown && waiting === 0) continue;
-      const burial = { channel: name, nowMs, limit: buriedAtOnce };
-      const last = isKnown
-        ? {
-            dueBeforeMs: nowMs - giveUpAfterMs,
-            reason: 'the channel has failed for a day',
-            onlyIf: 'failing' as const,
-          }
-        : {
-            dueBeforeMs: Number.MAX_SAFE_INTEGER,
-            reason: 'the channel is not in the configuration any more',
-            onlyIf: { unclaimedSinceMs: nowMs - goneAfterMs },
-          };
-      for (let left = waiting + 1; left > 0; left -= buriedAtOnce)
-        if ((await store.buryMessages({ ...burial, ...last })) < buriedAtOnce) break;
-      if (!isKnown && waiting > 0)
-        log.warn({ channel: name, waiting, dead }, 'a channel with notices is gone');
-    }
-  }
-
   async function sweep(): Promise<void> {
     try {
       await tellSoon();
@@ -236,7 +210,7 @@ export function createNotifications(options: NotificationsOptions): Notification
       const ids = known.length === 0 ? [] : await tenantIds();
       await relay.sweep(ids);
       await sweepUsage(ids);
-      await sweepQueues();
+      await giveUpLost({ store, log, isKnown, nowMs: now(), timings: times });
     } catch (error) {
       log.warn({ err: error }, 'the sweep for notices failed; it is done again');
     }

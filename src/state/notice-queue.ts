@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
 import { derivedId } from '../ids.ts';
-import type { ChannelClaim, NewNotice, NoticeTarget, QueuedMessage, Settlement } from './store.ts';
+import type {
+  ChannelClaim,
+  ChannelQueue,
+  NewNotice,
+  NoticeTarget,
+  QueuedMessage,
+  Settlement,
+} from './store.ts';
 
 /*
  * The rules of the queue of notices, as the embedded driver goes by them; the scripts of Redis say the same in Lua, and one suite holds
@@ -88,17 +95,8 @@ export function withNotice<T extends Pick<QueuedMessage, 'count' | 'firstMs' | '
   };
 }
 
-/** What is known of how a channel does. */
-export interface ChannelRecord {
-  readonly owner: string | null;
-  readonly delivered: number;
-  readonly dropped: number;
-  readonly failures: number;
-  readonly pausedUntilMs: number;
-  readonly lastDeliveredMs: number | null;
-  readonly lastFailedMs: number | null;
-  readonly lastError: string | null;
-  readonly claimedAtMs: number | null;
+/** What is known of how a channel does, beside its name and what stands in its queue. */
+export interface ChannelRecord extends Omit<ChannelQueue, 'name' | 'waiting' | 'dead'> {
   /** Its bucket is full at that time, if nothing is claimed. */
   readonly fullAtMs: number;
 }

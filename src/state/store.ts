@@ -7,7 +7,7 @@ import type { HistoryStore } from './port/history.ts';
 import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
-import type { NotificationStore } from './port/notifications.ts';
+import type { NoticeQueue, NoticeSources } from './port/notifications.ts';
 import type { PolicyStore } from './port/policies.ts';
 import type { RouteStore } from './port/routes.ts';
 import type { SuspensionStore } from './port/suspensions.ts';
@@ -53,7 +53,8 @@ export interface Store
     McpToolStore,
     TraceStore,
     AuditStore,
-    NotificationStore {
+    NoticeQueue,
+    NoticeSources {
   /** A sentence that says what is wrong; undefined where all is well. Never rejects. */
   trouble(): Promise<string | undefined>;
   close(): Promise<void>;

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { ResponseHead } from '../http1/head.ts';
+import type { TurnEnd } from '../http1/turn-end.ts';
 import type { Target } from '../target.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { TurnEnd } from './turn-end.ts';
 
 /** A request as it is sent. */
 export interface Outgoing {

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, MalformedMessage, type ResponseHead } from '../http1/head.ts';
+import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Outgoing } from './carrier.ts';
 import { ConnectionEnded, isClosedByPeer } from './failures.ts';
 import { HeadReader } from './head-reader.ts';
 import { keptMs } from './keep-alive.ts';
-import type { TurnEnd, TurnEndListener } from './turn-end.ts';
 
 /** Whose connection it is. */
 export interface Home {

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
+import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
@@ -10,7 +11,6 @@ import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './head
 import { MessageScrub } from './message-scrub.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';
 import { isLinewise, toUnscrubbable } from './scrubbable.ts';
-import type { TurnEnd, TurnEndListener } from './turn-end.ts';
 
 export interface RelayOptions {
   readonly response: Answer;

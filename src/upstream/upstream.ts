@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { createTurnEnd } from '../http1/turn-end.ts';
 import type { Target } from '../target.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
 import { createDialer, type Endpoint, type Protocol } from './connect.ts';
@@ -15,7 +16,6 @@ import { type Forwarding, Relay, type RelayContext, type RelayOptions } from './
 import { toRequestHead } from './request-head.ts';
 import type { Resolver } from './resolve.ts';
 import { NoWebSocket } from './stream-carrier.ts';
-import { createTurnEnd } from './turn-end.ts';
 
 /*
  * Sends requests that may go and relays the answers, over HTTP/1.1 connections of our own. Together with the own server side in tunnels

@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
+import { createTurnEnd } from '../../src/http1/turn-end.ts';
 import { Connection } from '../../src/upstream/connection.ts';
-import { createTurnEnd } from '../../src/upstream/turn-end.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
 import { openFront, outgoing } from './front.ts';
 

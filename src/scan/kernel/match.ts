@@ -108,9 +108,9 @@ function matchEvery<T>(from: i32, to: i32): i32 {
 function take(slot: u32, four: u32, at: i32, count: i32): i32 {
   const head = entriesAt + (load<i32>(firstOfAt + (slot << 2)) << 2);
   // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
-  const isBehind = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
-  const isBefore = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
-  if ((isBehind & isBefore & 1) === 0) return count;
+  const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
+  const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
+  if ((mayFollow & mayPrecede & 1) === 0) return count;
   let hits = count;
   const end = entriesAt + (load<i32>(head, 8) << 2);
   comparisons += (end - head) / entryBytes;

@@ -21,26 +21,13 @@ import type {
   ClaimedMessage,
   DeadMessage,
   NewNotice,
+  NoticeQueue,
   NoticeTarget,
-  NotificationStore,
   QueuedMessage,
 } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
 import { type Database, type Row, recordOf, toRecord } from './sqlite.ts';
-
-/** The queue of notices, as `notice-queue.ts` describes it. */
-export type Notices = Pick<
-  NotificationStore,
-  | 'enqueueNotices'
-  | 'claimMessages'
-  | 'settleMessage'
-  | 'buryMessages'
-  | 'listDeadMessages'
-  | 'replayMessages'
-  | 'deadMessageById'
-  | 'channelQueues'
->;
 
 /** A message beside its text. */
 type Message = Omit<QueuedMessage, 'body' | 'id'> & {
@@ -52,7 +39,7 @@ type Message = Omit<QueuedMessage, 'body' | 'id'> & {
 /** One write holds the event loop no longer than so many notices take. */
 const writtenAtOnce = 50;
 
-export function createNotices(db: Database, commits: GroupCommit): Notices {
+export function createNotices(db: Database, commits: GroupCommit): NoticeQueue {
   const rowById = db.prepare('SELECT * FROM notice_messages WHERE id = ?');
   const insert = db.prepare(`
     INSERT INTO notice_messages (id, channel, owner, due_at_ms, record, body) VALUES (?, ?, ?, ?, ?, ?)

@@ -16,11 +16,11 @@ import { createTenantsOf } from './tenants-of.ts';
 
 /* Counts of calls by minute, hour and day: a row each, with all its names, as JSON. */
 
+const oneBucket = 'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
+
 /** Adds the calls of a batch, in the transaction that is running. */
 export function createStatWriter(db: Database): (minutes: readonly MinuteCounts[]) => void {
-  const find = db.prepare(
-    'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?',
-  );
+  const find = db.prepare(oneBucket);
   const put = db.prepare(`
     INSERT INTO stats (tenant_id, interval_ms, start_ms, counts) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET counts = excluded.counts
@@ -60,9 +60,7 @@ export function createStatReader(db: Database): StatReader {
     SELECT start_ms, counts FROM stats
     WHERE tenant_id = ? AND interval_ms = ? AND start_ms >= ? AND start_ms < ? ORDER BY start_ms
   `);
-  const findOne = db.prepare(
-    'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?',
-  );
+  const findOne = db.prepare(oneBucket);
   return {
     tenants: createTenantsOf(db, 'stats'),
     mayHave: (tenantId, interval, starts, names) =>

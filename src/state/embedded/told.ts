@@ -1,16 +1,14 @@
 import { readEntry } from '../audit-entry.ts';
-import type { NotificationStore } from '../store.ts';
+import type { NoticeSources } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
 
 /** Where notices come from, and how far that was read. */
-export type Told = Pick<NotificationStore, 'toldUpTo' | 'noteTold' | 'auditAfter' | 'alertUsage'>;
-
 /** Read at once. */
 const rowsMax = 500;
 
-export function createTold(db: Database, commits: GroupCommit, audit: Audit): Told {
+export function createTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`
     INSERT INTO notices_told (tenant_id, source, place) VALUES (?, ?, ?)

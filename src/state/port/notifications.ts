@@ -1,11 +1,8 @@
 import type { AuditEntry, AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/**
- * Notices on their way to channels, and how far the sources of notices have been read. The queue is one for all tenants and nodes; what a
- * message says is an opaque text.
- */
-export interface NotificationStore {
+/** Notices on their way to channels. The queue is one for all tenants and nodes; what a message says is an opaque text. */
+export interface NoticeQueue {
   /**
    * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is among the last 200,000 changes
    * nothing. Where a channel has `digestMs`, the first notice of a tenant and kind makes a message at once, and what follows within that
@@ -34,6 +31,10 @@ export interface NotificationStore {
   deadMessageById(id: string): Promise<DeadMessage | undefined>;
   /** All channels that anything has been put into or claimed for, by name. */
   channelQueues(): Promise<readonly ChannelQueue[]>;
+}
+
+/** Where notices come from, and how far that was read. */
+export interface NoticeSources {
   /** How far a source of notices of the tenant has been read; undefined where nobody has begun. */
   toldUpTo(tenantId: string, source: NoticeSource): Promise<number | undefined>;
   /** Never goes back. */

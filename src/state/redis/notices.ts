@@ -12,7 +12,7 @@ import type {
   ChannelQueue,
   DeadMessage,
   NewNotice,
-  NotificationStore,
+  NoticeQueue,
   Paged,
   QueuedMessage,
   Settlement,
@@ -28,18 +28,6 @@ import { scripts } from './scripts.ts';
  * step with the rate of its channel, and asking whether anything waits costs one script for all channels. Messages are hashes of JSON
  * beside their texts; a queue is a set of ids by when they are due.
  */
-
-type Notices = Pick<
-  NotificationStore,
-  | 'enqueueNotices'
-  | 'claimMessages'
-  | 'settleMessage'
-  | 'buryMessages'
-  | 'listDeadMessages'
-  | 'replayMessages'
-  | 'deadMessageById'
-  | 'channelQueues'
->;
 
 /** One script takes so many; Redis does nothing else meanwhile. */
 const scriptNoticesMax = 100;
@@ -62,7 +50,7 @@ interface Message {
   readonly r?: string;
 }
 
-export function createNotices(connection: Connection, names: Names): Notices {
+export function createNotices(connection: Connection, names: Names): NoticeQueue {
   const own = names.notices;
 
   async function enqueue(notices: readonly NewNotice[], nowMs: number): Promise<void> {

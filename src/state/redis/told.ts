@@ -1,17 +1,15 @@
 import { readEntry } from '../audit-entry.ts';
-import type { NotificationStore } from '../store.ts';
+import type { NoticeSources } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
 import { scripts } from './scripts.ts';
 
-type Told = Pick<NotificationStore, 'toldUpTo' | 'noteTold' | 'auditAfter' | 'alertUsage'>;
-
 /** Read at once. */
 const rowsMax = 500;
 
 /** Where notices come from, and how far that was read. */
-export function createTold(connection: Connection, names: Names, commits: Commits): Told {
+export function createTold(connection: Connection, names: Names, commits: Commits): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {
       const place = await connection.call('HGET', names.of(tenantId).told, source);
