@@ -1,4 +1,5 @@
-import { GramScan, type OnCandidate } from '../scan/gram-scan.ts';
+import { kept } from '../kept.ts';
+import { GramScan, type GramTables, type OnCandidate } from '../scan/gram-scan.ts';
 import { anyByte, gramShare, ordinaryTriples } from './gram-rarity.ts';
 import { Needles } from './needles.ts';
 
@@ -50,9 +51,9 @@ export function createMatcher(words: readonly string[], inCase?: ReadonlySet<str
   const shift = 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
   const multiplier = chooseMultiplier(grams, shift);
   const followers = buildFollowers(grams, multiplier, shift);
-  const { firstOf, entries } = buildEntries(grams, needles, multiplier, shift);
   const { starts, values, folds } = needles;
-  const tables = { followers, firstOf, entries, starts, values, folds, multiplier, shift, stride } as const;
+  const lists = buildLists(grams, needles, followers, multiplier, shift);
+  const tables = { ...lists, starts, values, folds, multiplier, shift, stride } as const;
   const candidates = new GramScan(tables);
   return {
     scan(bytes, onHit, isStopped = never) {
@@ -143,58 +144,75 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
   return followers;
 }
 
-/** Numbers of an entry: the folded bytes of a gram, which bits of them count, its word, its place in the word, and the word's first byte. */
-const entrySize = 4;
+/** Numbers before a list of entries, and of each entry; see `GramTables`. */
+const headSize = 3;
+const entrySize = 6;
+/** Of a word around its gram. */
+const knownBefore = 2;
+const knownBytes = 8;
 
 /**
- * The grams, slot by slot. Before those of a slot stands what may be around them: most grams that ordinary text has are not in the words that
- * they are looked for as, and one look at their neighbours says so for all words of the slot.
+ * What each slot has: the grams that fall into it, in one list with all that most decisions need, so that they touch few lines of the cache.
+ * Before the grams stands what may be around them: most grams that ordinary text has are not in the words that they are looked for as, and
+ * one look at their neighbours says so for all words of the list. Slots with the same grams share a list.
  */
-function buildEntries(grams: readonly Gram[], needles: Needles, multiplier: number, shift: number) {
-  const slotsOf = grams.map((gram) => {
-    const slots = new Set<number>();
-    eachSlot(gram, multiplier, shift, (slot) => slots.add(slot));
-    return slots;
-  });
-  const counts = new Int32Array(2 ** (32 - shift));
-  for (const slots of slotsOf) for (const slot of slots) (counts[slot] as number) += 1;
-  const firstOf = new Int32Array(counts.length);
-  let size = 0;
-  for (const [slot, count] of counts.entries()) {
-    if (count === 0) continue;
-    firstOf[slot] = size;
-    size += entrySize * (1 + count);
-  }
-  const entries = new Int32Array(size);
-  const next = firstOf.map((first) => first + entrySize);
+function buildLists(
+  grams: readonly Gram[],
+  needles: Needles,
+  followers: Int32Array,
+  multiplier: number,
+  shift: number,
+): Pick<GramTables, 'slots' | 'entries' | 'entriesPerListMax'> {
+  const gramsOf = new Map<number, number[]>();
   grams.forEach((gram, index) => {
-    const word = needles.valuesOf(gram.wordIndex);
-    const entry = entryOf(gram, word);
-    const [before, behind] = [neighbours(word, gram.offset - 1), neighbours(word, gram.offset + 4)];
-    for (const slot of slotsOf[index] as Set<number>) {
-      const head = firstOf[slot] as number;
-      entries[head] = (entries[head] as number) | before;
-      entries[head + 1] = (entries[head + 1] as number) | behind;
-      entries.set(entry, next[slot]);
-      entries[head + 2] = next[slot] = (next[slot] as number) + entrySize;
-    }
+    eachSlot(gram, multiplier, shift, (slot) => {
+      const list = kept(gramsOf, slot, () => []);
+      if (list.at(-1) !== index) list.push(index);
+    });
   });
-  return { firstOf, entries };
+  const slots = new Int32Array(2 * followers.length);
+  const listAt = new Map<string, number>();
+  const entries: number[] = [];
+  let entriesPerListMax = 0;
+  for (const [slot, list] of gramsOf) {
+    slots[2 * slot] = followers[slot] as number;
+    slots[2 * slot + 1] = kept(listAt, list.join(), () => {
+      const at = bytesPerNumber * entries.length;
+      entriesPerListMax = Math.max(entriesPerListMax, list.length);
+      addList(list.map((index) => grams[index] as Gram));
+      return at;
+    });
+  }
+  return { slots, entries: Int32Array.from(entries), entriesPerListMax };
+
+  function addList(list: readonly Gram[]): void {
+    let [before, behind] = [0, 0];
+    for (const { wordIndex, offset } of list) {
+      const word = needles.valuesOf(wordIndex);
+      before |= neighbours(word, offset - 1);
+      behind |= neighbours(word, offset + 4);
+    }
+    entries.push(before, behind, bytesPerNumber * (headSize + entrySize * list.length));
+    for (const { wordIndex, offset } of list)
+      entries.push(...around(needles.valuesOf(wordIndex), offset - knownBefore), wordIndex, offset);
+  }
 }
+
+const bytesPerNumber = Int32Array.BYTES_PER_ELEMENT;
 
 /** Which bytes may stand at that place, by their five lowest bits: in them a letter has no case. Beside the word all may. */
 const neighbours = (word: Uint8Array, place: number): number =>
   place in word ? 1 << (word[place] as number) : -1;
 
-function entryOf({ wordIndex, offset, hashed, freeBits, last }: Gram, values: Uint8Array): readonly number[] {
-  const known = freeBits < 0 ? 0x00ffffff : 0x00ffffff & ~(0xff << freeBits);
-  const mask = last === anyByte ? known : known | 0xff000000;
-  return [
-    foldFour(hashed | (last === anyByte ? 0 : last << 24)),
-    mask,
-    wordIndex,
-    (offset & 0xffff) | (((values[0] as number) | 0x20) << 16),
-  ];
+/** Eight folded bytes of a word, and which bits of them are of the word: two numbers each, the lower one first. */
+function around(word: Uint8Array, from: number): readonly number[] {
+  const bytes = Buffer.alloc(2 * knownBytes);
+  for (let index = 0; index < knownBytes; index++) {
+    if (!(from + index in word)) continue;
+    bytes[index] = (word[from + index] as number) | 0x20;
+    bytes[knownBytes + index] = 0xff;
+  }
+  return [0, 4, 8, 12].map((at) => bytes.readInt32LE(at));
 }
 
 /** Of some odd multipliers, shifted past the byte that is not hashed, the one under which least of an ordinary text hits. */

@@ -3,15 +3,16 @@ import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /** What is looked for, as `src/scan/kernel/match.ts` reads it. */
 export interface GramTables {
-  /** For each slot the kinds of byte that may follow the three hashed ones. */
-  readonly followers: Int32Array;
-  /** For each slot that has any, where its entries begin. */
-  readonly firstOf: Int32Array;
+  /** Two numbers for each slot: the kinds of byte that may follow the three hashed ones, and where its list begins, in bytes. */
+  readonly slots: Int32Array;
   /**
-   * Four numbers each. The first one of a slot says by the five lowest bits which bytes may stand before its grams, and which behind them, and
-   * where its entries end. The others: a gram, which bits of it count, its word, and the word's first byte beside the gram's place in it.
+   * Lists of entries. First stand three numbers: by the five lowest bits which bytes may stand before its grams, which behind them, and how many bytes
+   * the list has. Each entry has six: the folded bytes of a word from two before the gram on to the eighth, which bits of them count, the
+   * word, and the gram's place in it.
    */
   readonly entries: Int32Array;
+  /** Entries of the longest list. */
+  readonly entriesPerListMax: number;
   /** The words, as `Needles` has them. */
   readonly starts: Int32Array;
   readonly values: Uint8Array;
@@ -29,7 +30,6 @@ export type OnCandidate = (word: number, start: number, isSure: boolean) => void
 const hitsPerCall = 4096;
 const comparisonsPerCall = 65_536;
 const hitBytes = 8;
-const numbersPerEntry = 4;
 /** The kernel's memory never is. */
 const isBigEndian = endianness() === 'BE';
 /** A gram reaches over the end of a piece. What is looked at in one step divides it. */
@@ -55,7 +55,7 @@ export class GramScan {
   constructor(tables: GramTables) {
     this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
-    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + hitsPerStepMax(tables));
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + gramsPerStep * tables.entriesPerListMax);
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
@@ -111,7 +111,7 @@ export class GramScan {
       if (isBigEndian && content instanceof Int32Array) bytes.swap32();
       at += content.byteLength;
       return place;
-    }) as [number, number, number, number, number, number];
+    }) as [number, number, number, number, number];
     exports.useTables(
       ...places,
       this.#hitsAt,
@@ -122,19 +122,11 @@ export class GramScan {
 }
 
 /** The kernel looks at four grams before it asks whether there is room for more, and all entries of each may be hits. */
-function hitsPerStepMax({ entries }: GramTables): number {
-  let numbersMax = 0;
-  for (let first = 0, end = 0; first < entries.length; first = end) {
-    end = entries[first + 2] as number;
-    numbersMax = Math.max(numbersMax, end - first);
-  }
-  return (4 * numbersMax) / numbersPerEntry;
-}
+const gramsPerStep = 4;
 
 /** In the order in which they stand in the memory; numbers first, for those begin at multiples of four. */
-const contentsOf = ({ followers, firstOf, entries, starts, values, folds }: GramTables) => [
-  followers,
-  firstOf,
+const contentsOf = ({ slots, entries, starts, values, folds }: GramTables) => [
+  slots,
   entries,
   starts,
   values,

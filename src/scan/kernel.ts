@@ -18,8 +18,7 @@ interface Exports {
   outline(length: number): number;
   useTables(
     ...places: [
-      followers: number,
-      firstOf: number,
+      slots: number,
       entries: number,
       starts: number,
       values: number,

@@ -5,8 +5,7 @@ import { textAt } from './memory';
  */
 
 /** Where in the memory the tables of a matcher stand. */
-let followersAt: i32 = 0;
-let firstOfAt: i32 = 0;
+let slotsAt: i32 = 0;
 let entriesAt: i32 = 0;
 let startsAt: i32 = 0;
 let valuesAt: i32 = 0;
@@ -23,12 +22,14 @@ let stoppedAt: i32 = 0;
 let length: i32 = 0;
 let comparisons: i32 = 0;
 
-const entryBytes: i32 = 16;
+const headBytes: i32 = 12;
+const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
+/** Bytes before a gram that an entry knows; with the gram and what stands behind it there are eight. */
+const before: i32 = 2;
 
 export function useTables(
-  followers: i32,
-  firstOf: i32,
+  slots: i32,
   entries: i32,
   starts: i32,
   values: i32,
@@ -40,8 +41,7 @@ export function useTables(
   by: u32,
   every: i32,
 ): void {
-  followersAt = followers;
-  firstOfAt = firstOf;
+  slotsAt = slots;
   entriesAt = entries;
   startsAt = starts;
   valuesAt = values;
@@ -72,7 +72,7 @@ export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
 /** The size of `T` is the stride: a constant, and so each stride has code of its own. */
 function matchEvery<T>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
-  const followers = followersAt;
+  const slots = slotsAt;
   const factor = multiplier;
   const by = shift;
   let hits = 0;
@@ -82,19 +82,19 @@ function matchEvery<T>(from: i32, to: i32): i32 {
     const b = load<u32>(textAt + at + step) | 0x20202020;
     const c = load<u32>(textAt + at + 2 * step) | 0x20202020;
     const d = load<u32>(textAt + at + 3 * step) | 0x20202020;
-    const slotA = (a * factor) >> by;
-    const slotB = (b * factor) >> by;
-    const slotC = (c * factor) >> by;
-    const slotD = (d * factor) >> by;
-    const isA = load<u32>(followers + (slotA << 2)) >> (a >> 26);
-    const isB = load<u32>(followers + (slotB << 2)) >> (b >> 26);
-    const isC = load<u32>(followers + (slotC << 2)) >> (c >> 26);
-    const isD = load<u32>(followers + (slotD << 2)) >> (d >> 26);
+    const slotA = slots + (((a * factor) >> by) << 3);
+    const slotB = slots + (((b * factor) >> by) << 3);
+    const slotC = slots + (((c * factor) >> by) << 3);
+    const slotD = slots + (((d * factor) >> by) << 3);
+    const isA = load<u32>(slotA) >> (a >> 26);
+    const isB = load<u32>(slotB) >> (b >> 26);
+    const isC = load<u32>(slotC) >> (c >> 26);
+    const isD = load<u32>(slotD) >> (d >> 26);
     if (((isA | isB | isC | isD) & 1) === 0) continue;
-    if (isA & 1) hits = take(slotA, a, at, hits);
-    if (isB & 1) hits = take(slotB, b, at + step, hits);
-    if (isC & 1) hits = take(slotC, c, at + 2 * step, hits);
-    if (isD & 1) hits = take(slotD, d, at + 3 * step, hits);
+    if (isA & 1) hits = take(slotA, at, hits);
+    if (isB & 1) hits = take(slotB, at + step, hits);
+    if (isC & 1) hits = take(slotC, at + 2 * step, hits);
+    if (isD & 1) hits = take(slotD, at + 3 * step, hits);
     if (hits > hitsMax || comparisons > comparisonsMax) {
       at += 4 * step;
       break;
@@ -105,20 +105,21 @@ function matchEvery<T>(from: i32, to: i32): i32 {
 }
 
 /** Adds the words whose gram this is and that stand, or may stand, around it. */
-function take(slot: u32, four: u32, at: i32, count: i32): i32 {
-  const head = entriesAt + (load<i32>(firstOfAt + (slot << 2)) << 2);
+function take(slot: i32, at: i32, count: i32): i32 {
+  const head = entriesAt + load<i32>(slot, 4);
   // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
   const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
   const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
   if ((mayFollow & mayPrecede & 1) === 0) return count;
+  const around = load<u64>(textAt + at - before) | 0x2020202020202020;
+  const known = knownAround(at);
   let hits = count;
-  const end = entriesAt + (load<i32>(head, 8) << 2);
+  const end = head + load<i32>(head, 8);
   comparisons += (end - head) / entryBytes;
-  for (let entry = head + entryBytes; entry < end; entry += entryBytes) {
-    if (((four ^ load<u32>(entry)) & load<u32>(entry, 4)) !== 0) continue;
-    const start = at - <i32>load<i16>(entry, 12);
-    if (start >= 0 && (<u32>load<u8>(textAt + start) | 0x20) !== <u32>load<u8>(entry, 14)) continue;
-    const word = load<i32>(entry, 8);
+  for (let entry = head + headBytes; entry < end; entry += entryBytes) {
+    if (((around ^ load<u64>(entry)) & load<u64>(entry, 8) & known) !== 0) continue;
+    const word = load<i32>(entry, 16);
+    const start = at - load<i32>(entry, 20);
     const isWithin = liesWithin(word, start);
     if (isWithin && !standsAt(word, start)) continue;
     const hit = hitsAt + hits * hitBytes;
@@ -127,6 +128,15 @@ function take(slot: u32, four: u32, at: i32, count: i32): i32 {
     hits += 1;
   }
   return hits;
+}
+
+/** Which of the eight bytes around a gram are of the piece. */
+function knownAround(at: i32): u64 {
+  let known: u64 = 0xffffffffffffffff;
+  if (at < before) known <<= 8 * <u64>(before - at);
+  const beyond = at + 8 - before - length;
+  if (beyond > 0) known &= 0xffffffffffffffff >> (8 * <u64>beyond);
+  return known;
 }
 
 function liesWithin(word: i32, start: i32): bool {
