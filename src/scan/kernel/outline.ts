@@ -32,6 +32,14 @@ function classesOf(high: v128, low: v128): v128 {
   );
 }
 
+/** Not zero for those of which `signsOf` and `furtherSignsOf` say which they are. */
+function areSigns(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 2, 6, 24, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(1, 0, 0, 0, 0, 4, 4, 0, 4, 0, 1, 2, 8, 16, 0, 0), low),
+  );
+}
+
 /** A bit each for a backslash, `%`, `&`, a zero byte, `+`, `@` and `(`. */
 function signsOf(high: v128, low: v128): v128 {
   return v128.and(
@@ -72,9 +80,40 @@ function moved(mask: u64, before: u64, count: u64): u64 {
   return (mask << count) | (before >> (64 - count));
 }
 
+/** Where the last of twenty encoded bytes in a row stands in the block at `at`. */
+function encodedRuns(at: i32): u64 {
+  const encodeds = encodedsOf(at);
+  const before = at > 0 ? encodedsOf(at - 64) : 0;
+  const two = encodeds & moved(encodeds, before, 1);
+  const twoBefore = before & (before << 1);
+  const four = two & moved(two, twoBefore, 2);
+  const fourBefore = twoBefore & (twoBefore << 2);
+  const eight = four & moved(four, fourBefore, 4);
+  const eightBefore = fourBefore & (fourBefore << 4);
+  return eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
+}
+
+function encodedsOf(at: i32): u64 {
+  return ~mask(noneEncoded(at), noneEncoded(at + 16), noneEncoded(at + 32), noneEncoded(at + 48));
+}
+
+function noneEncoded(at: i32): v128 {
+  const bytes = v128.load(textAt + at);
+  return isNoneOf(classesOf(highHalf(bytes), lowHalf(bytes)), encoded);
+}
+
+/** Where the last of four signs stands that are 5 or 9 bytes apart; `before` and `earlier` are the signs of the blocks before. */
+function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
+  const by5 = signs & moved(signs, before, 5);
+  const by5Before = before & moved(before, earlier, 5);
+  const by9 = signs & moved(signs, before, 9);
+  const by9Before = before & moved(before, earlier, 9);
+  return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
+}
+
 /**
  * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
- * least 63 bytes that are of no class.
+ * least 63 bytes that are of no class. What most blocks cannot have is not looked for in them.
  */
 export function outline(length: i32): u32 {
   let all: u32 = 0;
@@ -89,20 +128,14 @@ export function outline(length: i32): u32 {
   let tokens2Before: u64 = 0;
   let tokens4Before: u64 = 0;
   let tokens8Before: u64 = 0;
-  let encoded1Before: u64 = 0;
-  let encoded2Before: u64 = 0;
-  let encoded4Before: u64 = 0;
-  let encoded8Before: u64 = 0;
   let signsBefore: u64 = 0;
+  let signsEarlier: u64 = 0;
+  let signsEarliest: u64 = 0;
   let by2Before: u64 = 0;
   let by2twiceBefore: u64 = 0;
   let by3Before: u64 = 0;
   let by3twiceBefore: u64 = 0;
   let by4Before: u64 = 0;
-  let by5Before: u64 = 0;
-  let by9Before: u64 = 0;
-  let hadDigit = false;
-  let isWaiting = false;
   for (let at = 0, block = blocksAt; at < length; at += 64, block += 1) {
     const a = v128.load(textAt + at);
     const b = v128.load(textAt + at, 16);
@@ -117,14 +150,20 @@ export function outline(length: i32): u32 {
     const lowB = lowHalf(b);
     const lowC = lowHalf(c);
     const lowD = lowHalf(d);
-    signSeen = v128.or(
-      v128.or(signSeen, v128.or(signsOf(highA, lowA), signsOf(highB, lowB))),
-      v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
+    const haveSigns = v128.or(
+      v128.or(areSigns(highA, lowA), areSigns(highB, lowB)),
+      v128.or(areSigns(highC, lowC), areSigns(highD, lowD)),
     );
-    furtherSignSeen = v128.or(
-      v128.or(furtherSignSeen, v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB))),
-      v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
-    );
+    if (v128.any_true(haveSigns)) {
+      signSeen = v128.or(
+        v128.or(signSeen, v128.or(signsOf(highA, lowA), signsOf(highB, lowB))),
+        v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
+      );
+      furtherSignSeen = v128.or(
+        v128.or(furtherSignSeen, v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB))),
+        v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
+      );
+    }
     const classesA = classesOf(highA, lowA);
     const classesB = classesOf(highB, lowB);
     const classesC = classesOf(highC, lowC);
@@ -137,28 +176,27 @@ export function outline(length: i32): u32 {
     );
     // What stands behind the text is a sign too, but none of it.
     if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
-    const encodeds = ~mask(
-      isNoneOf(classesA, encoded),
-      isNoneOf(classesB, encoded),
-      isNoneOf(classesC, encoded),
-      isNoneOf(classesD, encoded),
-    );
     const tokens = ~mask(
       isNoneOf(classesA, token),
       isNoneOf(classesB, token),
       isNoneOf(classesC, token),
       isNoneOf(classesD, token),
     );
-    const digits = mask(
-      i16x8.shl(classesA, 7),
-      i16x8.shl(classesB, 7),
-      i16x8.shl(classesC, 7),
-      i16x8.shl(classesD, 7),
-    );
-    let flags: u32 = digits !== 0 ? hasDigit : 0;
+    const classes = v128.or(v128.or(classesA, classesB), v128.or(classesC, classesD));
+    let digits: u64 = 0;
+    let flags: u32 = 0;
+    if (v128.any_true(v128.and(classes, i8x16.splat(1)))) {
+      flags = hasDigit;
+      digits = mask(
+        i16x8.shl(classesA, 7),
+        i16x8.shl(classesB, 7),
+        i16x8.shl(classesC, 7),
+        i16x8.shl(classesD, 7),
+      );
+    }
 
-    // Eight bytes of digits and of separators behind a digit.
     if ((digits | digitsBefore) !== 0) {
+      // Eight bytes of digits and of separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
       const numbers2 = numbers1 & moved(numbers1, numbers1Before, 1);
@@ -167,6 +205,12 @@ export function outline(length: i32): u32 {
       numbers1Before = numbers1;
       numbers2Before = numbers2;
       numbers4Before = numbers4;
+      // Without a digit near, groups of four or eight are words; it may stand in the last of them.
+      if (longRhythms(signs, signsBefore, signsEarlier) !== 0) flags |= hasRhythm;
+      if (digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0) {
+        store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
+        all |= hasRhythm;
+      }
     } else {
       numbers1Before = 0;
       numbers2Before = 0;
@@ -177,21 +221,14 @@ export function outline(length: i32): u32 {
     const tokens2 = tokens & moved(tokens, tokens1Before, 1);
     const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
     const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
-    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) flags |= hasToken;
+    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
+      flags |= hasToken;
+      if (encodedRuns(at) !== 0) flags |= hasEncoded;
+    }
     tokens1Before = tokens;
     tokens2Before = tokens2;
     tokens4Before = tokens4;
     tokens8Before = tokens8;
-
-    const encoded2 = encodeds & moved(encodeds, encoded1Before, 1);
-    const encoded4 = encoded2 & moved(encoded2, encoded2Before, 2);
-    const encoded8 = encoded4 & moved(encoded4, encoded4Before, 4);
-    const encoded12 = encoded8 & moved(encoded8, encoded8Before, 4);
-    if ((encoded12 & moved(encoded8, encoded8Before, 12)) !== 0) flags |= hasEncoded;
-    encoded1Before = encodeds;
-    encoded2Before = encoded2;
-    encoded4Before = encoded4;
-    encoded8Before = encoded8;
 
     // As many signs as the shortest token has that is written so.
     const by2 = signs & moved(signs, signsBefore, 2);
@@ -199,27 +236,22 @@ export function outline(length: i32): u32 {
     const by3 = signs & moved(signs, signsBefore, 3);
     const by3twice = by3 & moved(by3, by3Before, 6);
     const by4 = signs & moved(signs, signsBefore, 4);
-    const by5 = signs & moved(signs, signsBefore, 5);
-    const by9 = signs & moved(signs, signsBefore, 9);
-    const short =
-      (by2twice & moved(by2twice, by2twiceBefore, 8)) |
-      (by3twice & moved(by3twice, by3twiceBefore, 9)) |
-      (by4 & moved(by4, by4Before, 4) & moved(by4, by4Before, 12));
-    // Without a digit, groups of four or eight are words; it may stand in the last of them.
-    const long = (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
-    if (isWaiting && digits !== 0) store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
-    isWaiting = long !== 0 && digits === 0;
-    const hasDigitNear = digits !== 0 || hadDigit;
-    if (short !== 0 || (long !== 0 && hasDigitNear)) flags |= hasRhythm;
-    hadDigit = digits !== 0;
-    signsBefore = signs;
+    const by4twice = by4 & moved(by4, by4Before, 4);
+    if ((by2twice | by3twice | by4twice) !== 0) {
+      const short =
+        (by2twice & moved(by2twice, by2twiceBefore, 8)) |
+        (by3twice & moved(by3twice, by3twiceBefore, 9)) |
+        (by4twice & moved(by4, by4Before, 12));
+      if (short !== 0) flags |= hasRhythm;
+    }
     by2Before = by2;
     by2twiceBefore = by2twice;
     by3Before = by3;
     by3twiceBefore = by3twice;
     by4Before = by4;
-    by5Before = by5;
-    by9Before = by9;
+    signsEarliest = signsEarlier;
+    signsEarlier = signsBefore;
+    signsBefore = signs;
 
     store<u8>(block, <u8>flags);
     all |= flags;
