@@ -9,8 +9,10 @@ import { readFileSync } from 'node:fs';
 export const pieceBytesMax = 65_536;
 const textAt = 64;
 const blocksAt = textAt + pieceBytesMax + 64;
+const listsAt = blocksAt + pieceBytesMax / 64;
+const listBytes = 12_416;
 /** Where a user's tables may begin. */
-export const tablesAt = blocksAt + pieceBytesMax / 64;
+export const tablesAt = listsAt + listBytes;
 const pageBytes = 65_536;
 
 interface Exports {
@@ -57,7 +59,7 @@ export class Kernel {
     if (pages > 0) memory.grow(pages);
     this.view = new DataView(memory.buffer);
     this.#bytes = new Uint8Array(memory.buffer);
-    this.blocks = this.#bytes.subarray(blocksAt, tablesAt);
+    this.blocks = this.#bytes.subarray(blocksAt, listsAt);
   }
 
   /** Takes up to `pieceBytesMax` bytes of a text; behind them stand 64 bytes that no word has and that are of no class. */

@@ -1,4 +1,4 @@
-import { textAt } from './memory';
+import { goBytes, pairsAt, placesAt, textAt } from './memory';
 
 /*
  * Looks for grams of four bytes at every second or fourth position, as src/detectors/matcher.ts explains.
@@ -25,6 +25,7 @@ let comparisons: i32 = 0;
 const headBytes: i32 = 12;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
+const pairBytes: i32 = 8;
 /** Bytes before a gram that an entry knows; with the gram and what stands behind it there are eight. */
 const before: i32 = 2;
 
@@ -69,48 +70,78 @@ export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
   return stride === 4 ? matchEvery<u32>(from, to) : matchEvery<u16>(from, to);
 }
 
-/** The size of `T` is the stride: a constant, and so each stride has code of its own. */
+/**
+ * The size of `T` is the stride: a constant, and so each stride has code of its own. Which grams hit nobody can predict, and a wrong guess
+ * costs the processor as much as looking at five of them. So nothing is decided where all are looked at: each writes its place into a list,
+ * and a place that does not count is written over by the next one.
+ */
 function matchEvery<T>(from: i32, to: i32): i32 {
+  let hits = 0;
+  for (let at = from; at < to; at += goBytes) {
+    const placesEnd = findPlaces<T>(at, min(to, at + goBytes));
+    const pairsEnd = findPairs(placesEnd);
+    for (let pair = pairsAt; pair < pairsEnd; pair += pairBytes) {
+      const place = load<i32>(pair);
+      // Four are looked at in one step, and the last of them may lie behind what was asked for.
+      if (place >= to) break;
+      hits = take(load<i32>(pair, 4), place, hits);
+      if (hits > hitsMax || comparisons > comparisonsMax) {
+        stoppedAt = place + <i32>sizeof<T>();
+        return hits;
+      }
+    }
+  }
+  stoppedAt = to;
+  return hits;
+}
+
+/** Lists where grams may stand, and answers the end of the list. */
+function findPlaces<T>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
   const slots = slotsAt;
   const factor = multiplier;
   const by = shift;
-  let hits = 0;
-  let at = from;
-  for (; at < to; at += 4 * step) {
+  let put = placesAt;
+  for (let at = from; at < to; at += 4 * step) {
     const a = load<u32>(textAt + at) | 0x20202020;
     const b = load<u32>(textAt + at + step) | 0x20202020;
     const c = load<u32>(textAt + at + 2 * step) | 0x20202020;
     const d = load<u32>(textAt + at + 3 * step) | 0x20202020;
-    const slotA = slots + (((a * factor) >> by) << 3);
-    const slotB = slots + (((b * factor) >> by) << 3);
-    const slotC = slots + (((c * factor) >> by) << 3);
-    const slotD = slots + (((d * factor) >> by) << 3);
-    const isA = load<u32>(slotA) >> (a >> 26);
-    const isB = load<u32>(slotB) >> (b >> 26);
-    const isC = load<u32>(slotC) >> (c >> 26);
-    const isD = load<u32>(slotD) >> (d >> 26);
-    if (((isA | isB | isC | isD) & 1) === 0) continue;
-    if (isA & 1) hits = take(slotA, at, hits);
-    if (isB & 1) hits = take(slotB, at + step, hits);
-    if (isC & 1) hits = take(slotC, at + 2 * step, hits);
-    if (isD & 1) hits = take(slotD, at + 3 * step, hits);
-    if (hits > hitsMax || comparisons > comparisonsMax) {
-      at += 4 * step;
-      break;
-    }
+    const isA = load<u32>(slots + (((a * factor) >> by) << 3)) >> (a >> 26);
+    const isB = load<u32>(slots + (((b * factor) >> by) << 3)) >> (b >> 26);
+    const isC = load<u32>(slots + (((c * factor) >> by) << 3)) >> (c >> 26);
+    const isD = load<u32>(slots + (((d * factor) >> by) << 3)) >> (d >> 26);
+    store<i32>(put, at);
+    put += (isA & 1) << 2;
+    store<i32>(put, at + step);
+    put += (isB & 1) << 2;
+    store<i32>(put, at + 2 * step);
+    put += (isC & 1) << 2;
+    store<i32>(put, at + 3 * step);
+    put += (isD & 1) << 2;
   }
-  stoppedAt = at;
-  return hits;
+  return put;
 }
 
-/** Adds the words whose gram this is and that stand, or may stand, around it. */
-function take(slot: i32, at: i32, count: i32): i32 {
-  const head = entriesAt + load<i32>(slot, 4);
-  // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
-  const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
-  const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
-  if ((mayFollow & mayPrecede & 1) === 0) return count;
+/** Of the places those whose neighbours do not speak against it, each with its list of entries; answers their end. */
+function findPairs(placesEnd: i32): i32 {
+  let put = pairsAt;
+  for (let place = placesAt; place < placesEnd; place += 4) {
+    const at = load<i32>(place);
+    const four = load<u32>(textAt + at) | 0x20202020;
+    const head = entriesAt + load<i32>(slotsAt + (((four * multiplier) >> shift) << 3), 4);
+    // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
+    const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
+    const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
+    store<i32>(put, at);
+    store<i32>(put, head, 4);
+    put += (mayFollow & mayPrecede & 1) << 3;
+  }
+  return put;
+}
+
+/** Adds the words of the list that stand, or may stand, around the gram at that place. */
+function take(head: i32, at: i32, count: i32): i32 {
   const around = load<u64>(textAt + at - before) | 0x2020202020202020;
   const known = knownAround(at);
   let hits = count;
