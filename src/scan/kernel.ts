@@ -8,7 +8,8 @@ import { readFileSync } from 'node:fs';
 /** Bytes of a text that are looked at in one call. What is done with the hits of a piece drives the tables out of the nearest cache. */
 export const pieceBytesMax = 65_536;
 const textAt = 64;
-const blocksAt = textAt + pieceBytesMax + 64;
+/** A byte of flags for each 64 of the piece, as `outline` has written them. */
+export const blocksAt = textAt + pieceBytesMax + 64;
 const listsAt = blocksAt + pieceBytesMax / 64;
 const listBytes = 12_416;
 /** Where a user's tables may begin. */
@@ -47,8 +48,6 @@ export class Kernel {
   readonly exports: Exports;
   /** Of all its memory, whose numbers are little-endian. */
   readonly view: DataView;
-  /** Of each 64 bytes of the piece, as `outline` has written them. */
-  readonly blocks: Uint8Array;
   readonly #bytes: Uint8Array;
 
   /** With room for so many bytes of tables. */
@@ -59,7 +58,6 @@ export class Kernel {
     if (pages > 0) memory.grow(pages);
     this.view = new DataView(memory.buffer);
     this.#bytes = new Uint8Array(memory.buffer);
-    this.blocks = this.#bytes.subarray(blocksAt, listsAt);
   }
 
   /** Takes up to `pieceBytesMax` bytes of a text; behind them stand 64 bytes that no word has and that are of no class. */

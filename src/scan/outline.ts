@@ -1,5 +1,5 @@
 import { isDigit } from './bytes.ts';
-import { Kernel, pieceBytesMax } from './kernel.ts';
+import { blocksAt, Kernel, pieceBytesMax } from './kernel.ts';
 
 /*
  * What a text consists of, told by one quick look at all of it: whether there are digits, long tokens, escapes, and in which blocks of 64
@@ -72,12 +72,12 @@ export function outlineOf(bytes: Uint8Array): Outline {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
     flags |= kernel.exports.outline(end - from);
-    const first = from / blockBytes;
+    const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
-    for (let index = 0; index < count; index++) {
-      const block = first + index;
-      const word = wordOf(block);
-      blocks[word] = (blocks[word] as number) | ((kernel.blocks[index] as number) << shiftOf(block));
+    for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
+      const four = kernel.view.getInt32(blocksAt + block, true);
+      const rest = count - block;
+      blocks[word] = (blocks[word] as number) | (rest < blocksPerWord ? four & ~(-1 << shiftOf(rest)) : four);
     }
     if (end === length) break;
   }

@@ -28,6 +28,9 @@ const hitBytes: i32 = 8;
 const pairBytes: i32 = 8;
 /** Bytes before a gram that an entry knows; with the gram and what stands behind it there are eight. */
 const before: i32 = 2;
+/** What folds eight bytes, and all bits of them. */
+const foldEight: u64 = 0x20202020 | (0x20202020 << 32);
+const allBits: u64 = ~0;
 
 export function useTables(
   slots: i32,
@@ -142,7 +145,7 @@ function findPairs(placesEnd: i32): i32 {
 
 /** Adds the words of the list that stand, or may stand, around the gram at that place. */
 function take(head: i32, at: i32, count: i32): i32 {
-  const around = load<u64>(textAt + at - before) | 0x2020202020202020;
+  const around = load<u64>(textAt + at - before) | foldEight;
   const known = knownAround(at);
   let hits = count;
   const end = head + load<i32>(head, 8);
@@ -163,10 +166,10 @@ function take(head: i32, at: i32, count: i32): i32 {
 
 /** Which of the eight bytes around a gram are of the piece. */
 function knownAround(at: i32): u64 {
-  let known: u64 = 0xffffffffffffffff;
+  let known = allBits;
   if (at < before) known <<= 8 * <u64>(before - at);
   const beyond = at + 8 - before - length;
-  if (beyond > 0) known &= 0xffffffffffffffff >> (8 * <u64>beyond);
+  if (beyond > 0) known &= allBits >> (8 * <u64>beyond);
   return known;
 }
 
