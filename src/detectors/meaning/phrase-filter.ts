@@ -8,6 +8,8 @@ import { bitsOf } from './word-set.ts';
 export class PhraseFilter {
   /** A bit for each first word, see `bitsOf`. */
   readonly firstWords: Int32Array;
+  /** A bit for each number in `beginnings`, as `bitsOf` has them for words: nearly all that is not among them is told by it. */
+  readonly beginningBits: Int32Array;
   /**
    * Phrases of one word, and the first two words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
    * bits tell, or in the next free one behind it. At least half of the slots are empty.
@@ -18,6 +20,7 @@ export class PhraseFilter {
   constructor(phrases: readonly (readonly number[])[]) {
     this.firstWords = bitsOf(phrases.flatMap((words) => words.slice(0, 1)));
     const numbers = new Set(phrases.flatMap(beginningOf));
+    this.beginningBits = bitsOf(numbers);
     const slots = 2 ** Math.ceil(Math.log2(2 * numbers.size + 2));
     this.beginnings = new Int32Array(slots);
     for (const number of numbers) {

@@ -51,7 +51,7 @@ let filledWith: PhraseFilter | undefined;
 let isBusy = false;
 
 function kernelWithTables(): Kernel {
-  const kernel = new Kernel(filterAt - tablesAt + 8_192 + 4 * slotsMax);
+  const kernel = new Kernel(filterAt - tablesAt + 2 * 8_192 + 4 * slotsMax);
   const marks = Buffer.concat(Object.values(numberOfMark).map(bytesOf));
   const tables = Buffer.concat([kinds, firstLetters, furtherLetters, signs, lettersWithoutAccents, marks]);
   Buffer.from(kernel.view.buffer).set(tables, tablesAt);
@@ -68,10 +68,10 @@ function bytesOf(number: number): Buffer {
 function fill(filter: PhraseFilter | undefined): void {
   if (filter === filledWith) return;
   const { view, exports } = kernel;
-  const { firstWords, beginnings } = filter ?? { firstWords: [], beginnings: [] };
+  const { firstWords = [], beginningBits = [], beginnings = [] } = filter ?? {};
   assert(beginnings.length <= slotsMax, 'the lexicon has too many phrases');
   let at = filterAt;
-  for (const numbers of [firstWords, beginnings])
+  for (const numbers of [firstWords, beginningBits, beginnings])
     for (const number of numbers) {
       view.setInt32(at, number, true);
       at += 4;

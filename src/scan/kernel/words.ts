@@ -42,7 +42,8 @@ const marksAt: i32 = 1056;
 const wordsAt: i32 = 1104;
 const opensAt: i32 = 1360;
 const filterAt: i32 = 1424;
-const beginningsAt: i32 = 9616;
+const beginningBitsAt: i32 = 9616;
+const beginningsAt: i32 = 17808;
 
 // What else a byte is; sentences.ts has the same bits.
 const isBlank: i32 = 1;
@@ -239,14 +240,21 @@ function add(word: i32): void {
   if (slotMask !== 0) filter(word);
 }
 
-/** A word passes that is a phrase, or the second word of one. */
+/**
+ * A word passes that is a phrase, or the second word of one. Which words begin phrases nobody can predict, so both are asked of each, and
+ * nothing is decided before a bit says that one of them may be.
+ */
 function filter(word: i32): void {
-  const first = before;
-  const bits = load<u32>(tables + filterAt + (((word & 0xffff) >>> 5) << 2));
-  const isFirst = ((bits >>> (word & 31)) & 1) === 1;
-  before = isFirst ? word : -1;
-  if (isFirst && isBeginning(word)) passedTo = count;
-  else if (first !== -1 && isBeginning(toNumber(mix(mix(emptyHash, first), word)))) passedTo = count;
+  const pair = toNumber(mix(mix(emptyHash, before), word));
+  const wasFirst = <i32>(before >= 0);
+  const isFirst = bitOf(filterAt, word);
+  before = word | (isFirst - 1);
+  if ((isFirst & bitOf(beginningBitsAt, word)) | (wasFirst & bitOf(beginningBitsAt, pair)))
+    if ((isFirst && isBeginning(word)) || (wasFirst && isBeginning(pair))) passedTo = count;
+}
+
+function bitOf(bits: i32, number: i32): i32 {
+  return (load<i32>(tables + bits + (((number & 0xffff) >>> 5) << 2)) >>> (number & 31)) & 1;
 }
 
 /** An empty slot is 0; at least half of them are. */
