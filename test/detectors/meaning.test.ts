@@ -250,7 +250,8 @@ t.test('needs one of a few rare concepts before a sentence can mean anything', a
 });
 
 t.test('hands on only the sentences in which a phrase may stand', async (t) => {
-  const filter = new PhraseFilter(['wipe', 'drop table', 'drop all tables', '#private-range'].map(wordsOf));
+  const phrases = ['wipe', 'drop table', 'drop all tables', 'drop all the old ones', '#private-range'];
+  const filter = new PhraseFilter(phrases.map(wordsOf));
   const countsOf = (text: string): number[] => {
     const counts: number[] = [];
     const sentences = new SentenceReader(({ count }) => counts.push(count), filter);
@@ -266,7 +267,11 @@ t.test('hands on only the sentences in which a phrase may stand', async (t) => {
     ['table drop', false],
     ['10.0.0.0/8', true],
     ['10.0.0.0', false],
-    ['drop all', true],
+    ['drop all', false],
+    ['drop all tables', true],
+    ['drop all. Tables', false],
+    ['drop all the', true],
+    ['drop the old ones', false],
   ];
   for (const [text, isHanded] of cases)
     t.equal(countsOf(`One, two. Now ${text}. Three.`).length, isHanded ? 1 : 0, text);

@@ -1,8 +1,11 @@
-import { pairNumber } from './word-numbers.ts';
+import { numberOfRow } from './word-numbers.ts';
 import { bitsOf } from './word-set.ts';
 
+/** Of a phrase; what is longer passes by these. */
+const beginningWords = 3;
+
 /**
- * Tells of a sentence whether one of some phrases may stand in it: a word passes that is a phrase, or the second word of one. Where no word
+ * Tells of a sentence whether one of some phrases may stand in it: a word passes that ends a phrase, or is the third word of one. Where no word
  * passes, none of the phrases stands; where one does, there may be less than all of it. The tables are those of `src/scan/kernel/words.ts`.
  */
 export class PhraseFilter {
@@ -11,7 +14,7 @@ export class PhraseFilter {
   /** A bit for each number in `beginnings`, as `bitsOf` has them for words: nearly all that is not among them is told by it. */
   readonly beginningBits: Int32Array;
   /**
-   * Phrases of one word, and the first two words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
+   * Phrases of one word, and the first two or three words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
    * bits tell, or in the next free one behind it. At least half of the slots are empty.
    */
   readonly beginnings: Int32Array;
@@ -31,5 +34,8 @@ export class PhraseFilter {
   }
 }
 
-const beginningOf = ([first, second]: readonly number[]): number | readonly [] =>
-  first === undefined ? [] : second === undefined ? first : pairNumber(first, second);
+function beginningOf(words: readonly number[]): readonly number[] {
+  const [first, second] = words;
+  if (first === undefined) return [];
+  return [second === undefined ? first : numberOfRow(words.slice(0, beginningWords))];
+}

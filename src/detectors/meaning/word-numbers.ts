@@ -12,9 +12,8 @@ export const mix = (hash: number, byte: number): number => Math.imul(hash ^ byte
 /** The upper bits are the better ones. 30 of them are a small integer to V8 wherever it runs. */
 export const toNumber = (hash: number): number => (hash ^ (hash >>> 15)) & 0x3fffffff;
 
-/** Two words in a row as one number. */
-export const pairNumber = (first: number, second: number): number =>
-  toNumber(mix(mix(emptyHash, first), second));
+/** Some words in a row as one number. */
+export const numberOfRow = (words: readonly number[]): number => toNumber(words.reduce(mix, emptyHash));
 
 function markNumber(name: string): number {
   let hash = emptyHash;

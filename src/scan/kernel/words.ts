@@ -82,8 +82,11 @@ let count: i32 = 0;
 let sharedCount: i32 = 0;
 /** Behind the last of its words that passed the filter. */
 let passedTo: i32 = 0;
-/** The word before, if it may begin a phrase; else -1. */
-let before: i32 = -1;
+/** Which of the words before may begin a phrase: the lowest bit is that of the last one. */
+let firsts: i32 = 0;
+/** The last word, and the last two, mixed. */
+let row1: i32 = 0;
+let rowBefore: i32 = 0;
 /** Whether the next word begins something. */
 let isOpening: bool = true;
 /** Whether the words have been handed on, and the sentence goes on behind them. */
@@ -141,7 +144,7 @@ function readWord(first: i32): void {
   const start = position;
   let at = start;
   let hash = emptyWord;
-  let low = (load<u64>(textAt + at) & ~0xff) | (<u64>first);
+  let low = (load<u64>(textAt + at) & ~0xff) | <u64>first;
   let run = plainRun(at, 1);
   while (run === 16) {
     hash = mixEight(mixEight(hash, low), load<u64>(textAt + at + 8));
@@ -232,7 +235,7 @@ function forget(): void {
   count = 0;
   sharedCount = 0;
   passedTo = 0;
-  before = -1;
+  firsts = 0;
   isOpening = true;
 }
 
@@ -260,16 +263,30 @@ function add(word: i32): void {
 }
 
 /**
- * A word passes that is a phrase, or the second word of one. Which words begin phrases nobody can predict, so both are asked of each, and
- * nothing is decided before a bit says that one of them may be.
+ * A word passes that ends a phrase of up to three words, or is the third word of a longer one. Which words begin phrases nobody can predict,
+ * so all three are asked of each, and nothing is decided before a bit says that one of them may be.
  */
 function filter(word: i32): void {
-  const pair = toNumber(mix(mix(emptyHash, before), word));
-  const wasFirst = <i32>(before >= 0);
+  const row2 = mix(row1, word);
+  const row3 = mix(rowBefore, word);
   const isFirst = bitOf(filterAt, word);
-  before = word | (isFirst - 1);
-  if ((isFirst & bitOf(beginningBitsAt, word)) | (wasFirst & bitOf(beginningBitsAt, pair)))
-    if ((isFirst && isBeginning(word)) || (wasFirst && isBeginning(pair))) passedTo = count;
+  const wasFirst = <i32>(firsts & 1);
+  const wasFirstBefore = (firsts >> 1) & 1;
+  rowBefore = row2;
+  row1 = mix(emptyHash, word);
+  firsts = (firsts << 1) | isFirst;
+  const two = toNumber(row2);
+  const three = toNumber(row3);
+  const mayPass =
+    (isFirst & bitOf(beginningBitsAt, word)) |
+    (wasFirst & bitOf(beginningBitsAt, two)) |
+    (wasFirstBefore & bitOf(beginningBitsAt, three));
+  if (mayPass === 0) return;
+  const doesPass =
+    (isFirst !== 0 && isBeginning(word)) ||
+    (wasFirst !== 0 && isBeginning(two)) ||
+    (wasFirstBefore !== 0 && isBeginning(three));
+  if (doesPass) passedTo = count;
 }
 
 function bitOf(bits: i32, number: i32): i32 {
