@@ -50,6 +50,8 @@ export interface Outline {
   readonly flags: number;
   /** Of `blockFlags`, eight bits for each block of the text, four blocks in each number: the first of them in its lowest bits. */
   readonly blocks: Int32Array;
+  /** The places of the numbers in `blocks` that are not 0, in order: in prose nearly all are. */
+  readonly marked: readonly number[];
 }
 
 /** Looked at in one step where most have nothing. */
@@ -67,6 +69,7 @@ const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBloc
 export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
+  const marked: number[] = [];
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
@@ -77,11 +80,15 @@ export function outlineOf(bytes: Uint8Array): Outline {
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
       const four = kernel.view.getInt32(blocksAt + block, true);
       const rest = count - block;
-      blocks[word] = (blocks[word] as number) | (rest < blocksPerWord ? four & ~(-1 << shiftOf(rest)) : four);
+      const some = rest < blocksPerWord ? four & ~(-1 << shiftOf(rest)) : four;
+      if (some === 0) continue;
+      // Where two pieces meet, both have something to say of a block.
+      if (blocks[word] === 0) marked.push(word);
+      blocks[word] = (blocks[word] as number) | some;
     }
     if (end === length) break;
   }
-  return { flags, blocks };
+  return { flags, blocks, marked };
 }
 
 /** Bytes of a text: the first, and the one behind them. */
@@ -100,7 +107,7 @@ const none: readonly Stretch[] = Object.freeze([]);
 
 /** The stretches of a text of `length` bytes whose blocks have the flag, from left to right; they do not overlap. */
 export function stretchesOf(
-  { flags, blocks }: Outline,
+  { flags, blocks, marked }: Outline,
   flag: number,
   length: number,
   { before, after }: Margin,
@@ -110,7 +117,7 @@ export function stretchesOf(
   const anyOfWord = flag * 0x01010101;
   let from = 0;
   let to = -1;
-  for (let word = 0; word < blocks.length; word++) {
+  for (const word of marked) {
     let rest = (blocks[word] as number) & anyOfWord;
     for (let block = word * blocksPerWord; rest !== 0; block++, rest >>>= bitsPerBlock) {
       if ((rest & flag) === 0) continue;
