@@ -1,3 +1,5 @@
+import { allocateRoomy } from './head-room.ts';
+
 const empty = Buffer.alloc(0);
 const capacityMin = 1024;
 
@@ -10,7 +12,7 @@ export class Gathered {
   #bytes: Buffer = empty;
   #length = 0;
 
-  /** Where it is known how many come, they are given their room at once, as soon as they come in pieces. */
+  /** Where it is known how many come, they are given their room at once, as soon as they come in pieces, and some for a head. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }
@@ -29,9 +31,9 @@ export class Gathered {
     // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs to others.
     if (length > this.#bytes.length) {
       const isExpected = length <= this.#expectedBytes;
-      const grown = Buffer.allocUnsafeSlow(
-        isExpected ? this.#expectedBytes : Math.max(length * 2, capacityMin),
-      );
+      const grown = isExpected
+        ? allocateRoomy(this.#expectedBytes)
+        : Buffer.allocUnsafeSlow(Math.max(length * 2, capacityMin));
       this.#bytes.copy(grown, 0, 0, this.#length);
       this.#bytes = grown;
     }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, MalformedMessage, type ResponseHead } from '../http1/head.ts';
+import { withHead } from '../http1/head-room.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Outgoing } from './carrier.ts';
 import { ConnectionEnded, isClosedByPeer } from './failures.ts';
@@ -17,6 +18,13 @@ export interface Home {
 
 /** Above this, copying head and body into one piece costs more than a second write. */
 const onePieceBytesMax = 16_384;
+
+function joined(head: string, body: Buffer): Buffer {
+  const whole = Buffer.allocUnsafe(head.length + body.length);
+  whole.write(head, 0, 'latin1');
+  body.copy(whole, head.length);
+  return whole;
+}
 
 /** Servers read the bodies of these. One that does not read that of a GET would take it for the next request. */
 const bodyMethods: ReadonlySet<string> = new Set([
@@ -124,17 +132,17 @@ export class Connection implements Carrier, TurnEndListener {
     const socket = this.#socket;
     if (body === undefined) {
       socket.write(head, 'latin1');
-    } else if (body.length <= onePieceBytesMax) {
-      const whole = Buffer.allocUnsafe(head.length + body.length);
-      whole.write(head, 0, 'latin1');
-      body.copy(whole, head.length);
-      socket.write(whole);
-    } else {
-      socket.cork();
-      socket.write(head, 'latin1');
-      socket.write(body);
-      socket.uncork();
+      return;
     }
+    const whole = body.length <= onePieceBytesMax ? joined(head, body) : withHead(head, body);
+    if (whole) {
+      socket.write(whole);
+      return;
+    }
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(body);
+    socket.uncork();
   }
 
   #receive(bytes: Buffer): void {

@@ -1,0 +1,24 @@
+/*
+ * A body that goes on is sent behind a head of the gateway's own. Where both stand in one buffer, nothing has to be copied for that: so a body
+ * that is put together from pieces gets some room before it, which is nobody else's.
+ */
+
+/** For nearly all heads. */
+export const headRoomBytes = 2048;
+
+const roomy = new WeakSet<Buffer>();
+
+/** A buffer of its own with room before it; what stands in both is arbitrary. */
+export function allocateRoomy(bytes: number): Buffer {
+  const body = Buffer.allocUnsafeSlow(headRoomBytes + bytes).subarray(headRoomBytes);
+  roomy.add(body);
+  return body;
+}
+
+/** The head, which is Latin-1, and the body in one, without a copy; undefined where there is no room for it. Valid until it is called for this body again. */
+export function withHead(head: string, body: Buffer): Buffer | undefined {
+  if (!roomy.has(body) || head.length > headRoomBytes) return undefined;
+  const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
+  whole.write(head, 0, 'latin1');
+  return whole;
+}
