@@ -55,7 +55,8 @@ export class GramScan {
   constructor(tables: GramTables) {
     this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
-    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + gramsPerStep * tables.entriesPerListMax);
+    // The kernel asks whether there is room before each list, all entries of which may be hits.
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + 1 + tables.entriesPerListMax);
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
@@ -120,9 +121,6 @@ export class GramScan {
     );
   }
 }
-
-/** The kernel looks at four grams before it asks whether there is room for more, and all entries of each may be hits. */
-const gramsPerStep = 4;
 
 /** In the order in which they stand in the memory; numbers first, for those begin at multiples of four. */
 const contentsOf = ({ slots, entries, starts, values, folds }: GramTables) => [

@@ -1,4 +1,4 @@
-import { createCipheriv, createHash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -6,6 +6,7 @@ import { caVariables } from '../../src/gateway/first-start.ts';
 import { run } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { serveGit } from '../support/git-server.ts';
+import { createNoise } from '../support/noise.ts';
 import { createPackageRegistry } from '../support/package-registry.ts';
 import { needProgram, needPythonModule } from '../support/programs.ts';
 import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';
@@ -42,9 +43,8 @@ async function startLab(t: Test, handler?: UpstreamHandler, maxBody = '256KB') {
   return { upstream, gateway, env, home };
 }
 
-/** Bytes of no format, the same at every run: among others, one upload in fifty has "pw=" in it with something like a password behind it. */
-const noise = (size: number): Buffer =>
-  createCipheriv('aes-128-ctr', Buffer.alloc(16, 7), Buffer.alloc(16)).update(Buffer.alloc(size));
+/** Not at random: of such bytes, one upload in fifty has "pw=" in it with something like a password behind it. */
+const noise = createNoise();
 
 /** Sends a large body, and for what it is sent the digest. */
 const largeBody = noise(4 << 20);

@@ -160,6 +160,16 @@ t.test('tells where the next digit stands', async (t) => {
   t.pass('no difference');
 });
 
+t.test('a rhythm that ends before the digit behind it is told of the text, too', async (t) => {
+  const rhythm = `${'x'.repeat(40)}-abcd-abcd-abcd-abcd`;
+  for (const pad of [3, 4, 40]) {
+    const { flags, blocks } = outlineOf(Buffer.from(`${rhythm}${'x'.repeat(pad)}7`));
+    t.equal((blocks[0] as number) & blockFlags.rhythm, blockFlags.rhythm, `${pad} bytes before it`);
+    t.equal(flags & blockFlags.rhythm, blockFlags.rhythm);
+  }
+  t.equal(outlineOf(Buffer.from(`${rhythm}${'x'.repeat(80)}7`)).flags & blockFlags.rhythm, 0, 'far from it');
+});
+
 t.test('what stands before and behind a text in its memory does not count', async (t) => {
   const holder = Buffer.from(`${'7@J'.repeat(40)}abc${'(1234567890\n'.repeat(9)}`);
   const { flags, blocks } = outlineOf(holder.subarray(120, 123));
