@@ -50,7 +50,7 @@ export interface Outline {
   readonly flags: number;
   /** Of `blockFlags`, eight bits for each block of the text, four blocks in each number: the first of them in its lowest bits. */
   readonly blocks: Int32Array;
-  /** The places of the numbers in `blocks` that are not 0, in order: in prose nearly all are. */
+  /** The places of the numbers in `blocks` that are not 0, in order. Prose has few of them. */
   readonly marked: readonly number[];
 }
 

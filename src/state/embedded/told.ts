@@ -4,10 +4,10 @@ import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
 
-/** Where notices come from, and how far that was read. */
 /** Read at once. */
 const rowsMax = 500;
 
+/** Where notices come from, and how far that was read. */
 export function createTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`
