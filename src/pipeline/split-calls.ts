@@ -26,6 +26,8 @@ const word = /[^/=%]{4,512}/g;
 /** Paths, and encoded data, of which many a part would do: long, or in the lines of RFC 2045 or RFC 7468, behind an escaped line end too. */
 const data = /[+/%]|^.{513}|^n?(?:.{64}|.{76})$/;
 const dataLineMin = 60;
+/** Random parts of a text's encoded data: of many, one has the length that a secret lacks, and each is as likely as the others. */
+const dataPartsMax = 16;
 const lineEndMax = 3;
 /** Digests and UUIDs. What is random and may have other letters has some. */
 const hexadecimal = /^(?:[\da-f-]+|[\dA-F-]+)$/;
@@ -65,7 +67,7 @@ export function findRests(
   const found: Placed<Match>[] = [];
   const tails: Tail[] = [];
   for (const view of views) {
-    const words = [...wordsOf(view.bytes.toString('latin1'))].filter(({ text }) => mayBeRest(text));
+    const words = restsIn(view.bytes);
     // A body that brings nothing else is made to bring it; in others such words are ids, and so they are in URLs and header fields.
     const isAlone =
       format !== 'head' && words.filter(({ text }) => text.length >= openRestLengthMin).length === 1;
@@ -87,8 +89,21 @@ export function findRests(
   return { found, tails };
 }
 
+interface Word {
+  readonly text: string;
+  readonly start: number;
+  readonly isData: boolean;
+}
+
+/** The words that may be the rest of something. */
+function restsIn(bytes: Buffer): readonly Word[] {
+  const words = [...wordsOf(bytes.toString('latin1'))].filter(({ text }) => mayBeRest(text));
+  const data = words.filter(({ isData }) => isData);
+  return data.length > dataPartsMax ? words.filter(({ isData }) => !isData) : words;
+}
+
 /** The words of a text, without the marks around them. */
-function* wordsOf(text: string): Generator<{ text: string; start: number; isData: boolean }> {
+function* wordsOf(text: string): Generator<Word> {
   let words = 0;
   let lineEnd = Number.NEGATIVE_INFINITY;
   for (const { 0: whole, index } of text.matchAll(run)) {

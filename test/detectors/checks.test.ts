@@ -8,6 +8,9 @@ import { newKeyText } from '../../src/key-text.ts';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const crcToken = `pre_${'a'.repeat(30)}${crcChecksum('a'.repeat(30))}`;
 
+/** As a check sees it: a character for each byte. */
+const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
+
 /** Families with a file of their own in checks/ are tested there. */
 const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly string[] }>> = {
   luhn: { yes: ['4111 1111 1111 1111', '79927398713'], no: ['4111 1111 1111 1112', '79927398710'] },
@@ -64,7 +67,11 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
     no: [base64('bob'), base64('bob:x'), base64('{"alg":"none"}'), 'authentication'],
   },
   'password-like': {
-    yes: ['hunter2x', 'Tr0ub4dor&3', 'p@ssphrase', 'Dragon-kiwi-25', 'xqzjkvwqpx'],
+    yes: [
+      ...['hunter2x', 'Tr0ub4dor&3', 'p@ssphrase', 'Dragon-kiwi-25', 'xqzjkvwqpx'],
+      utf8('größe-пароль-42'),
+      'Gr\xfc\xdfe-aus-K\xf6ln7', // in Latin-1
+    ],
     no: [
       'required.',
       'string',
@@ -85,6 +92,8 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
       '90days',
       '12345678',
       'a1',
+      '\xc6\xf5\x1c4a\x07V', // of a picture or a program
+      '6\xd5P$\xfa)\xe1\x99k',
     ],
   },
   chosen: {
@@ -106,7 +115,10 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
       '720896-022011-033022-044033-055044-066055-077066-088077',
     ],
   },
-  'email-domain': { yes: ['a@b.com', 'a@b.co.uk'], no: ['logo@2x.png', 'icon@3x.WEBP'] },
+  'email-domain': {
+    yes: ['a@b.com', 'a@b.co.uk', 'a@B.CH', 'u@mail.corp', utf8('jürgen@köln.de'), utf8('иван@почта.рф')],
+    no: ['logo@2x.png', 'icon@3x.WEBP', 'a@b.cH', 'a@b.xq', 'a@\xde0.ch'],
+  },
 };
 
 for (const [name, { yes, no }] of Object.entries(table)) {

@@ -72,7 +72,6 @@ t.test('words around the pieces hide nothing', async (t) => {
   }
 });
 
-/** Not at random: of data in base64, some has a word in it that is just as long as what a secret lacks. */
 const noise = createNoise();
 const digits = (count: number): string => Array.from(noise(count), (byte) => byte % 10).join('');
 /** Each is a conversation of one agent with one host, in which somebody also tells how a key begins. */
@@ -132,6 +131,20 @@ for (const { name, notes } of ordinary) {
     for (const note of notes()) t.match(await send(gateway, note), { decision: 'ALLOW', findings: [] }, note);
   });
 }
+
+t.test(
+  'none of many random words of encoded data is the rest of a key, and each of a few may be',
+  async (t) => {
+    const gateway = await startTestGateway(t);
+    const [begun, rest] = gitlab;
+    await send(gateway, begun);
+    const parts = Array.from({ length: 40 }, (_, index) =>
+      index === 20 ? rest : `k${noise(9).toString('hex')}Q`,
+    );
+    t.match(await send(gateway, parts.join('/')), { decision: 'ALLOW', findings: [] });
+    t.match(await send(gateway, parts.slice(15, 25).join('/')), { decision: 'SANITIZE' });
+  },
+);
 
 t.test('what follows in the address of a call denies it', async (t) => {
   const gateway = await startTestGateway(t);

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { parse } from 'tldts';
 import type { Check, Checks } from './check.ts';
 import { isPlainValue } from './plain-values.ts';
 import { isRandom, randomBits } from './randomness.ts';
@@ -12,8 +14,22 @@ const passwordBitsMin = 12;
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\])?|\[\d{1,4}\])|[a-z]{1,16}:\S{1,4096})$/;
 
+const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
+const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
+
+/** In texts of another encoding, such as Latin-1, letters beyond ASCII are few. */
+const nonAsciiShareMax = 0.25;
+
+/** Not so what stands between two quotes or signs in a picture or a program: megabytes of such have every short word somewhere. */
+function isWritten(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what tells them apart
+  if (/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return false;
+  return isUtf8Text(text) || text.replace(/[^\xa0-\xff]/g, '').length <= text.length * nonAsciiShareMax;
+}
+
 /** Letters with a digit or an unusual sign among them, or in an order that no word has; references and prose are not. */
 function isPasswordLike(text: string): boolean {
+  if (!isWritten(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
   if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
@@ -42,8 +58,14 @@ const fileExtensions = new Set(
 );
 
 /** The part behind the last dot can be a top-level domain and is no file's ending (`logo@2x.png`). */
-const isEmailDomain: Check = (text) =>
-  !fileExtensions.has(text.slice(text.lastIndexOf('.') + 1).toLowerCase());
+const isEmailDomain: Check = (text) => {
+  const last = text.slice(text.lastIndexOf('.') + 1);
+  return !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last));
+};
+
+/** Domains of two letters are those of countries (RFC 1591 section 2), and nobody writes one as `cH`. */
+const isCountry = (label: string): boolean =>
+  !/^[a-z][A-Z]$/.test(label) && parse(`a.${label}`, { allowPrivateDomains: false }).isIcann === true;
 
 export const textChecks = {
   'password-like': isPasswordLike,
