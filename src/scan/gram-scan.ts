@@ -105,7 +105,7 @@ export class GramScan {
   #fill({ exports, view }: Kernel): void {
     const { multiplier, shift, stride } = this.#tables;
     let at = tablesAt;
-    const places = contentsOf(this.#tables).map((content) => {
+    const [, ...places] = contentsOf(this.#tables).map((content) => {
       const place = at;
       const bytes = Buffer.from(view.buffer, place, content.byteLength);
       bytes.set(new Uint8Array(content.buffer, content.byteOffset, content.byteLength));
@@ -122,7 +122,7 @@ export class GramScan {
   }
 }
 
-/** In the order in which they stand in the memory; numbers first, for those begin at multiples of four. */
+/** In the order in which they stand in the memory: the kernel knows where the slots begin, and numbers stand at multiples of four. */
 const contentsOf = ({ slots, entries, starts, values, folds }: GramTables) => [
   slots,
   entries,

@@ -12,7 +12,7 @@ const textAt = 64;
 export const blocksAt = textAt + pieceBytesMax + 64;
 const listsAt = blocksAt + pieceBytesMax / 64;
 const listBytes = 12_416;
-/** Where a user's tables may begin. */
+/** Where a user's tables may begin; those of a matcher do. */
 export const tablesAt = listsAt + listBytes;
 const pageBytes = 65_536;
 
@@ -21,7 +21,6 @@ interface Exports {
   outline(length: number): number;
   useTables(
     ...places: [
-      slots: number,
       entries: number,
       starts: number,
       values: number,

@@ -93,10 +93,23 @@ function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
  */
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outlineOf(bytes)): boolean {
   const { [format]: words } = worded;
-  if (words?.every((word) => bytes.includes(word))) return true;
+  if (words?.every((word) => holdsByEnd(bytes, word))) return true;
   const numbers = stretchesOf(outline, blockFlags.digit, bytes.length, margin);
   const hold = (sign: Buffer): boolean => numbers.some((it) => holds(bytes, it, sign));
   return signs[format].some(([first, ...others]) => hold(first) && others.some(hold));
+}
+
+/** Signs that are looked at one by one; where there are more of them, they are as frequent as letters. */
+const endsMax = 16;
+
+/** Whether the word stands in the text, looked for by its last byte, a sign that texts have more seldom than any letter. */
+function holdsByEnd(bytes: Buffer, word: Buffer): boolean {
+  const behind = word.length - 1;
+  const last = word[behind] as number;
+  let at = bytes.indexOf(last, behind);
+  for (let ends = 0; at >= 0 && ends < endsMax; ends += 1, at = bytes.indexOf(last, at + 1))
+    if (bytes[at - behind] === word[0] && standsAt(bytes, word, at - behind)) return true;
+  return at >= 0 && bytes.includes(word, at - behind);
 }
 
 /** Whether the sign stands in the stretch. Most are of some hundred bytes: to search them takes less than to hand them over to be searched. */

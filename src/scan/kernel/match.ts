@@ -1,11 +1,10 @@
-import { goBytes, pairsAt, placesAt, textAt } from './memory';
+import { goBytes, pairsAt, placesAt, slotsAt, textAt } from './memory';
 
 /*
  * Looks for grams of four bytes at every second or fourth position, as src/detectors/matcher.ts explains.
  */
 
-/** Where in the memory the tables of a matcher stand. */
-let slotsAt: i32 = 0;
+/** Where in the memory the other tables of a matcher stand. */
 let entriesAt: i32 = 0;
 let startsAt: i32 = 0;
 let valuesAt: i32 = 0;
@@ -22,6 +21,10 @@ let stoppedAt: i32 = 0;
 let length: i32 = 0;
 let comparisons: i32 = 0;
 
+/** Of a table with as many slots as there may be. */
+const fullShift: u32 = 16;
+const slotShift: u32 = 3;
+const slotBytes: u32 = 8;
 const headBytes: i32 = 12;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
@@ -33,7 +36,6 @@ const foldEight: u64 = 0x20202020 | (0x20202020 << 32);
 const allBits: u64 = ~0;
 
 export function useTables(
-  slots: i32,
   entries: i32,
   starts: i32,
   values: i32,
@@ -45,7 +47,6 @@ export function useTables(
   by: u32,
   every: i32,
 ): void {
-  slotsAt = slots;
   entriesAt = entries;
   startsAt = starts;
   valuesAt = values;
@@ -70,18 +71,21 @@ export function position(): i32 {
 export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
   length = lengthOfPiece;
   comparisons = 0;
-  return stride === 4 ? matchEvery<u32>(from, to) : matchEvery<u16>(from, to);
+  if (shift !== fullShift)
+    return stride === 4 ? matchEvery<u32, u32>(from, to) : matchEvery<u16, u32>(from, to);
+  return stride === 4 ? matchEvery<u32, u16>(from, to) : matchEvery<u16, u16>(from, to);
 }
 
 /**
- * The size of `T` is the stride: a constant, and so each stride has code of its own. Which grams hit nobody can predict, and a wrong guess
+ * The size of `T` is the stride, and `S` has two bytes where the shift is that of a table with all slots: constants, and so each of them has
+ * code of its own. Which grams hit nobody can predict, and a wrong guess
  * costs the processor as much as looking at five of them. So nothing is decided where all are looked at: each writes its place into a list,
  * and a place that does not count is written over by the next one.
  */
-function matchEvery<T>(from: i32, to: i32): i32 {
+function matchEvery<T, S>(from: i32, to: i32): i32 {
   let hits = 0;
   for (let at = from; at < to; at += goBytes) {
-    const placesEnd = findPlaces<T>(at, min(to, at + goBytes));
+    const placesEnd = findPlaces<T, S>(at, min(to, at + goBytes));
     const pairsEnd = findPairs(placesEnd);
     for (let pair = pairsAt; pair < pairsEnd; pair += pairBytes) {
       const place = load<i32>(pair);
@@ -99,21 +103,19 @@ function matchEvery<T>(from: i32, to: i32): i32 {
 }
 
 /** Lists where grams may stand, and answers the end of the list. */
-function findPlaces<T>(from: i32, to: i32): i32 {
+function findPlaces<T, S>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
-  const slots = slotsAt;
   const factor = multiplier;
-  const by = shift;
   let put = placesAt;
   for (let at = from; at < to; at += 4 * step) {
     const a = load<u32>(textAt + at) | 0x20202020;
     const b = load<u32>(textAt + at + step) | 0x20202020;
     const c = load<u32>(textAt + at + 2 * step) | 0x20202020;
     const d = load<u32>(textAt + at + 3 * step) | 0x20202020;
-    const isA = load<u32>(slots + (((a * factor) >> by) << 3)) >> (a >> 26);
-    const isB = load<u32>(slots + (((b * factor) >> by) << 3)) >> (b >> 26);
-    const isC = load<u32>(slots + (((c * factor) >> by) << 3)) >> (c >> 26);
-    const isD = load<u32>(slots + (((d * factor) >> by) << 3)) >> (d >> 26);
+    const isA = load<u32>(slotOf<S>(a * factor), slotsAt) >> (a >> 26);
+    const isB = load<u32>(slotOf<S>(b * factor), slotsAt) >> (b >> 26);
+    const isC = load<u32>(slotOf<S>(c * factor), slotsAt) >> (c >> 26);
+    const isD = load<u32>(slotOf<S>(d * factor), slotsAt) >> (d >> 26);
     store<i32>(put, at);
     put += (isA & 1) << 2;
     store<i32>(put, at + step);
@@ -126,13 +128,19 @@ function findPlaces<T>(from: i32, to: i32): i32 {
   return put;
 }
 
+/** Where the slot of a product stands, from the first one on. */
+function slotOf<S>(product: u32): u32 {
+  const by = sizeof<S>() === 2 ? fullShift : shift;
+  return (product >> (by - slotShift)) & ~(slotBytes - 1);
+}
+
 /** Of the places those whose neighbours do not speak against it, each with its list of entries; answers their end. */
 function findPairs(placesEnd: i32): i32 {
   let put = pairsAt;
   for (let place = placesAt; place < placesEnd; place += 4) {
     const at = load<i32>(place);
     const four = load<u32>(textAt + at) | 0x20202020;
-    const head = entriesAt + load<i32>(slotsAt + (((four * multiplier) >> shift) << 3), 4);
+    const head = entriesAt + load<i32>(slotOf<u32>(four * multiplier), slotsAt + 4);
     // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
     const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
     const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
