@@ -2,6 +2,7 @@ import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { Authority } from './authority.ts';
 import { dayMs } from './certificate.ts';
+import { cipherSuites } from './cipher-suites.ts';
 
 export interface ContextsOptions {
   /** At most this many hosts are kept; the one that was not used for the longest makes room. */
@@ -56,6 +57,7 @@ export function createContexts(authority: Authority, options: ContextsOptions): 
       // Clients are not asked for certificates. Without this line the first context reads the machine's public roots.
       ca: [],
       honorCipherOrder: true,
+      ciphers: cipherSuites,
       ...secureContextOptions,
       minVersion: 'TLSv1.2',
       // Each renegotiation of TLS 1.2 costs us a handshake, and no client of today needs one.

@@ -26,6 +26,14 @@ t.test('resumes a session of the same host', async (t) => {
   }
 });
 
+t.test('agrees on the suite that costs least, where the client has it', async (t) => {
+  const options = { ca: authority.certPem, servername: 'a.example' };
+  const suiteWith = async (ciphers?: string) =>
+    (await visit(port, 'a.example', { ...options, ...(ciphers ? { ciphers } : {}) })).answer.suite;
+  t.equal(await suiteWith(), 'TLS_AES_128_GCM_SHA256');
+  t.equal(await suiteWith('TLS_CHACHA20_POLY1305_SHA256'), 'TLS_CHACHA20_POLY1305_SHA256');
+});
+
 t.test('does not resume a session of another host', async (t) => {
   // Node's client does not send a ticket to another name; openssl does as it is told.
   const openssl = needProgram(t, 'openssl');

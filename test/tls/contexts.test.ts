@@ -3,6 +3,7 @@ import * as tls from 'node:tls';
 import t from 'tap';
 import { type Authority, openAuthority } from '../../src/tls/authority.ts';
 import { dayMs } from '../../src/tls/certificate.ts';
+import { inOrder } from '../../src/tls/cipher-suites.ts';
 import { createContexts } from '../../src/tls/contexts.ts';
 import { bring, makeCa } from './test-ca.ts';
 import { portOf, testAuthority } from './tunnel.ts';
@@ -97,6 +98,11 @@ t.test('keeps nothing for a host that has no certificate', async (t) => {
   const contexts = createContexts(testAuthority(t), { now: Date.now });
   t.throws(() => contexts.contextFor('*.example'), TypeError);
   t.equal(contexts.size, 0);
+});
+
+t.test('an administrator who allows no such suite gets none', async (t) => {
+  t.equal(inOrder('TLS_AES_256_GCM_SHA384:HIGH'), 'TLS_AES_256_GCM_SHA384:HIGH');
+  t.equal(inOrder('A:TLS_AES_128_GCM_SHA256:B'), 'TLS_AES_128_GCM_SHA256:A:B');
 });
 
 t.test('serves a tls.Server by SNI, from TLS 1.2 on', async (t) => {

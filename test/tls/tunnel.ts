@@ -16,15 +16,17 @@ export function testAuthority(t: Test, nowMs = Date.now()): Authority {
 
 /**
  * A proxy that takes CONNECT to any host, ends TLS itself, and answers each request with the host of the
- * tunnel, the SNI and whether the session was resumed. Nothing is dialled. Resolves to its port on 127.0.0.1.
+ * tunnel, the SNI, the cipher suite and whether the session was resumed. Nothing is dialled. Resolves to its port on 127.0.0.1.
  */
 export async function openTunnels(t: Test, authority: Authority): Promise<number> {
   const contexts = createContexts(authority, { now: Date.now });
   const inner = createServer((request, response) => {
-    const { servername } = request.socket as tls.TLSSocket;
-    const resumed = (request.socket as tls.TLSSocket).isSessionReused();
+    const socket = request.socket as tls.TLSSocket;
+    const { servername } = socket;
+    const resumed = socket.isSessionReused();
+    const suite = socket.getCipher().name;
     const host = hosts.get(request.socket);
-    response.setHeader('connection', 'close').end(JSON.stringify({ host, servername, resumed }));
+    response.setHeader('connection', 'close').end(JSON.stringify({ host, servername, suite, resumed }));
   });
   const hosts = new WeakMap<Socket, string>();
   const proxy = createServer();
@@ -59,7 +61,7 @@ export function portOf(server: { address(): unknown }): number {
 }
 
 export interface Visit {
-  readonly answer: { host: string; servername: string | false; resumed: boolean };
+  readonly answer: { host: string; servername: string | false; suite: string; resumed: boolean };
   /** For the next visit; undefined where the server gave none. */
   readonly session: Buffer | undefined;
 }
