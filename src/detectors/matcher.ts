@@ -162,7 +162,7 @@ function buildLists(
   followers: Int32Array,
   multiplier: number,
   shift: number,
-): Pick<GramTables, 'slots' | 'entries' | 'entriesPerListMax'> {
+): Pick<GramTables, 'filter' | 'slots' | 'entries' | 'entriesPerListMax'> {
   const gramsOf = new Map<number, number[]>();
   grams.forEach((gram, index) => {
     eachSlot(gram, multiplier, shift, (slot) => {
@@ -183,7 +183,8 @@ function buildLists(
       return at;
     });
   }
-  return { slots, entries: Int32Array.from(entries), entriesPerListMax };
+  const filter = Uint8Array.from(followers, (kinds) => kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24));
+  return { filter, slots, entries: Int32Array.from(entries), entriesPerListMax };
 
   function addList(list: readonly Gram[]): void {
     let [before, behind] = [0, 0];

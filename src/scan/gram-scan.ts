@@ -3,6 +3,8 @@ import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /** What is looked for, as `src/scan/kernel/match.ts` reads it. */
 export interface GramTables {
+  /** For each slot the kinds of byte that may follow, by the three lowest of their bits. */
+  readonly filter: Uint8Array;
   /** Two numbers for each slot: the kinds of byte that may follow the three hashed ones, and where its list begins, in bytes. */
   readonly slots: Int32Array;
   /**
@@ -112,7 +114,7 @@ export class GramScan {
       if (isBigEndian && content instanceof Int32Array) bytes.swap32();
       at += content.byteLength;
       return place;
-    }) as [number, number, number, number, number];
+    }) as [number, number, number, number, number, number];
     exports.useTables(
       ...places,
       this.#hitsAt,
@@ -122,8 +124,9 @@ export class GramScan {
   }
 }
 
-/** In the order in which they stand in the memory: the kernel knows where the slots begin, and numbers stand at multiples of four. */
-const contentsOf = ({ slots, entries, starts, values, folds }: GramTables) => [
+/** In the order in which they stand in the memory: the kernel knows where the filter begins, and it is so long that the numbers stand at multiples of four. */
+const contentsOf = ({ filter, slots, entries, starts, values, folds }: GramTables) => [
+  filter,
   slots,
   entries,
   starts,

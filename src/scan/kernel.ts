@@ -21,6 +21,7 @@ interface Exports {
   outline(length: number): number;
   useTables(
     ...places: [
+      slots: number,
       entries: number,
       starts: number,
       values: number,

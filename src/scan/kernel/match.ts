@@ -1,10 +1,11 @@
-import { goBytes, pairsAt, placesAt, slotsAt, textAt } from './memory';
+import { filterAt, goBytes, pairsAt, placesAt, textAt } from './memory';
 
 /*
  * Looks for grams of four bytes at every second or fourth position, as src/detectors/matcher.ts explains.
  */
 
 /** Where in the memory the other tables of a matcher stand. */
+let slotsAt: i32 = 0;
 let entriesAt: i32 = 0;
 let startsAt: i32 = 0;
 let valuesAt: i32 = 0;
@@ -24,7 +25,6 @@ let comparisons: i32 = 0;
 /** Of a table with as many slots as there may be. */
 const fullShift: u32 = 16;
 const slotShift: u32 = 3;
-const slotBytes: u32 = 8;
 const headBytes: i32 = 12;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
@@ -36,6 +36,7 @@ const foldEight: u64 = 0x20202020 | (0x20202020 << 32);
 const allBits: u64 = ~0;
 
 export function useTables(
+  slots: i32,
   entries: i32,
   starts: i32,
   values: i32,
@@ -47,6 +48,7 @@ export function useTables(
   by: u32,
   every: i32,
 ): void {
+  slotsAt = slots;
   entriesAt = entries;
   startsAt = starts;
   valuesAt = values;
@@ -102,7 +104,10 @@ function matchEvery<T, S>(from: i32, to: i32): i32 {
   return hits;
 }
 
-/** Lists where grams may stand, and answers the end of the list. */
+/**
+ * Lists where grams may stand, and answers the end of the list. The filter tells kinds of bytes apart by three bits of five, in which letters
+ * differ: so it has a byte for each slot, and the nearest caches have room for it beside the text.
+ */
 function findPlaces<T, S>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
   const factor = multiplier;
@@ -112,10 +117,10 @@ function findPlaces<T, S>(from: i32, to: i32): i32 {
     const b = load<u32>(textAt + at + step) | 0x20202020;
     const c = load<u32>(textAt + at + 2 * step) | 0x20202020;
     const d = load<u32>(textAt + at + 3 * step) | 0x20202020;
-    const isA = load<u32>(slotOf<S>(a * factor), slotsAt) >> (a >> 26);
-    const isB = load<u32>(slotOf<S>(b * factor), slotsAt) >> (b >> 26);
-    const isC = load<u32>(slotOf<S>(c * factor), slotsAt) >> (c >> 26);
-    const isD = load<u32>(slotOf<S>(d * factor), slotsAt) >> (d >> 26);
+    const isA = <u32>load<u8>(slotOf<S>(a * factor), filterAt) >> ((a >> 26) & 7);
+    const isB = <u32>load<u8>(slotOf<S>(b * factor), filterAt) >> ((b >> 26) & 7);
+    const isC = <u32>load<u8>(slotOf<S>(c * factor), filterAt) >> ((c >> 26) & 7);
+    const isD = <u32>load<u8>(slotOf<S>(d * factor), filterAt) >> ((d >> 26) & 7);
     store<i32>(put, at);
     put += (isA & 1) << 2;
     store<i32>(put, at + step);
@@ -128,25 +133,25 @@ function findPlaces<T, S>(from: i32, to: i32): i32 {
   return put;
 }
 
-/** Where the slot of a product stands, from the first one on. */
 function slotOf<S>(product: u32): u32 {
-  const by = sizeof<S>() === 2 ? fullShift : shift;
-  return (product >> (by - slotShift)) & ~(slotBytes - 1);
+  return sizeof<S>() === 2 ? product >> fullShift : product >> shift;
 }
 
-/** Of the places those whose neighbours do not speak against it, each with its list of entries; answers their end. */
+/** Of the places those that have a gram, and whose neighbours do not speak against it, each with its list of entries; answers their end. */
 function findPairs(placesEnd: i32): i32 {
   let put = pairsAt;
   for (let place = placesAt; place < placesEnd; place += 4) {
     const at = load<i32>(place);
     const four = load<u32>(textAt + at) | 0x20202020;
-    const head = entriesAt + load<i32>(slotOf<u32>(four * multiplier), slotsAt + 4);
+    const slot = slotsAt + (slotOf<u32>(four * multiplier) << slotShift);
+    const isOfGram = load<u32>(slot) >> (four >> 26);
+    const head = entriesAt + load<i32>(slot, 4);
     // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
     const mayFollow = (load<u32>(head) >> load<u8>(textAt + at - 1)) | <u32>(at === 0);
     const mayPrecede = (load<u32>(head, 4) >> load<u8>(textAt + at + 4)) | <u32>(at + 4 >= length);
     store<i32>(put, at);
     store<i32>(put, head, 4);
-    put += (mayFollow & mayPrecede & 1) << 3;
+    put += (isOfGram & mayFollow & mayPrecede & 1) << 3;
   }
   return put;
 }

@@ -11,5 +11,5 @@ export const blocksAt: i32 = textAt + textBytesMax + 64;
 export const goBytes: i32 = 2048;
 export const placesAt: i32 = blocksAt + textBytesMax / 64;
 export const pairsAt: i32 = placesAt + 4 * (goBytes / 2) + 64;
-/** What a matcher needs stands behind that, its slots first. */
-export const slotsAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
+/** What a matcher needs stands behind that, its filter first. */
+export const filterAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
