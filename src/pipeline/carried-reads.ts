@@ -4,7 +4,7 @@ import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
 import { isCertain } from '../signals/read-then-write.ts';
 import type { Shingler } from '../text/shingles.ts';
 import { decodeViews } from '../text/views.ts';
-import { goesOutside, isForOthers, placeOf } from './external.ts';
+import { goesOutside, isForOthers, type Place, placeOf } from './external.ts';
 import { classesOf } from './opinion.ts';
 
 /** What of earlier answers a call carries out of the organisation. */
@@ -48,8 +48,12 @@ function createMayBe(call: Call, tenant: TenantConfig): MayBe {
     it.kind === 'read' &&
     receivedAtMs - it.atMs < carriedMs &&
     it.traceId !== traceId &&
-    !(it.host === goesTo?.host && it.account === goesTo.account);
+    !isPlace(it, goesTo);
 }
+
+/** What was reported came from no host, and many of those that are asked about have none either. */
+const isPlace = ({ host, account }: SensitiveRead, place: Place | undefined): boolean =>
+  host !== '' && host === place?.host && account === place.account;
 
 /** What one agent was answered: records that are read one by one leave as a list. */
 interface Answers {

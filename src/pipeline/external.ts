@@ -59,9 +59,14 @@ function isForeignAccount(
   { orgAccounts }: TenantConfig,
 ): boolean {
   const own = orgAccounts[toolName];
+  if (own === undefined) return false;
   const account = accountOf(resource)?.toLowerCase();
-  return own !== undefined && account !== undefined && !own.some((it) => it.toLowerCase() === account);
+  // An account that the call names in a way that nobody can read here is not known to be the tenant's.
+  if (account === undefined) return accountFields.some((it) => resource.unknown?.includes(it));
+  return !own.some((it) => it.toLowerCase() === account);
 }
+
+const accountFields = ['org', 'repo', 'account'] as const;
 
 /** Servers may take another one of several domains than we do, and end a name at a sign that is none of it. */
 const plainAddress = /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u;

@@ -1,7 +1,7 @@
 import type { Call, OperationPart } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
-import { compileDenylist, type Denylist } from './denylist.ts';
+import { compileDenylist, type DestinationList } from './destination-list.ts';
 import { CallFacts } from './facts.ts';
 import {
   classesOf,
@@ -43,7 +43,7 @@ const whySuspended = {
 
 /** `mode` is the daemon's own; a tenant's may be laxer still. */
 export function createJudge(mode: 'enforce' | 'monitor'): Judge {
-  const denylists = new WeakMap<TenantConfig, Denylist>();
+  const denylists = new WeakMap<TenantConfig, DestinationList>();
 
   function isDenylisted(tenant: TenantConfig, call: Call): boolean {
     if (tenant.denylist.length === 0) return false;

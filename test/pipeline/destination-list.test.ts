@@ -1,5 +1,5 @@
 import t from 'tap';
-import { compileDenylist } from '../../src/pipeline/denylist.ts';
+import { compileAllowlist, compileDenylist } from '../../src/pipeline/destination-list.ts';
 import { parseTarget } from '../../src/target.ts';
 
 const entries = [
@@ -33,4 +33,23 @@ t.test('a target is on the list by host, range or URL, however it is spelled', a
 
 t.test('an empty list denies nothing', async (t) => {
   t.notOk(compileDenylist([])(parseTarget('https://a.example/')));
+});
+
+t.test('what is allowed is allowed in every reading, and its stars stay in the host', async (t) => {
+  const isAllowed = compileAllowlist([
+    'https://shared.example/good/',
+    'https://*.partner.example/*',
+    '10.0.0.0/8',
+  ]);
+  for (const [url, allowed] of [
+    ['https://shared.example/good/x', true],
+    ['https://shared.example/good/..%2fevil/x', false],
+    ['https://shared.example/good/..%252fevil/x', false],
+    ['https://shared.example/good/..;/evil/x', false],
+    ['https://a.partner.example/x', true],
+    ['https://evil.example/?.partner.example/', false],
+    ['https://evil.example/x.partner.example/', false],
+    ['http://10.1.2.3/', true],
+  ] as const)
+    t.equal(isAllowed(parseTarget(url)), allowed, url);
 });
