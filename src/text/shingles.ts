@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { isAscii } from 'node:buffer';
 import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
 import type { Shingles } from '../history.ts';
 
 /*
  * Keyed shingles, by which what was read a moment ago is known again in what is written.
  *
- * A text is reduced to its letters: ASCII letters in lower case, digits, and all bytes of other characters. White space, punctuation
- * and the keys of JSON fall away, so that the values of a response are one run of letters, the same in JSON, in CSV, in a table and in
+ * A text is reduced to its letters: ASCII letters in lower case, digits, and the bytes of letters of other alphabets. White space,
+ * punctuation and signs of all scripts and the keys of JSON fall away, so that the values of a response are one run of letters, the same in JSON, in CSV, in a table and in
  * a sentence. Of every 32 letters in a row (a gram) a rolling hash is made, and of the grams of every window the one with the least
  * hash is chosen, the last of equals (winnowing: Schleimer, Wilkerson, Aiken, SIGMOD 2003). The choice depends on the letters of the
  * window alone, and a larger window chooses some of what a smaller one chooses; so a run of letters that two texts share has choices
@@ -18,9 +19,9 @@ import type { Shingles } from '../history.ts';
 export interface ShingleBounds {
   /** Shingles of what was read, 32,768 at most. */
   readonly readMax: number;
-  /** Shingles of what is written, 32,768 at most. */
+  /** Shingles of a megabyte of what is written, 32,768 at most. */
   readonly writeMax: number;
-  /** Bytes of all texts of a content together, 1 MB at most; what follows is not looked at. */
+  /** Bytes of all texts of what was read together, 1 MB at most; what follows is not looked at. */
   readonly bytesMax: number;
 }
 
@@ -39,8 +40,8 @@ export interface Shingler {
    */
   ofRead(texts: readonly Buffer[]): Shingles;
   /**
-   * Shingles of what is sent, with a window of 16 grams. Where these are more than `writeMax` it is larger, and the larger one of both
-   * sides counts. What has keys is taken with and without them, because what was read may stand in a key, and what has labels
+   * Shingles of what is sent, all of it, with a window of 16 grams. Where these are more than `writeMax` in one piece it is larger there, and
+   * the larger one of both sides counts. What has keys is taken with and without them, because what was read may stand in a key, and what has labels
    * (`Name: Ann`) without them too.
    */
   ofWrite(texts: readonly Buffer[]): Shingles;
@@ -101,10 +102,30 @@ export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBound
       return sealed(cipher, choose(grams, readWindow, readMax));
     },
     ofWrite(texts) {
-      const grams = hashGrams(reduceAll(texts, bytesMax, true), order);
-      return sealed(cipher, choose(grams, writeWindow, writeMax));
+      const [first, ...others] = piecesOf(texts).map((piece) => {
+        const grams = hashGrams(reduceAll(piece, textBytesMax, true), order);
+        return sealed(cipher, choose(grams, writeWindow, writeMax));
+      });
+      if (first === undefined || others.length === 0) return first ?? new Float64Array();
+      return Float64Array.from(new Set([first, ...others].flatMap((it) => [...it])));
     },
   };
+}
+
+/** What two pieces of a text have in common: a quote of 400 letters lies in one of them as a whole, in whatever script. */
+const commonBytes = 4096;
+
+/** All texts in pieces of a megabyte: what is padded must not hide behind its padding. */
+function piecesOf(texts: readonly Buffer[]): readonly (readonly Buffer[])[] {
+  let bytes = 0;
+  for (const { length } of texts) bytes += length;
+  if (bytes <= textBytesMax) return [texts];
+  const step = textBytesMax - commonBytes;
+  return texts.flatMap((text) =>
+    Array.from({ length: Math.ceil(text.length / step) }, (_, at) => [
+      text.subarray(at * step, at * step + textBytesMax),
+    ]),
+  );
 }
 
 /** Fills `letters`; tells how many there are. */
@@ -144,6 +165,7 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
   const { length } = text;
   input.set(text);
   input[length] = 0;
+  if (!isAscii(text)) blankSigns(length);
   leftOut = 0;
   let end = start;
   for (let i = 0; i < length; ) {
@@ -160,6 +182,51 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
     leftOut += ofKey > 0 ? 1 : 0;
   }
   return end;
+}
+
+const space = 0x20;
+
+/** What is neither a letter nor a digit in other scripts becomes white space in `input`, as it does where a text is wrapped anew. */
+function blankSigns(length: number): void {
+  for (let i = 0; i < length; ) {
+    const lead = input[i] as number;
+    const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    const end = Math.min(length, i + size);
+    // Alone, such a byte is a sign of Latin-1: a space that does not break, a dash of Windows.
+    if (lead >= 0x80 && (lead < 0xc0 || isSign(lead, input[i + 1] ?? 0, input[i + 2] ?? 0)))
+      input.fill(space, i, end);
+    i = end;
+  }
+}
+
+/**
+ * By the first three bytes: U+0080 to 00BF, combining marks, ogham space, U+2000 to 2BFF (punctuation, arrows, mathematics, boxes, dingbats),
+ * U+2E00 to 2E7F, U+3000 to 303F, variations and forms from U+FE00 to FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
+ */
+function isSign(first: number, second: number, third: number): boolean {
+  switch (first) {
+    case 0xc2:
+    case 0xcc:
+      return true;
+    case 0xcd:
+      return second <= 0xaf;
+    case 0xe1:
+      return second === 0x9a && third === 0x80;
+    case 0xe2:
+      return second <= 0xaf || second === 0xb8 || second === 0xb9;
+    case 0xe3:
+      return second === 0x80;
+    case 0xef:
+      if (second === 0xbc) return third <= 0x8f || (third >= 0x9a && third <= 0xa0) || third >= 0xbb;
+      if (second === 0xbd) return third === 0x80 || (third >= 0x9b && third <= 0xa5);
+      return second === 0xb8 || second === 0xb9 || (second === 0xbb && third === 0xbf);
+    case 0xf0:
+      return second === 0x9f;
+    case 0xf3:
+      return second === 0xa0;
+    default:
+      return false;
+  }
 }
 
 /**
