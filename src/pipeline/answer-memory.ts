@@ -21,6 +21,8 @@ export interface SeenAnswer {
   /** The organisation, account or bucket there. */
   readonly account?: string | undefined;
   readonly atMs: number;
+  /** What the call itself has sent, where that is known: an answer that shows it again has not brought it. */
+  readonly sent?: readonly Buffer[];
 }
 
 /** A page or a ticket has an address or two, which goes out with the answer to it; a list of customers or patients does not. */
@@ -41,11 +43,13 @@ export function createAnswerMemory(
 
   return {
     isSensitive,
-    saw({ tenantId, toolName, host, account, ...seen }, reading) {
+    saw({ tenantId, toolName, host, account, sent = [], ...seen }, reading) {
       const { classes, texts, secrets } = reading;
       const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
       if (isRead) {
-        const shingles = shingler(tenantId).ofRead(texts);
+        const { ofRead, ofWrite } = shingler(tenantId);
+        const own = new Set(ofWrite(sent));
+        const shingles = ofRead(texts).filter((it) => !own.has(it));
         store.noteSighting(tenantId, {
           kind: 'read',
           ...seen,

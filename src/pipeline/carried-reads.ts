@@ -103,8 +103,41 @@ function byClass(call: Call, mayBe: MayBe): readonly CarriedRead[] {
     .map((read) => ({ read, by: 'class' }));
 }
 
-/** URL and headers in all their forms: they were decoded before, within the same bounds and in time. */
-function headTexts({ head }: Call, { maxDecodedBytes }: TenantConfig): readonly Buffer[] {
-  const { views } = decodeViews(head, { maxDecodedBytes, depthMax, isOver: () => false });
+/**
+ * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of headers what the agent writes and not
+ * its client: that is the same in all calls of many agents, and anybody can put it on a page.
+ */
+function headTexts({ target, headers }: Call, { maxDecodedBytes }: TenantConfig): readonly Buffer[] {
+  const texts = [target.href, target.fragment];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const [name = '', value = ''] = [headers[i], headers[i + 1]];
+    if (name.length > fieldNameLengthMax) texts.push(name);
+    if (!isOfClient(name.toLowerCase(), value)) texts.push(value);
+  }
+  const text = Buffer.from(texts.join('\n'), 'latin1');
+  const { views } = decodeViews(text, { maxDecodedBytes, depthMax, isOver: () => false });
   return views.map((it) => it.bytes);
+}
+
+/** Longer ones carry something. */
+const fieldNameLengthMax = 40;
+
+/** What is longer is none of a client. */
+const clientFieldLengthMax = 256;
+/** RFC 9110, 10.1.5, with two short comments: who quotes something finds no room for 200 letters of it. */
+const comment = /\([^()]{1,60}\)/g;
+const commentsMax = 2;
+const product = /^[\w!#$%&'*+.^`|~-]{1,20}(?:\/[\w!#$%&'*+.^`|~-]{1,20})?$/;
+const productsMax = 8;
+/** RFC 9110, 12.5: media types, languages and codings, each with what weighs it. */
+const preference =
+  /^(?:[a-z*]{1,11}\/[\w*.+-]{1,40}|[a-z]{1,3}(?:-[0-9A-Za-z]{2,4}){0,2}|\*|gzip|deflate|identity|compress|zstd)(?:;(?:q|v)=[\w.]{1,5}){0,2}$/;
+
+function isOfClient(name: string, value: string): boolean {
+  if (value.length > clientFieldLengthMax) return false;
+  if (name.startsWith('accept')) return value.split(/, ?/).every((it) => preference.test(it));
+  if (name !== 'user-agent') return false;
+  const words = value.replace(comment, '').split(/ +/).filter(Boolean);
+  const comments = value.match(comment)?.length ?? 0;
+  return comments <= commentsMax && words.length <= productsMax && words.every((it) => product.test(it));
 }

@@ -3,6 +3,7 @@ import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.
 import { GatewayError } from '../errors.ts';
 import { placeOf } from '../pipeline/external.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { headText } from '../pipeline/head-text.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { isCutFor } from '../pipeline/sanitize.ts';
 
@@ -44,7 +45,8 @@ export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): 
   const { tenantId, agentId } = identity;
   const toolName = toolNameOf(call);
   const account = placeOf(call)?.account;
-  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, atMs: Date.now() };
+  const sent = [Buffer.from(headText(call), 'latin1'), ...call.bodyTexts];
+  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, sent, atMs: Date.now() };
   gate.answerMemory.saw(seen, reading);
 }
 

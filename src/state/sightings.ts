@@ -9,11 +9,11 @@ import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
  */
 
 export const sightingsKeptMs = 600_000;
-/** Of one kind, of one tenant. */
+/** Of one kind, of one tenant; reads that were reported, of which agents may invent any number, are a kind of their own. */
 export const sightingsMax = 512;
-/** Of all sightings of one tenant. */
+/** Of all sightings of one kind, of one tenant. */
 export const shinglesMax = 131_072;
-/** Answers to one call: of those that were reported, and of those that were seen. */
+/** Answers to one call that were reported. */
 export const readsOfTraceMax = 4;
 /** That one `expire` forgets, but for the last read: 1 to 2 ms. */
 const shinglesAtOnce = 16_384;
@@ -32,11 +32,15 @@ const none: readonly never[] = Object.freeze([]);
 export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): SightingLog {
   const all: Sighting[] = [];
   const reads = new Map<number, SensitiveRead[]>();
-  const shelves = { read: new Shelf(), secrets: new Shelf(), 'principal-created': new Shelf() };
+  const shelves = { seen: new Shelf(), reported: new Shelf(), secrets: new Shelf(), created: new Shelf() };
+  const shelfOf = (sighting: Sighting): Shelf => {
+    if (sighting.kind === 'read') return isReported(sighting) ? shelves.reported : shelves.seen;
+    return sighting.kind === 'secrets' ? shelves.secrets : shelves.created;
+  };
 
   function forget(gone: Sighting): void {
     removeFrom(all, gone);
-    shelves[gone.kind].remove(gone);
+    shelfOf(gone).remove(gone);
     if (gone.kind !== 'read') return;
     for (const shingle of gone.shingles) {
       const left = reads.get(shingle) ?? [];
@@ -61,16 +65,17 @@ export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): S
   return {
     all,
     get hasReads() {
-      return shelves.read.count > 0;
+      return shelves.seen.count + shelves.reported.count > 0;
     },
     readsWith: (shingle) => reads.get(shingle) ?? none,
     add(sighting) {
-      const shelf = shelves[sighting.kind];
+      const shelf = shelfOf(sighting);
       all.push(sighting);
       shelf.add(sighting);
       if (sighting.kind === 'read') {
         index(sighting);
-        const [first, ...others] = shelf.ofTrace(sighting);
+        // Each event of a stream is an answer to one call, and what comes through the gateway nobody invents.
+        const [first, ...others] = isReported(sighting) ? shelf.ofTrace(sighting) : none;
         if (first && others.length >= readsOfTraceMax) pushOut(first);
       }
       if (shelf.count > sightingsMax) pushOut(shelf.oldestOfMost());
@@ -95,8 +100,7 @@ const isTooOld = ({ atMs }: Sighting, nowMs: number): boolean => nowMs - atMs >=
 const shinglesOf = (sighting: Sighting): number => (sighting.kind === 'read' ? sighting.shingles.length : 0);
 
 /** Answers that are reported come from no host. */
-const ownerOf = (sighting: Sighting): string =>
-  `${sighting.agentId} ${sighting.kind === 'read' && sighting.host === '' ? 'reported' : 'seen'}`;
+const isReported = ({ host }: SensitiveRead): boolean => host === '';
 
 /** What goes is mostly the oldest, which is the first. */
 function removeFrom<T>(list: T[], gone: T): void {
@@ -117,7 +121,7 @@ class Shelf {
   readonly #owners = new Map<string, Owned>();
 
   add(sighting: Sighting): void {
-    const owner = ownerOf(sighting);
+    const owner = sighting.agentId;
     const owned = this.#owners.get(owner) ?? { sightings: [], shingles: 0 };
     this.#owners.set(owner, owned);
     owned.sightings.push(sighting);
@@ -125,7 +129,7 @@ class Shelf {
   }
 
   remove(sighting: Sighting): void {
-    const owner = ownerOf(sighting);
+    const owner = sighting.agentId;
     const owned = this.#owners.get(owner);
     if (!owned) return;
     removeFrom(owned.sightings, sighting);
@@ -141,7 +145,7 @@ class Shelf {
 
   /** Of the same owner and trace, oldest first. */
   ofTrace(sighting: Sighting): readonly Sighting[] {
-    const { sightings } = this.#owners.get(ownerOf(sighting)) ?? { sightings: none };
+    const { sightings } = this.#owners.get(sighting.agentId) ?? { sightings: none };
     return sightings.filter((it) => it.traceId === sighting.traceId);
   }
 

@@ -2,6 +2,7 @@ import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
 import type { Sighting } from '../../src/history.ts';
 import { createAnswerMemory, listValuesMin, type SeenAnswer } from '../../src/pipeline/answer-memory.ts';
+import { shinglesEnough } from '../../src/pipeline/carried-reads.ts';
 import type { AnswerReading } from '../../src/pipeline/read-answer.ts';
 import { createToolSettings } from '../../src/pipeline/tool-settings.ts';
 import { tenantSecrets } from '../support/noticing.ts';
@@ -73,4 +74,17 @@ t.test('where an answer came from is remembered, as far as it is known', async (
 
 t.test('what has nothing of a class in it is not remembered', async (t) => {
   t.same(remembered({}, { classes: [], places: 0 }), []);
+});
+
+t.test('what the call itself has sent is not remembered as its answer', async (t) => {
+  const echoed = Array.from({ length: 60 }, (_, at) => `word${at * 7919} of the request`).join(' ');
+  const brought = Array.from({ length: 60 }, (_, at) => `record${at * 104729} of the answer`).join(' ');
+  const shinglesOf = (sent: readonly Buffer[], text: string): number => {
+    const [read] = remembered({ sent }, { texts: [Buffer.from(text)] });
+    return read?.kind === 'read' ? read.shingles.length : 0;
+  };
+  const sent = [Buffer.from(`x-note: ${echoed}`)];
+  t.ok(shinglesOf(sent, `<pre>${echoed}</pre>`) < shinglesEnough, 'but for those of its ends');
+  t.ok(shinglesOf([], `<pre>${echoed}</pre>`) > 10);
+  t.ok(shinglesOf(sent, `<pre>${echoed}</pre> ${brought}`) > 10);
 });

@@ -101,6 +101,21 @@ const bySame = [{ by: 'content', read: { traceId: 'trace-1' } }];
 const byClass = [{ by: 'class', read: { traceId: 'trace-1' } }];
 const piece = Buffer.from(content.slice(0, 1_200));
 const encoded = encodeURIComponent(content.slice(0, 1_200));
+/** Of Chrome and of an SDK. */
+const clientFields = [
+  ...[
+    'User-Agent',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36',
+  ],
+  ...[
+    'Accept',
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
+  ],
+  ...['Accept-Language', 'en-US,en;q=0.9,de-CH;q=0.8'],
+  ...['Accept-Encoding', 'gzip, deflate, br, zstd'],
+  ...['X-Stainless-Lang', 'js', 'X-Stainless-Package-Version', '4.104.0', 'X-Stainless-OS', 'Linux'],
+  ...['X-Stainless-Arch', 'x64', 'X-Stainless-Runtime', 'node', 'X-Stainless-Runtime-Version', 'v26.10.0'],
+];
 const isRead = { verb: 'READ', name: 'http_get' } as const;
 const email = { class: 'PII', kind: 'email-address' } as const;
 
@@ -239,6 +254,43 @@ const cases: readonly (Given & { readonly name: string; readonly want: readonly 
     name: 'a header behind as long a body as is looked at',
     body: '0123456 '.repeat(140_000),
     headers: ['X-Note', content.slice(0, 1_200)],
+    want: bySame,
+  },
+  {
+    name: 'what clients write by themselves, and somebody has put on a page',
+    reads: [readOf({}, clientFields.join(' '))],
+    body: '',
+    headers: clientFields,
+    want: [],
+  },
+  {
+    name: 'a header with a name like that',
+    body: 'a',
+    headers: ['User-Agent', content.slice(0, 400)],
+    want: bySame,
+  },
+  {
+    name: 'a header in which words are listed',
+    body: 'a',
+    headers: ['Accept', content.slice(0, 400).replaceAll(' ', ', ')],
+    want: bySame,
+  },
+  {
+    name: 'long names of headers',
+    body: 'a',
+    headers: [content.slice(0, 400).replaceAll(/\W/g, '-'), '1'],
+    want: bySame,
+  },
+  {
+    name: 'what was reported of a tool without a host',
+    reads: [readOf({ host: '' })],
+    url: 'mcp:///send',
+    want: bySame,
+  },
+  {
+    name: 'what goes to a place that the call names by a number alone',
+    isExternal: false,
+    operation: { toolName: 'github', resource: { unknown: ['repo'] } },
     want: bySame,
   },
   {
