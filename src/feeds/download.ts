@@ -15,22 +15,24 @@ export type Download = (
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  /** Whether an administrator has chosen the server, and not another server. */
+  isChosen: boolean,
 ) => Promise<Downloaded>;
 
 /** Without a byte for so long the server is taken for gone. */
 const idleTimeoutMs = 30_000;
 
-/** Opens the connection for a URL, with TLS verified where it is https. */
-export type Connect = (url: string) => Promise<Duplex>;
+/** Opens the connection for a URL, with TLS verified where it is https. Where no administrator has chosen it, only to what agents may call. */
+export type Connect = (url: string, isChosen: boolean) => Promise<Duplex>;
 
 /** Downloads over connections that `connect` opens, one for each answer. */
 export function createDownload(connect: Connect): Download {
-  return (url, headers, signal) => {
+  return (url, headers, signal, isChosen) => {
     const { promise, resolve, reject } = Promise.withResolvers<Downloaded>();
     const { get } = url.startsWith('https:') ? https : http;
     const createConnection: http.RequestOptions['createConnection'] = (_options, opened) => {
       // Whoever was aborted meanwhile closes it.
-      connect(url).then(
+      connect(url, isChosen).then(
         (socket) => opened(null, socket),
         (error: Error) => opened(error, undefined as never),
       );

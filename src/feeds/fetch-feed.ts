@@ -71,9 +71,10 @@ async function followed(
     ...(known.etag === '' ? {} : { 'if-none-match': known.etag }),
     ...(known.lastModified === '' ? {} : { 'if-modified-since': known.lastModified }),
   };
+  const chosen = URL.parse(url)?.origin;
   let from = url;
   for (let times = 0; ; times++) {
-    const answer = await download(from, headers, signal);
+    const answer = await download(from, headers, signal, URL.parse(from)?.origin === chosen);
     if (!redirects.includes(answer.status)) return answer;
     answer.body.destroy();
     if (times === redirectsMax)

@@ -55,6 +55,12 @@ export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
   function find(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
     const byAddress = isAddress ? findAddress(host) : undefined;
     if (byAddress || withHosts.length === 0) return byAddress;
+    const words = isAddress ? parseIpv6(host) : undefined;
+    const inner = words ? embeddedIpv4(words) : -1;
+    return findText(host, isAddress, path) ?? (inner < 0 ? undefined : findText(toIpv4(inner), true, path));
+  }
+
+  function findText(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
     hashHost(host, isAddress, key, hostHashes);
     let canonical: string | undefined;
     for (const named of withHosts) {
@@ -106,6 +112,8 @@ export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
     findAddress,
   };
 }
+
+const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
 
 /** The longest of what is listed of a path, on the host that is number `at` of those just hashed; or -1. */
 function findPath(set: IndicatorSet, host: string, at: number, path: string): number {

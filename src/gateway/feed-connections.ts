@@ -1,6 +1,6 @@
-import type { Duplex } from 'node:stream';
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import type { Connect } from '../feeds/download.ts';
 import { parseDescribed } from '../target.ts';
 import { createDialer, type Dialer } from '../upstream/connect.ts';
 import { createGuard, type Guard, type GuardOptions } from '../upstream/guard.ts';
@@ -9,9 +9,12 @@ import { loadRoots } from '../upstream/roots.ts';
 import { toParent, toResolveEntry } from './generation.ts';
 import { readerOfRoots } from './named-files.ts';
 
-/** How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever they have chosen. */
+/**
+ * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever they have chosen. Where a server
+ * leads to another one is its own choice.
+ */
 export interface FeedConnections {
-  connect(url: string): Promise<Duplex>;
+  readonly connect: Connect;
   /** Puts together what this configuration says, and answers what puts it in force. Throws where a file of authorities cannot be read. */
   prepare(config: Config, files: Files): () => void;
 }
@@ -21,25 +24,41 @@ export function openFeedConnections(
   files: Files,
   ownListeners: GuardOptions['ownListeners'],
 ): FeedConnections {
-  const { checkChosen } = createGuard({ allowPrivate: [], deny: [], allowedPorts: [], ownListeners });
-  let dialer = dialerOf(config, files, checkChosen);
+  let dialers = dialersOf(config, files, ownListeners);
   return {
-    connect(url) {
+    connect(url, isChosen) {
       const { scheme, host, port } = parseDescribed(url);
+      const dialer = isChosen ? dialers.chosen : dialers.found;
       return dialer.dial({ scheme: scheme === 'https' ? 'https' : 'http', host, port }, 'http/1.1');
     },
     prepare(next, itsFiles) {
-      const nextDialer = dialerOf(next, itsFiles, checkChosen);
+      const nextDialers = dialersOf(next, itsFiles, ownListeners);
       return () => {
-        dialer = nextDialer;
+        dialers = nextDialers;
       };
     },
   };
 }
 
-function dialerOf({ upstream }: Config, files: Files, checkChosen: Guard['checkChosen']): Dialer {
+/** For servers that an administrator has chosen, and for those that others lead to. */
+interface Dialers {
+  readonly chosen: Dialer;
+  readonly found: Dialer;
+}
+
+function dialersOf(config: Config, files: Files, ownListeners: GuardOptions['ownListeners']): Dialers {
+  const { allowPrivate, deny, allowedPorts } = config.upstream;
+  const guard = createGuard({ allowPrivate, deny, allowedPorts, ownListeners });
+  const { checkChosen } = guard;
+  return {
+    chosen: dialerOf(config, files, { checkHost: () => {}, checkAddress: checkChosen, checkChosen }),
+    found: dialerOf(config, files, guard),
+  };
+}
+
+function dialerOf({ upstream }: Config, files: Files, guard: Guard): Dialer {
   return createDialer({
-    guard: { checkHost: () => {}, checkAddress: checkChosen, checkChosen },
+    guard,
     resolver: createResolver({ resolve: upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(upstream.caFiles, readerOfRoots(files)),
     connectTimeoutMs: upstream.connectTimeoutMs,

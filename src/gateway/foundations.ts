@@ -124,7 +124,7 @@ export async function openFoundations(
     dir: join(dir, 'feeds'),
     part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
     log,
-    download: createDownload((url) => feedConnections.connect(url)),
+    download: createDownload(feedConnections.connect),
     onTrouble({ name, status, lastError }) {
       plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
       notifications.tell(feedFailed(name, status, Date.now()));

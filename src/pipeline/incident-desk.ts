@@ -6,9 +6,14 @@ import { gateway, withTraces } from '../state/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../state/store.ts';
 import { createRepeatedDenials, denialsEnough } from './repeated-denials.ts';
 
-/** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. */
-export const waitingMax = 1000;
+/** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. Tenants do not take each other's room. */
+export const waitingMax = 10_000;
+export const waitingOfTenantMax = 1000;
+/** Opened at once: the state writes them together. */
+const openingMax = 16;
 const retryMs = 1000;
+/** Between two lines about incidents that were not opened: who makes many of them must not fill the log too. */
+const complaintMs = 10_000;
 
 /**
  * Opens incidents after the verdict, without anybody waiting for it. What the state does not take is tried again every second, and once
@@ -37,20 +42,51 @@ const repeatedDenials: IncidentCause = {
 export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
   const denials = createRepeatedDenials(store);
   const waiting = new Map<string, Entry>();
+  const waitingOf = new Map<string, number>();
+  let dropped = 0;
+  let complainedAtMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function add(entry: Entry): void {
     const name = nameOf(entry.incident);
     const same = waiting.get(name);
-    if (!same && waiting.size >= waitingMax) log.error(whatOf(entry), 'an incident was not opened');
-    else waiting.set(name, same ? joined(same, entry) : entry);
+    const ofTenant = waitingOf.get(entry.incident.tenantId) ?? 0;
+    if (!same && (waiting.size >= waitingMax || ofTenant >= waitingOfTenantMax)) drop(entry);
+    else put(name, same ? joined(same, entry) : entry);
+  }
+
+  function drop(entry: Entry): void {
+    dropped += 1;
+    const nowMs = performance.now();
+    if (nowMs - complainedAtMs < complaintMs) return;
+    log.error({ ...whatOf(entry), dropped }, 'incidents were not opened: too many wait');
+    complainedAtMs = nowMs;
+    dropped = 0;
+  }
+
+  function put(name: string, entry: Entry): void {
+    const { tenantId } = entry.incident;
+    if (!waiting.has(name)) waitingOf.set(tenantId, (waitingOf.get(tenantId) ?? 0) + 1);
+    waiting.set(name, entry);
+  }
+
+  function takeNext(): Entry | undefined {
+    const [first] = waiting;
+    if (!first) return undefined;
+    const [name, entry] = first;
+    const { tenantId } = entry.incident;
+    const left = (waitingOf.get(tenantId) ?? 0) - 1;
+    waiting.delete(name);
+    if (left > 0) waitingOf.set(tenantId, left);
+    else waitingOf.delete(tenantId);
+    return entry;
   }
 
   function putBack(entry: Entry): void {
     const name = nameOf(entry.incident);
     const later = waiting.get(name);
-    waiting.set(name, later ? joined(entry, later) : entry);
+    put(name, later ? joined(entry, later) : entry);
   }
 
   /** That an agent tries again while it is suspended tells nothing of it. */
@@ -68,20 +104,26 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
 
   /** What comes while it runs is opened too. */
   async function openAll(): Promise<void> {
-    for (const [name, entry] of waiting) {
-      waiting.delete(name);
-      try {
-        if (entry.isDue && !(await entry.isDue())) continue;
-        await store.openIncident(entry.incident, entry.audit);
-      } catch (error) {
-        if (toGatewayError(error).code === 'STATE_UNAVAILABLE') {
-          log.warn({ ...whatOf(entry), err: error }, 'an incident cannot be opened yet');
-          putBack(entry);
-          return;
-        }
-        log.error({ ...whatOf(entry), err: error }, 'an incident was not opened');
-      }
+    for (let isThere = true; isThere && waiting.size > 0; ) {
+      const some = Array.from({ length: Math.min(openingMax, waiting.size) }, () => takeNext());
+      const opened = await Promise.all(some.map((entry) => entry === undefined || open(entry)));
+      isThere = !opened.includes(false);
     }
+  }
+
+  /** Answers whether the state is there. */
+  async function open(entry: Entry): Promise<boolean> {
+    try {
+      if (!entry.isDue || (await entry.isDue())) await store.openIncident(entry.incident, entry.audit);
+    } catch (error) {
+      if (toGatewayError(error).code === 'STATE_UNAVAILABLE') {
+        log.warn({ ...whatOf(entry), err: error }, 'an incident cannot be opened yet');
+        putBack(entry);
+        return false;
+      }
+      log.error({ ...whatOf(entry), err: error }, 'an incident was not opened');
+    }
+    return true;
   }
 
   function start(): void {

@@ -69,7 +69,13 @@ const urls: readonly Case[] = [
   },
   {
     listed: 'http://203.0.113.7/x',
-    hits: ['http://203.0.113.7/x', 'http://0xcb007107/x?y', 'http://203.0.28935/x'],
+    hits: [
+      'http://203.0.113.7/x',
+      'http://0xcb007107/x?y',
+      'http://203.0.28935/x',
+      'http://[::ffff:203.0.113.7]/x',
+      'http://[64:ff9b::cb00:7107]/x',
+    ],
     misses: ['http://203.0.113.7/', 'http://1.203.0.113.7.example/x', 'http://203.0.113.8/x'],
   },
   {

@@ -5,7 +5,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { newId, newTraceId } from '../../src/ids.ts';
 import { createApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/pipeline/approval-desk.ts';
-import { createIncidentDesk, waitingMax } from '../../src/pipeline/incident-desk.ts';
+import { createIncidentDesk, waitingOfTenantMax } from '../../src/pipeline/incident-desk.ts';
 import { recordedFindingsMax } from '../../src/pipeline/record.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
@@ -47,10 +47,17 @@ function deskWhileAway() {
 
 t.test('incidents wait for a state that is away, up to a bound, and none is opened twice', async (t) => {
   const { opened, desk, comeBack } = deskWhileAway();
-  for (let i = 0; i < waitingMax + 10; i++) desk.take(callWithIncident(), shipped);
+  for (let i = 0; i < waitingOfTenantMax + 10; i++) desk.take(callWithIncident(), shipped);
+  const ofAnother = callWithIncident();
+  ofAnother.identity = identityOf({ tenantId: 'beta', agentId: newId() });
+  desk.take(ofAnother, shipped);
   comeBack();
   await desk.close();
-  t.equal(opened.length, waitingMax + 1, 'those that wait, and the one that is on its way');
+  t.equal(opened.length, waitingOfTenantMax + 2, 'those that wait, and the one that is on its way');
+  t.ok(
+    opened.some((it) => it.tenantId === 'beta'),
+    'another tenant has room of its own',
+  );
   t.equal(new Set(opened.map((it) => it.incidentId)).size, opened.length);
 });
 

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
@@ -204,4 +207,32 @@ t.test('a feed that has become bad is told, and what it listed before stays', as
     status: 404,
   });
   t.match(await gateway.api('POST', '/v1/feeds/own/refresh'), { status: 403 });
+});
+
+t.test('a feed that leads to another server reaches no more than agents do', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => void response.end('evil.example\n'));
+  const feed = createServer((_request, response) => {
+    response.writeHead(302, { location: 'https://inside.test.example/admin?all=1' }).end();
+  }).listen(0, '127.0.0.1');
+  await once(feed, 'listening');
+  t.teardown(() => feed.close().closeAllConnections());
+  const { port } = feed.address() as AddressInfo;
+  const refreshed = async (allow_private: string[]) => {
+    const gateway = await startTestGateway(t, {
+      upstream,
+      config: {
+        upstream: {
+          allow_private,
+          ca_files: [upstream.caFile],
+          resolve: [{ host: '*.test.example', address: '127.0.0.1', port: upstream.port }],
+        },
+        feeds: [{ name: 'own', url: `http://127.0.0.1:${port}/list`, refresh: '1h', format: 'lines' }],
+        tenants: [acme],
+      },
+    });
+    return gateway.api('POST', '/v1/feeds/own/refresh', undefined, `Bearer ${gateway.adminSecret}`);
+  };
+  t.match(await refreshed([]), { body: { status: 'failed', indicators: 0 } });
+  t.equal(upstream.requests.length, 0);
+  t.match(await refreshed(['127.0.0.0/8']), { body: { status: 'ok', indicators: 1 } });
 });
