@@ -208,6 +208,8 @@ export class Call {
   readonly wayCredential: string | null | undefined;
   /** It asks to go on as a WebSocket: what follows is judged message by message. */
   readonly opensWebSocket: boolean;
+  /** It came by a route that asks nobody who he is: what strangers do is not held against its agent. */
+  readonly isAnonymous: boolean;
   /** Of the body, where more was known of it before it was read than its tenant; else the limit of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
   /** Where it is one further message of a call that was let out and is still open. */
@@ -311,6 +313,7 @@ export class Call {
     this.message = from.message;
     this.wayCredential = from.wayCredential;
     this.opensWebSocket = from.opensWebSocket ?? false;
+    this.isAnonymous = from.isAnonymous ?? false;
   }
 }
 
@@ -332,6 +335,7 @@ export interface CallFields {
   message?: MessageOf;
   wayCredential?: string | null | undefined;
   opensWebSocket?: boolean;
+  isAnonymous?: boolean;
   /** Default: always. Entrances that can hold a call open say it. */
   isAwaited?: () => boolean;
 }

@@ -89,9 +89,9 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
     put(name, later ? joined(entry, later) : entry);
   }
 
-  /** That an agent tries again while it is suspended tells nothing of it. */
+  /** That an agent tries again while it is suspended tells nothing of it, nor does what strangers try under its name. */
   function noteDenial(call: Call, shipped: () => Promise<void>): void {
-    if (call.agentStatus !== 'active') return;
+    if (call.agentStatus !== 'active' || call.isAnonymous) return;
     const entry = toEntry(call, repeatedDenials, undefined);
     const { tenantId, agentId } = entry.incident;
     const denial = { tenantId, agentId, atMs: call.receivedAtMs };

@@ -256,6 +256,7 @@ function toMessage(
     claimed: opening.claimed,
     lastHead: undefined,
     isAwaited: opening.isAwaited,
+    isAnonymous: opening.isAnonymous,
     message: { opening, before: conversation.before, fieldEnds: conversation.fieldEnds },
   });
   message.identity = opening.identity;

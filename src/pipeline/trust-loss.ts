@@ -26,10 +26,10 @@ export const toParts = (trust: number): number => Math.round(trust * partsPerTru
 /** An anomaly graver than a new host, which is all in a day's work for who browses: what is a little odd only weighs. */
 const anomalyMin = 0.6;
 
-/** What is held against the agent for a call that was decided. In monitor mode, and for an agent that is suspended or whose tenant is, nothing is. */
+/** What is held against the agent for a call that was decided. Nothing is in monitor mode, for an agent that is suspended or whose tenant is, and for what strangers do. */
 export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
-  const { verdict, isMonitored, receivedAtMs: atMs, traceId, signals } = call;
-  if (!verdict || isMonitored || call.agentStatus !== 'active') return none;
+  const { verdict, isMonitored, isAnonymous, receivedAtMs: atMs, traceId, signals } = call;
+  if (!verdict || isMonitored || isAnonymous || call.agentStatus !== 'active') return none;
   const mark = (cause: TrustMark['cause'], trust: number): TrustMark => ({
     cause,
     parts: toParts(trust),

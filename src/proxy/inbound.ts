@@ -97,6 +97,7 @@ async function serve(
       bodyBytesMax,
       wayCredential: route?.credential ?? null,
       opensWebSocket: wantsWebSocket,
+      isAnonymous: route?.auth.type === 'none',
       isAwaited: () => !exchange.answer.destroyed,
     });
   // Where a route leads is for its tenant to know, and a key that is not valid may be of another one.

@@ -47,6 +47,7 @@ const cases: readonly {
   { name: 'one that is sanitised', decision: 'SANITIZE', want: [] },
   { name: 'one that is held', decision: 'REQUIRE_APPROVAL', want: [] },
   { name: 'one that is denied', decision: 'DENY', want: [['denial', 500]] },
+  { name: 'one of a stranger that is denied', decision: 'DENY', call: { isAnonymous: true }, want: [] },
   {
     name: 'a hit in a feed',
     decision: 'DENY',
