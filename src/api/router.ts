@@ -18,6 +18,7 @@ import { parseBody, parseQuery, readBody } from './request-body.ts';
 import { type Caller, presentedBy, RawAnswer, type Route, StreamAnswer } from './route.ts';
 import { sendStream } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
+import { createUnreadAnswers } from './unread-answers.ts';
 
 /** What a body of the API may add to the body of a call that it describes. */
 const envelopeBytesMax = 65_536;
@@ -29,6 +30,7 @@ type Params = Readonly<Record<string, string | undefined>>;
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
 export function createRouter(routes: readonly Route[], gate: () => Gate, log: Log): Handler {
   const limits = createApiLimits();
+  const unread = createUnreadAnswers();
   const router = findMyWay({ maxParamLength: 512, ignoreTrailingSlash: true });
   for (const route of routes) router.on(route.method, route.path, () => undefined, route);
 
@@ -103,8 +105,16 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
           tenantId,
           signal: leaving.signal,
         });
-        if (answered instanceof RawAnswer) return answered;
-        if (!(answered instanceof StreamAnswer)) return RawAnswer.of(route.status ?? 200, answered);
+        if (!(answered instanceof StreamAnswer)) {
+          const whole =
+            answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
+          unread.hold(
+            exchange.answer,
+            caller.kind === 'key' ? caller.key.keyId : caller.kind,
+            whole.body.length,
+          );
+          return whole;
+        }
         // Its place among few is its own until the last piece is out.
         await sendStream(exchange.answer, answered, leaving.signal);
         return undefined;

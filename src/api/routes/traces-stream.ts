@@ -25,7 +25,11 @@ const retryMs = 2_000;
 
 /** Of what a client has missed. */
 const missedMax = 1_000;
-const missedPagesMax = 20;
+const missedPagesMax = 40;
+const missedPerPage = 50;
+/** No more than a follower may have waiting: traces are as long as agents make them. */
+const missedCharsMax = 1024 * 1024;
+const missedAtOnce = 16;
 /** What was findable later than what the client saw last may be so much older. */
 const latenessMs = 2_000;
 
@@ -89,8 +93,9 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
     const missed = await missedOf(it);
     yield `retry: ${retryMs}\n: following\n\n`;
     if (missed.hasGap) yield gap;
-    yield missed.traces.map(toEvent).join('');
     const told = new Set(missed.traces.map(idOf));
+    // Let go of as they are sent: who does not read makes the daemon hold no more than that.
+    while (missed.traces.length > 0) yield missed.traces.splice(0, missedAtOnce).map(toEvent).join('');
     const endOf = endingOf(it);
     let spokeAtMs = Date.now();
     for (;;) {
@@ -127,13 +132,18 @@ async function missedOf({ gate, tenantId, filter, last }: Following) {
   if (last === undefined) return { traces, hasGap: false };
   const fromMs = (timeOfTraceId(last) ?? 0) - latenessMs;
   let cursor: string | undefined;
+  let chars = 0;
   for (let pages = 0; ; pages += 1) {
-    const limit = missedMax - traces.length;
+    const limit = Math.min(missedPerPage, missedMax - traces.length);
     const page = await gate.store.listTraces(tenantId, { ...filter, fromMs }, { limit, cursor });
-    traces.push(...page.items.filter((it) => idOf(it) !== last));
+    for (const it of page.items) {
+      if (idOf(it) === last) continue;
+      traces.push(it);
+      chars += it.length;
+    }
     const isEnd = page.nextCursor === null;
-    if (isEnd || traces.length >= missedMax || pages >= missedPagesMax)
-      return { traces: traces.reverse(), hasGap: !isEnd };
+    const isFull = traces.length >= missedMax || chars >= missedCharsMax;
+    if (isEnd || isFull || pages >= missedPagesMax) return { traces: traces.reverse(), hasGap: !isEnd };
     cursor = page.nextCursor;
   }
 }

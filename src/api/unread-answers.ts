@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../errors.ts';
+
+/*
+ * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would have the daemon hold as many as
+ * it has connections.
+ */
+
+/** Shorter ones fit into what the system holds for a connection. */
+const shortBytes = 65_536;
+/** Long ones that wait, all in all and for one caller. One that finds nothing else waiting has room, whatever its length. */
+export const unreadBytesMax = 256 * 1024 * 1024;
+export const unreadOfCallerMax = 32 * 1024 * 1024;
+/** A client that has not taken its answer by then, at this pace, has gone. */
+const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
+
+export interface UnreadAnswers {
+  /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
+  hold(response: ServerResponse, caller: string, bytes: number): void;
+}
+
+export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience): UnreadAnswers {
+  const heldBy = new Map<string, number>();
+  let held = 0;
+
+  function change(caller: string, bytes: number): void {
+    const own = (heldBy.get(caller) ?? 0) + bytes;
+    if (own > 0) heldBy.set(caller, own);
+    else heldBy.delete(caller);
+    held += bytes;
+  }
+
+  return {
+    hold(response, caller, bytes) {
+      if (bytes <= shortBytes || response.destroyed) return;
+      const own = heldBy.get(caller) ?? 0;
+      if ((own > 0 && own + bytes > unreadOfCallerMax) || (held > 0 && held + bytes > unreadBytesMax))
+        throw new GatewayError(
+          'GATEWAY_BUSY',
+          'Earlier answers are not read yet. Read them first, or ask for shorter pages.',
+        );
+      change(caller, bytes);
+      const timer = setTimeout(() => response.destroy(), graceMs + (bytes / bytesPerSecondMin) * 1_000);
+      // Of a connection that closes, whether it was taken or not.
+      response.once('close', () => {
+        clearTimeout(timer);
+        change(caller, -bytes);
+      });
+    },
+  };
+}
