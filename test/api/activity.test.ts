@@ -180,6 +180,20 @@ t.test('of what was missed, so much is told, and that there was more', async (t)
   t.equal(stream.events[0]?.event, 'gap');
 });
 
+t.test('of long traces that were missed, a megabyte is told, and that there was more', async (t) => {
+  const gateway = await startTestGateway(t);
+  const start = newTraceId(Date.now());
+  const fields = Array.from({ length: 60 }, (_, at) => [`${'n'.repeat(100)}${at}`, `ann.${at}@posthaus.net`]);
+  const call = { url: `https://api.test.example/${'a-'.repeat(1_500)}`, body: Object.fromEntries(fields) };
+  for (let at = 0; at < 4; at += 1) await Promise.all(Array.from({ length: 50 }, () => scan(gateway, call)));
+  await findable(gateway, await scan(gateway));
+  const stream = await openStream(t, gateway, { headers: { 'last-event-id': start } });
+  await until('some', async () => stream.ids().length > 50);
+  await stream.has(await scan(gateway));
+  t.equal(stream.events[0]?.event, 'gap');
+  t.ok(stream.ids().length < 190, `${stream.ids().length}`);
+});
+
 t.test('a stream ends when its key does not count any more, and says so', async (t) => {
   const gateway = await startTestGateway(t);
   const { key, key_id } = await gateway.mint({ permissions: ['activity:read'] });
