@@ -37,6 +37,7 @@ export function admitDegraded(
     newNames: [],
     habits: noHabits,
     trust: wholeTrust,
+    ownTrust: undefined,
     sightings: noSightings,
     scansUsed: 0,
   };
