@@ -74,12 +74,16 @@ export const toTime = (ms: number): string =>
 
 function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[] {
   const { data } = notice;
+  const isAsked = notice.kind === 'decision.require_approval' && traceIds.length === 0;
   const reasons = Array.isArray(data['reason_codes']) ? data['reason_codes'].filter(isText) : [];
   const more = traceIds.length - tracesShownMax;
   const shown = traceIds.slice(0, tracesShownMax).join(', ');
   const all: readonly (readonly [string, unknown])[] = [
     ['Severity', notice.severity],
     ['Agent', notice.agentName ?? notice.agentId],
+    // Names are what agents call themselves: who decides sees whose call it is, and what.
+    ['Agent id', notice.agentName === null ? undefined : notice.agentId],
+    ['Call', isAsked ? [data['method'], data['url']].filter(isText).join(' ') : undefined],
     ['Tool', [notice.toolName, data['operation']].filter(isText).join(' ')],
     ['Reasons', reasons.join(', ')],
     ['Decided by', data['decided_by']],

@@ -84,6 +84,10 @@ export function createConnection(options: ConnectionOptions): Ask {
     return await readAnswer(response);
   }
 
+  /** Whoever answers may say the key again, also escaped, and errors are shown to many. */
+  const parse = (text: string | undefined): unknown =>
+    parseJson(text, (_, value) => (typeof value === 'string' ? value.replaceAll(key, '[key]') : value));
+
   async function readAnswer(response: Response): Promise<unknown> {
     const { status, body } = response;
     const { bytes, isWhole } = body
@@ -94,7 +98,7 @@ export function createConnection(options: ConnectionOptions): Ask {
     const text = isWhole ? toText(bytes) : undefined;
     if (!response.ok) {
       const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now());
-      throw toProblem(status, parse(text?.replaceAll(key, '[key]')), retryAfterMs);
+      throw toProblem(status, parse(text), retryAfterMs);
     }
     if (!isWhole)
       throw new PosternError('INVALID_ANSWER', `The answer has more than ${answerBytesMax} bytes.`, {
@@ -147,14 +151,24 @@ export const isPassing = (error: unknown): error is PosternError =>
 const none = new Uint8Array();
 
 const timedOut = (timeoutMs: number, cause: unknown): PosternError =>
-  new PosternError('GATEWAY_TIMEOUT', `The gateway has not answered within ${timeoutMs} ms.`, { cause });
+  new PosternError('GATEWAY_TIMEOUT', `The gateway has not answered within ${timeoutMs} ms.`, {
+    cause: nameOf(cause),
+  });
 const unreachable = (cause: unknown): PosternError =>
-  new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause });
+  new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause: nameOf(cause) });
 
-function parse(text: string | undefined): unknown {
+/** What failed, by its code or name: parsers of HTTP keep the bytes that they did not understand, which may be the request with its key. */
+function nameOf(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code: unknown = inner instanceof Error ? Reflect.get(inner, 'code') : undefined;
+  if (typeof code === 'string') return code;
+  return inner instanceof Error ? inner.name : 'unknown';
+}
+
+function parseJson(text: string | undefined, reviver: (name: string, value: unknown) => unknown): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch {
     // The caller says what it means that this is no JSON; the message of the parser would quote the text.
     return undefined;

@@ -342,6 +342,13 @@ t.test('names put no field into the head, and no line into the dialogue', async 
   );
 });
 
+t.test('no name stands for something else in a subject', async (t) => {
+  const server = await startMailServer(t);
+  const hidden = `ok =?utf-8?B?${Buffer.from('\u202e") - RESOLVED').toString('base64')}?= x`;
+  await send(messageOf({ agentName: hidden }), mailTo(`smtp://localhost:${server.port}`));
+  t.notMatch(fieldOf(server.mails[0]?.raw ?? '', 'subject'), /=\?utf-8\?B/i);
+});
+
 t.test('letters of all alphabets arrive', async (t) => {
   const server = await startMailServer(t);
   await send(

@@ -154,6 +154,36 @@ show({
     });
   });
 
+  t.test('a server in the place of the gateway that says the key again puts it into no error', async (t) => {
+    const escaped = Array.from(key, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    const { env } = await inItsPlace(t, (_request, response) => {
+      response.writeHead(403).end(`{"code":"FORBIDDEN","detail":"${escaped}"}`);
+    });
+    const shown = await shownBy(
+      t,
+      `
+import socket, threading, traceback
+listener = socket.create_server(("127.0.0.1", 0))
+def echo():
+    for _ in range(2):
+        peer, _ = listener.accept()
+        peer.sendall(peer.recv(65536).split(b"\\r\\n", 1)[1])
+        peer.close()
+threading.Thread(target=echo, daemon=True).start()
+def traced(client):
+    try:
+        client.scan("GET", "https://a.example/")
+    except PosternError as error:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+port = listener.getsockname()[1]
+show([traced(gateway), traced(Postern("http://127.0.0.1:%d" % port, os.environ["POSTERN_KEY"]))])
+listener.close()`,
+      env,
+    );
+    t.match(shown, [/FORBIDDEN[\s\S]*\[key\]|\[key\]/, /cannot be reached \(BadStatusLine\)/]);
+    for (const it of shown) t.notMatch(it, key);
+  });
+
   t.test('a guarded call goes out as it was judged, sanitised, or not at all', async (t) => {
     const lab = await startAgentLab(t);
     const secret = awsKeyId();

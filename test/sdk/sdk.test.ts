@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
@@ -225,6 +227,33 @@ for (const [name, given, requests, code] of attempts) {
     t.notMatch(inspect(outcome, { depth: 9, showHidden: true }), key, 'the key is in no error');
   });
 }
+
+/** As many as the letters of the key: none of them stands in the text as it is. */
+const escaped = Array.from(key, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+
+t.test('a server in the place of the gateway that says the key again puts it into no error', async (t) => {
+  const echo = createServer((socket) => {
+    socket.on('error', () => undefined);
+    // The head of the request, as it came: no answer of HTTP.
+    socket.once('data', (head) => socket.end(head));
+  }).listen(0, '127.0.0.1');
+  await once(echo, 'listening');
+  t.teardown(() => echo.close());
+  const { port } = echo.address() as AddressInfo;
+  const denial = { ...allowed, decision: 'DENY', explanation: [`it says ${key}`] };
+  const outcomes = [
+    await failureOf(createPostern({ url: `http://127.0.0.1:${port}`, key }).scan(call)),
+    await failureOf(
+      (await inItsPlace(t, answers([403, `{"code":"FORBIDDEN","detail":"${escaped}"}`]))).postern.scan(call),
+    ),
+    await (await inItsPlace(t, answers([200, JSON.stringify(denial)]))).postern
+      .scan(call)
+      .catch((it: unknown) => it),
+  ];
+  t.match(outcomes[0], { code: 'GATEWAY_UNREACHABLE' });
+  t.match(outcomes[1], { code: 'FORBIDDEN', message: /\[key\]/ });
+  for (const it of outcomes) t.notMatch(inspect(it, { depth: 9, showHidden: true }), key);
+});
 
 t.test('what the gateway says of a failure is in the error', async (t) => {
   const traceId = randomUUID();

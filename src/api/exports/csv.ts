@@ -43,12 +43,15 @@ const between = '; ';
 
 /** What a spreadsheet would take for a formula, in the letters of any keyboard. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** The same behind what another reader takes for the end of a cell, whatever quotes and spaces stand between. */
+const innerFormula = /([;,|\t\r\n]["'\s]{0,8})(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 /** Needs no quotes, whatever a reader takes for its separator. */
 const harmless = /^[\w.:/-]*$/;
 
 /** Text of others: an apostrophe before it keeps a spreadsheet from working it out. */
 function toCell(text: string): string {
-  const defused = formula.test(text) ? `'${text}` : text;
+  const inside = text.replace(innerFormula, "$1'");
+  const defused = formula.test(inside) ? `'${inside}` : inside;
   return harmless.test(defused) ? defused : `"${defused.replaceAll('"', '""')}"`;
 }
 

@@ -158,7 +158,8 @@ export const createEmail = ({ sendMs, stepMs }: MailTimeouts): Channel => ({
 export const email = createEmail(defaultTimeouts);
 
 function subjectOf({ severity, title }: Brief, agentName: string | null): string {
-  const agent = plain(agentName ?? '', 80);
+  // Else it might hold a word that is encoded (RFC 2047), and readers show what that stands for.
+  const agent = plain(agentName ?? '', 80).replaceAll('=?', '= ?');
   return `[Postern] ${severity}: ${title}${agent === '' ? '' : ` (${agent})`}`;
 }
 

@@ -36,7 +36,7 @@ export function toSlack(brief: Brief, button: Button | undefined, controlUrl: st
     blocks: [
       { type: 'header', text: plainText(`${severity}: ${title}`) },
       { type: 'section', text: plainText(summary === '' ? title : summary) },
-      ...(facts.length > 0 ? [{ type: 'section', fields: facts.map(toField) }] : []),
+      ...toSections(facts),
       ...(button === undefined ? [] : [toActions(button)]),
       { type: 'context', elements: context.map(markdown) },
     ],
@@ -68,9 +68,17 @@ export const toDecidedSlack = (title: string, summary: string, facts: readonly F
   blocks: [
     { type: 'header', text: plainText(title) },
     { type: 'section', text: plainText(summary) },
-    ...(facts.length > 0 ? [{ type: 'section', fields: facts.map(toField) }] : []),
+    ...toSections(facts),
   ],
 });
+
+const fieldsMax = 10;
+
+const toSections = (facts: readonly Fact[]): object[] =>
+  Array.from({ length: Math.ceil(facts.length / fieldsMax) }, (_, at) => ({
+    type: 'section',
+    fields: facts.slice(at * fieldsMax, (at + 1) * fieldsMax).map(toField),
+  }));
 
 /** What is said to one person alone. */
 export const toNoteSlack = (

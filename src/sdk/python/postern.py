@@ -440,15 +440,21 @@ class Postern:
         timer.daemon = True
         timer.start()
         try:
+            connection.connect()
+            # Where it came while nothing was connected, it had nothing to end.
+            if late.is_set():
+                raise http.client.IncompleteRead(b"")
             connection.request(method, self._prefix + path, body, self._headers(method, body))
             answer = connection.getresponse()
             content = answer.read(_ANSWER_BYTES_MAX + 1)
             if late.is_set():
                 raise http.client.IncompleteRead(b"")
         except (OSError, http.client.HTTPException, ValueError) as error:
+            # Of what failed only its name is told: the parser of HTTP quotes what it did not understand, which may be the request with its key.
+            name = type(error).__name__
             if late.is_set() or isinstance(error, socket.timeout):
-                raise PosternError("GATEWAY_TIMEOUT", f"The gateway has not answered within {seconds:g} s.") from error
-            raise PosternError("GATEWAY_UNREACHABLE", "The gateway cannot be reached.") from error
+                raise PosternError("GATEWAY_TIMEOUT", f"The gateway has not answered within {seconds:g} s.") from None
+            raise PosternError("GATEWAY_UNREACHABLE", f"The gateway cannot be reached ({name}).") from None
         finally:
             timer.cancel()
             connection.close()
@@ -477,11 +483,11 @@ class Postern:
             raise PosternError("INVALID_ANSWER", "The address of the gateway leads elsewhere.", status=status)
         is_whole = len(content) <= _ANSWER_BYTES_MAX
         if not 200 <= status < 300:
-            said = content.replace(self._key.encode("ascii"), b"[key]") if is_whole else b""
-            raise _to_problem(status, _parse(said), _read_retry_after(answer.getheader("Retry-After")))
+            said = _without(self._key, _parse(content)) if is_whole else None
+            raise _to_problem(status, said, _read_retry_after(answer.getheader("Retry-After")))
         if not is_whole:
             raise PosternError("INVALID_ANSWER", f"The answer has more than {_ANSWER_BYTES_MAX} bytes.", status=status)
-        value = _parse(content)
+        value = _without(self._key, _parse(content))
         if value is None:
             raise PosternError("INVALID_ANSWER", "What answers at the address of the gateway is not JSON.", status=status)
         return value
@@ -562,6 +568,17 @@ def _parse(content: bytes) -> Any:
         return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
+
+
+def _without(key: str, value: Any) -> Any:
+    """Whoever answers may say the key again, also escaped, and errors are shown to many."""
+    if isinstance(value, str):
+        return value.replace(key, "[key]")
+    if isinstance(value, list):
+        return [_without(key, it) for it in value]
+    if isinstance(value, dict):
+        return {name: _without(key, it) for name, it in value.items()}
+    return value
 
 
 def _wrong(name: str) -> PosternError:
