@@ -162,7 +162,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
       return false;
     }
     const isGrpc = isGrpcType(fieldOf(this.#head, 'content-type'));
-    this.#scrubbed = isGrpc ? new MessageScrub(scrub.body(false)) : scrub.body(isLinewise(this.#head));
+    this.#scrubbed = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
     this.#head = scrub.fields(withoutField(this.#head, 'content-length'));
     this.#contentLength = -1;
     return true;

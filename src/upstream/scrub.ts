@@ -20,6 +20,8 @@ export interface Scrub {
    * over the end of a line. Else the last bytes wait, as many as the longest form of a secret takes.
    */
   body(isByLine: boolean): ScrubbedBody;
+  /** A message with a length before it: asterisks take the place of a secret, as many as it had bytes. In protobuf its field has a length too. */
+  message(): ScrubbedBody;
 }
 
 export interface ScrubbedBody {
@@ -49,24 +51,27 @@ export function createScrub(secrets: readonly string[]): Scrub {
       }
       return scrubbed;
     },
-    body: (isByLine) => new BodyScrub(haystack(), isByLine),
+    body: (isByLine) => new BodyScrub(haystack(), isByLine, toLabel),
+    message: () => new BodyScrub(haystack(), false, toAsterisks),
   };
 }
 
 function redactText(haystack: Haystack, text: string): string {
   const bytes = Buffer.from(text, 'latin1');
   const places = haystack.find(bytes, bytes.length, false);
-  return places.length === 0 ? text : redact(bytes, places, bytes.length).sent.toString('latin1');
+  return places.length === 0 ? text : redact(bytes, places, bytes.length, toLabel).sent.toString('latin1');
 }
 
 class BodyScrub implements ScrubbedBody {
   readonly #haystack: Haystack;
   readonly #isByLine: boolean;
+  readonly #toFiller: ToFiller;
   #held = noBytes;
 
-  constructor(haystack: Haystack, isByLine: boolean) {
+  constructor(haystack: Haystack, isByLine: boolean, toFiller: ToFiller) {
     this.#haystack = haystack;
     this.#isByLine = isByLine;
+    this.#toFiller = toFiller;
   }
 
   push(chunk: Buffer): Buffer {
@@ -86,18 +91,29 @@ class BodyScrub implements ScrubbedBody {
 
   #take(bytes: Buffer, to: number): { sent: Buffer; held: Buffer } {
     if (to <= 0) return { sent: noBytes, held: bytes };
-    return redact(bytes, this.#haystack.find(bytes, to, this.#isByLine), to);
+    return redact(bytes, this.#haystack.find(bytes, to, this.#isByLine), to, this.#toFiller);
   }
 }
 
-/** The bytes up to `to`, or up to the end of a place that begins before, with a label for each place; and the others. */
-function redact(bytes: Buffer, places: readonly Place[], to: number): { sent: Buffer; held: Buffer } {
+/** What stands in the place of so many bytes. They may overlap those before them, and are then fewer. */
+type ToFiller = (length: number, isRest: boolean) => Buffer;
+const toLabel: ToFiller = (_, isRest) => (isRest ? noBytes : labelBytes);
+const toAsterisks: ToFiller = (length) => Buffer.alloc(length, '*');
+
+/** The bytes up to `to`, or up to the end of a place that begins before, with something else for each place; and the others. */
+function redact(
+  bytes: Buffer,
+  places: readonly Place[],
+  to: number,
+  toFiller: ToFiller,
+): { sent: Buffer; held: Buffer } {
   const parts: Buffer[] = [];
   let from = 0;
   for (const { start, end } of places) {
-    // One that overlaps the one before is covered by the same label.
-    if (start >= from) parts.push(bytes.subarray(from, start), labelBytes);
-    from = Math.max(from, end);
+    if (end <= from) continue;
+    if (start >= from) parts.push(bytes.subarray(from, start), toFiller(end - start, false));
+    else parts.push(toFiller(end - from, true));
+    from = end;
   }
   const rest = bytes.subarray(from, Math.max(from, to));
   return {

@@ -67,4 +67,11 @@ t.test('500 places are looked at, and no host that is longer than any', async (t
   const long = `http://${'ж'.repeat(900)}.example/ http://${'x'.repeat(1100)}.example/`;
   t.equal([...urlsIn([Buffer.from(long)])].length, 1, 'of 900 letters; with 1,100 it is none');
   t.equal([...urlsIn([Buffer.from('//'.repeat(100_000))])].length, 0);
+  const slashes = 'a//'.repeat(150_000);
+  t.equal([...urlsIn([Buffer.from(`${slashes} http://evil.example/`)])].length, 1);
+  t.equal(
+    [...urlsIn([Buffer.from(`${slashes}${slashes} http://evil.example/`)])].length,
+    0,
+    'behind 300,000',
+  );
 });
