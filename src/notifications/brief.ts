@@ -82,6 +82,7 @@ function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[]
     ['Severity', notice.severity],
     ['Agent', notice.agentName ?? notice.agentId],
     // Names are what agents call themselves: who decides sees whose call it is, and what.
+    ['Registered as', notice.registeredName],
     ['Agent id', notice.agentName === null ? undefined : notice.agentId],
     ['Call', isAsked ? [data['method'], data['url']].filter(isText).join(' ') : undefined],
     ['Tool', [notice.toolName, data['operation']].filter(isText).join(' ')],

@@ -74,7 +74,18 @@ function parseTrace(line: string): Readonly<Record<string, unknown>> | undefined
 }
 
 const shown = [
-  ...['trace_id', 'at', 'tenant_id', 'env_name', 'agent_id', 'agent_name', 'entrance', 'method', 'url'],
+  ...[
+    'trace_id',
+    'at',
+    'tenant_id',
+    'env_name',
+    'agent_id',
+    'agent_name',
+    'registered_name',
+    'entrance',
+    'method',
+    'url',
+  ],
   ...['tool_name', 'operation', 'category', 'verb', 'decision', 'would_be', 'risk_score', 'risk_band'],
   ...['reason_codes', 'classifications', 'tags', 'policy_id', 'policy_name', 'rule_id', 'approval_id'],
   ...['message_of', 'explanation'],
@@ -90,6 +101,7 @@ const sentences: Readonly<Record<Decision, string>> = {
 function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>): Notice {
   const { traceId, tenantId, agentId, atMs, decision } = call;
   const agentName = textOf(trace['agent_name']);
+  const registeredName = textOf(trace['registered_name']);
   const toolName = textOf(trace['tool_name']);
   const what = [toolName, textOf(trace['operation'])].filter((it) => it !== null).join(' ');
   const reasons = listOf(trace['reason_codes']).slice(0, 5).join(', ');
@@ -103,6 +115,7 @@ function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>):
     envName: textOf(trace['env_name']),
     agentId,
     agentName,
+    ...(registeredName === null ? {} : { registeredName }),
     toolName,
     summary: oneLine(summary),
     data: cut(Object.fromEntries(shown.flatMap((name) => (name in trace ? [[name, trace[name]]] : [])))),

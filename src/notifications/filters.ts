@@ -23,9 +23,12 @@ export function createFilter(channel: NotificationConfig): Filter {
   const mayWant = (kind: string): boolean =>
     events.length === 0 ||
     events.some((it) => it === '*' || it === kind || (it.endsWith('.*') && kind.startsWith(it.slice(0, -1))));
-  const isOfAgents = ({ agentId, agentName }: Notice): boolean =>
+  /** An agent leaves no channel by calling itself something else. */
+  const isOfAgents = ({ agentId, agentName, registeredName }: Notice): boolean =>
     agents.length === 0 ||
-    agents.some((matches) => [agentId, agentName].some((it) => it !== null && matches(it)));
+    agents.some((matches) =>
+      [agentId, agentName, registeredName].some((it) => typeof it === 'string' && matches(it)),
+    );
   const isAmong = (list: readonly string[], name: string | null): boolean =>
     list.length === 0 || (name !== null && list.includes(name));
 

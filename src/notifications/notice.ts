@@ -13,6 +13,8 @@ export interface Notice {
   readonly envName: string | null;
   readonly agentId: string | null;
   readonly agentName: string | null;
+  /** As it is registered, where it calls itself otherwise: filters ask for both. */
+  readonly registeredName?: string;
   readonly toolName: string | null;
   /** One sentence of plain text, at most 300 characters. Names in it were chosen by strangers: channels escape them. */
   readonly summary: string;

@@ -138,6 +138,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
   const method = redactedMethod(call);
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
   line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
+  if (call.agentName !== undefined && call.agentName !== call.identity?.agentName)
+    line += `,"registered_name":${json(call.identity?.agentName ?? null)}`;
   if (runtimeType !== undefined) line += `,"runtime_type":${json(runtimeType)}`;
   line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(method)}`;
   line += `,"url":${json(redactedUrl(call.message?.opening ?? call))},"body_bytes":${call.body.length}`;

@@ -25,6 +25,12 @@ const cases: readonly {
   { name: 'no tool at all', entry: { tools: ['slack'] }, notice: { toolName: null }, want: false },
   { name: 'an agent by id', entry: { agents: [agentId] }, want: true },
   { name: 'an agent by a glob of its name', entry: { agents: ['x*', 'support-*'] }, want: true },
+  {
+    name: 'an agent that calls itself otherwise',
+    entry: { agents: ['support-*'] },
+    notice: { agentName: 'nobody', registeredName: 'support-bot' },
+    want: true,
+  },
   { name: 'another agent', entry: { agents: ['billing-*'] }, want: false },
   {
     name: 'no agent at all',

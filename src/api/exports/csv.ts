@@ -36,6 +36,7 @@ export const csvColumns = [
   'approval_id',
   'message_of',
   'explanation',
+  'registered_name',
 ] as const;
 
 const lineEnd = '\r\n';
