@@ -11,6 +11,7 @@ import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
 import { createDelivery, type Delivery, pauseFrom, type Timings, timings } from './delivery.ts';
 import { createFilter, type Filter } from './filters.ts';
 import { giveUpLost, type LostTimings } from './lost-messages.ts';
+import { createManyAsked } from './many-asked.ts';
 import type { Notice } from './notice.ts';
 import { createOutbox } from './outbox.ts';
 import { createRelay } from './relay.ts';
@@ -93,6 +94,7 @@ interface Known {
 export function createNotifications(options: NotificationsOptions): Notifications {
   const { store, log, sweeps, alertUsage, now = Date.now, random = Math.random } = options;
   const times = { ...timings, ...sweepTimings, ...options.timings };
+  const manyAsked = createManyAsked();
   const delivery: Delivery = createDelivery({ ...options, now, random, timings: times });
   let known: readonly Known[] = [];
   let tenants: NotificationConfigs = options.config;
@@ -128,11 +130,12 @@ export function createNotifications(options: NotificationsOptions): Notification
     if (targets.length === 0) return [];
     const { noticeId, kind, tenantId, atMs, data } = notice;
     const traceId = typeof data['trace_id'] === 'string' ? data['trace_id'] : null;
-    // Each held call waits for a decision of its own, and for no window to end.
+    // Each held call waits for a decision of its own, and for no window to end, unless there are many.
+    const isAlone = kind === 'decision.require_approval' && !manyAsked.isOneOfMany(tenantId ?? '', now());
     const channels = targets.map(({ config }) => ({
       name: config.name,
       owner: config.tenantId,
-      digestMs: kind === 'decision.require_approval' ? 0 : config.digestMs,
+      digestMs: isAlone ? 0 : config.digestMs,
       waitingMax: share,
     }));
     return [{ noticeId, kind, tenantId, atMs, traceId, body: JSON.stringify(notice), channels }];

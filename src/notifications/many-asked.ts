@@ -1,0 +1,33 @@
+/** Held calls of one tenant within a minute of which people are told one by one. */
+export const askedAtOnceMax = 20;
+const spanMs = 60_000;
+/** Of those that asked last. */
+const tenantsMax = 1_000;
+
+export interface ManyAsked {
+  /** Counts a held call, and says whether so many came before it that it need not be told of by itself. */
+  isOneOfMany(tenantId: string, nowMs: number): boolean;
+}
+
+/**
+ * Each held call waits for a decision of its own, so people are told of each at once. But a channel that tenants share takes one message a
+ * second: who has hundreds of calls held would make the others' wait behind them until they end.
+ */
+export function createManyAsked(): ManyAsked {
+  /** In the order in which their minutes began. */
+  const minutes = new Map<string, { readonly fromMs: number; count: number }>();
+  return {
+    isOneOfMany(tenantId, nowMs) {
+      const known = minutes.get(tenantId);
+      if (known && nowMs - known.fromMs < spanMs && nowMs >= known.fromMs) {
+        known.count += 1;
+        return known.count > askedAtOnceMax;
+      }
+      minutes.delete(tenantId);
+      minutes.set(tenantId, { fromMs: nowMs, count: 1 });
+      const [oldest] = minutes.keys();
+      if (minutes.size > tenantsMax && oldest !== undefined) minutes.delete(oldest);
+      return false;
+    },
+  };
+}
