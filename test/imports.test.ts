@@ -21,6 +21,7 @@ const rows: readonly (readonly string[])[] = [
     'yaml.ts',
     'data-file.ts',
     'url-readings.ts',
+    'cipher-suites.ts',
   ],
   ['http1', 'scan', 'websocket'],
   ['catalogue', 'detectors', 'feeds', 'text', 'state', 'tls', 'upstream', 'http', 'vault', 'aws'],

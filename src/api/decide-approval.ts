@@ -40,19 +40,20 @@ export async function decide(
   return decided;
 }
 
-/** Whose call an analyst denies is trusted less, and so is the agent whose key it came with. The denial itself stands, whatever becomes of this. */
+/** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
 async function distrust(
   { store, config, log }: Gate,
-  { tenantId, agentId, ownAgentId, traceId }: ApprovalRecord,
+  { tenantId, agentId, traceId }: ApprovalRecord,
   nowMs: number,
 ): Promise<void> {
   const parts = toParts(config.risk.trust.analystDenial);
-  if (parts === 0) return;
-  const mark = { cause: 'analyst-denial', parts, atMs: nowMs, traceId } as const;
-  for (const id of new Set([agentId, ownAgentId]))
-    try {
-      await store.markTrust(tenantId, id, mark);
-    } catch (error) {
-      log.error({ trace_id: traceId, agent_id: id, err: error }, 'the denial was not held against the agent');
-    }
+  try {
+    if (parts > 0)
+      await store.markTrust(tenantId, agentId, { cause: 'analyst-denial', parts, atMs: nowMs, traceId });
+  } catch (error) {
+    log.error(
+      { trace_id: traceId, agent_id: agentId, err: error },
+      'the denial was not held against the agent',
+    );
+  }
 }

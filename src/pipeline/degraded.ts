@@ -37,7 +37,6 @@ export function admitDegraded(
     newNames: [],
     habits: noHabits,
     trust: wholeTrust,
-    ownTrust: undefined,
     sightings: noSightings,
     scansUsed: 0,
   };

@@ -100,10 +100,6 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
       return denials.isRepeated(denial);
     };
     add(denials.note(denial) ? entry : { ...entry, isDue });
-    const ownAgentId = call.identity?.ownAgent.agentId ?? agentId;
-    // Nobody is denied less often for naming another agent each time.
-    if (ownAgentId !== agentId && denials.note({ ...denial, agentId: ownAgentId }))
-      add(toEntry(call, repeatedDenials, undefined, ownAgentId));
   }
 
   /** What comes while it runs is opened too. */
@@ -169,11 +165,10 @@ const joined = (earlier: Entry, { incident, isDue }: Entry): Entry => ({
   isDue: isDue && earlier.isDue,
 });
 
-function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue'], about?: string): Entry {
+function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue']): Entry {
   const { identity, traceId, receivedAtMs } = call;
   if (!identity) throw new Error('an incident needs a call that was identified');
-  const { tenantId, envName } = identity;
-  const agentId = about ?? identity.agentId;
+  const { tenantId, envName, agentId } = identity;
   const incidentId = newId();
   return {
     incident: {

@@ -19,7 +19,7 @@ export const recordedFindingsMax = 50;
 
 export interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
-  readonly store: Pick<Store, 'noteCall' | 'noteTails' | 'noteSighting' | 'markTrust'>;
+  readonly store: Pick<Store, 'noteCall' | 'noteTails' | 'noteSighting'>;
   readonly trustLosses: TrustLosses;
   readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
@@ -48,18 +48,6 @@ export function createRecorder({
       cause,
     );
   };
-  /** The record tells what is held against the agent that the call names. It cannot be shed by naming another one each time. */
-  function holdAgainstOwn({ trustLoss, traceId }: Call, { tenantId, agentId, ownAgent }: Identity): void {
-    if (trustLoss.length === 0 || ownAgent.agentId === agentId) return;
-    for (const mark of trustLoss)
-      store.markTrust(tenantId, ownAgent.agentId, mark).catch((error: unknown) => {
-        log.error(
-          { trace_id: traceId, err: error },
-          'a loss of trust was not held against the agent of the key',
-        );
-      });
-  }
-
   return function record(call, refusal) {
     const { identity } = call;
     if (!identity) return nothingToRecord;
@@ -89,7 +77,6 @@ export function createRecorder({
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);
-        holdAgainstOwn(call, identity);
         if (call.leftTails.length > 0 && wasLetOut(recorded)) {
           const { tenantId, agentId } = recorded;
           store.noteTails({ tenantId, agentId, host: call.target.host, tails: call.leftTails });

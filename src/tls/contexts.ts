@@ -1,8 +1,8 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { cipherSuites } from '../cipher-suites.ts';
 import type { Authority } from './authority.ts';
 import { dayMs } from './certificate.ts';
-import { cipherSuites } from './cipher-suites.ts';
 
 export interface ContextsOptions {
   /** At most this many hosts are kept; the one that was not used for the longest makes room. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import tls, { type SecureContext } from 'node:tls';
-import { cipherSuites } from '../tls/cipher-suites.ts';
+import { cipherSuites } from '../cipher-suites.ts';
 
 /** To read the roots takes tens of milliseconds: generations and all that dials share what is the same. */
 const contexts = new Map<string, SecureContext>();

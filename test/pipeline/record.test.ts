@@ -150,12 +150,7 @@ t.test('what an analyst should look at is told whatever became of the call', asy
   const taken: Call[] = [];
   const record = createRecorder({
     journal: { append: async () => undefined, flush: async () => undefined },
-    store: {
-      noteCall: () => undefined,
-      noteTails: () => undefined,
-      noteSighting: () => undefined,
-      markTrust: async () => undefined,
-    },
+    store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
     trustLosses,
     credentials: noCredentials,
     incidents: { take: (call) => taken.push(call) },
@@ -194,7 +189,6 @@ t.test(
         noteCall: (recorded) => noted.push(recorded),
         noteTails: () => undefined,
         noteSighting: () => undefined,
-        markTrust: async () => undefined,
       },
       trustLosses,
       credentials: noCredentials,
@@ -247,12 +241,7 @@ t.test(
     const journaled: RecordedCall[] = [];
     const record = createRecorder({
       journal: { append: async (it) => void journaled.push(it), flush: async () => undefined },
-      store: {
-        noteCall: () => undefined,
-        noteTails: () => undefined,
-        noteSighting: () => undefined,
-        markTrust: async () => undefined,
-      },
+      store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
       trustLosses,
       credentials: { nameFor: () => 'github-bot' },
       incidents: { take: () => undefined },

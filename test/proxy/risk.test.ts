@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -88,9 +87,8 @@ async function startLab(t: Test, config: object = {}) {
   const api = async (method: string, path: string, body?: unknown) =>
     (await gateway.api(method, path, body, admin)).body;
   const agent = async (agentId = gateway.agentId) => api('GET', `/v1/agents/${agentId}`);
-  const incidents = async (): Promise<
-    { agent_id: string; trigger: string; severity: string; trace_ids: string[] }[]
-  > => (await api('GET', '/v1/incidents')).items;
+  const incidents = async (): Promise<{ trigger: string; severity: string; trace_ids: string[] }[]> =>
+    (await api('GET', '/v1/incidents')).items;
   return { upstream, gateway, through, scan, api, agent, incidents };
 }
 
@@ -320,25 +318,6 @@ t.test('trust falls with denials and comes back, and policies ask for it', async
   t.match(await eventually(agent, (it) => it.trust_score < 1), { trust_score: 0.95 });
   clock.pass(3 * 60 * minuteMs);
   t.match(await agent(), { trust_score: 0.98 }, 'three idle hours bring some of it back');
-});
-
-t.test('an agent sheds nothing by naming another one with each call', async (t) => {
-  const { gateway, scan, agent, incidents, api } = await startLab(t);
-  await gateway.apply([
-    { rule_id: 'no', match: { url_patterns: ['https://no.test.example/'] }, action: 'DENY' },
-    { rule_id: 'ask', match: { url_patterns: ['https://ask.test.example/'] }, action: 'REQUIRE_APPROVAL' },
-    { rule_id: 'trust', match: {}, condition: { trust_score_lt: 0.6 }, action: 'DENY' },
-  ]);
-  const scanAs = (url: string, agentId: string = randomUUID()) => scan(url, { agent_id: agentId });
-  for (let at = 0; at < 7; at += 1) t.equal((await scanAs('https://no.test.example/')).decision, 'DENY');
-  const { approval_id: id } = await scanAs('https://ask.test.example/');
-  t.match(await api('POST', `/v1/approvals/${id}/decision`, { decision: 'denied' }), { status: 'denied' });
-  t.match(await eventually(agent, (it) => it.trust_score < 0.56), { trust_score: 0.55 });
-  t.match(await scanAs('https://yes.test.example/'), { decision: 'DENY', reason_codes: /LOW_TRUST/ });
-  const about = (all: { agent_id: string; trigger: string }[]) =>
-    all.filter((it) => it.agent_id === gateway.agentId);
-  const opened = await eventually(incidents, (all) => about(all).length >= 1);
-  t.ok(about(opened).some((it) => it.trigger === 'repeated-denials'));
 });
 
 t.test('an analyst who denies takes more', async (t) => {

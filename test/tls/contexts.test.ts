@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import * as tls from 'node:tls';
 import t from 'tap';
+import { inOrder } from '../../src/cipher-suites.ts';
 import { type Authority, openAuthority } from '../../src/tls/authority.ts';
 import { dayMs } from '../../src/tls/certificate.ts';
-import { inOrder } from '../../src/tls/cipher-suites.ts';
 import { createContexts } from '../../src/tls/contexts.ts';
 import { bring, makeCa } from './test-ca.ts';
 import { portOf, testAuthority } from './tunnel.ts';

@@ -11,7 +11,6 @@ import type {
   MaybePromise,
   NotAdmitted,
   Store,
-  TrustRecord,
   TrustTerms,
 } from '../../state/store.ts';
 import { trustPartsAt, trustPartsMax } from '../../state/trust.ts';
@@ -137,7 +136,7 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
     if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
   }
 
-  function noteHistory(call: Call, { newNames, habits, trust: named, ownTrust, sightings }: Admitted): void {
+  function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
     if (newNames.length > 0) {
       const [host, tool, operation] = namesOf(call);
       call.newNames = newNames;
@@ -145,10 +144,7 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
       call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
     }
     call.habits = habits;
-    const partsOf = (it: TrustRecord): number => trustPartsAt(it, call.receivedAtMs, trust);
-    // Nobody is trusted more for naming another agent.
-    const standing = ownTrust && partsOf(ownTrust) < partsOf(named) ? ownTrust : named;
-    call.trustScore = partsOf(standing) / trustPartsMax;
+    call.trustScore = trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax;
     call.trustMarks = standing.marks;
     call.sightings = sightings;
   }

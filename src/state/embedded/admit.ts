@@ -48,7 +48,6 @@ export function createAdmit(parts: AdmitParts) {
     const isNewDestination = isNew(request.destination);
     const newNames = request.names?.filter(isNew) ?? none;
     const trust = history.trustOf(identity.agentId);
-    const ownTrust = identity.agentId === key.agentId ? undefined : history.trustOf(key.agentId);
     const charges = (request.counts === 'call' && request.chargesOf?.(identity)) || none;
     const exceededBudgets = charges.length === 0 ? none : budgets.exceeded(key.tenantId, charges);
     const toolConcerns = mcp ? mcpTools.concernsOf(key.tenantId, mcp, nowMs) : none;
@@ -74,7 +73,6 @@ export function createAdmit(parts: AdmitParts) {
         isCounted: request.counts === 'call',
       }),
       trust,
-      ownTrust,
       sightings: history.sightingsOf(key.tenantId, nowMs),
       scopeViolations,
       scansUsed: taken.scansUsed,

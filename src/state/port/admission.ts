@@ -143,8 +143,6 @@ export interface Admitted extends Standing {
   readonly newNames: readonly string[];
   readonly habits: Habits;
   readonly trust: TrustRecord;
-  /** That of the key's own agent, where the call names another one. */
-  readonly ownTrust: TrustRecord | undefined;
   /** Of the tenant, in the last ten minutes. What is added later is in it as well. */
   readonly sightings: Sightings;
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */

@@ -4,8 +4,7 @@
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
 --       8 what the agent has begun to send to the host  9 MCP servers  10 history of the agent  11 marks against it
---       12 times of its last writes to the tool  13 sightings of the tenant
---       14, 15 history and marks of the agent of the key  16 … days of budgets
+--       12 times of its last writes to the tool  13 sightings of the tenant  14 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
@@ -142,12 +141,6 @@ end
 
 local trust = trustOf(KEYS[10])
 local marks = trust.trust < trustMax and table.concat(redis.call('LRANGE', KEYS[11], 0, -1), ',') or ''
-local ownTrust, ownMarks = '', ''
-if KEYS[14] ~= KEYS[10] then
-  local own = trustOf(KEYS[14])
-  ownTrust = digits(own.trust) .. ',' .. digits(own.clean) .. ',' .. digits(own.at)
-  if own.trust < trustMax then ownMarks = table.concat(redis.call('LRANGE', KEYS[15], 0, -1), ',') end
-end
 local since = ARGV[18] == '-' and '-' or '(' .. ARGV[18]
 local sightings = {}
 for _, entry in ipairs(redis.call('XRANGE', KEYS[13], since, '+', 'COUNT', 16)) do
@@ -156,8 +149,7 @@ end
 local admitted = answer(
   'ok', isNew, digits(used), tails, concerns,
   habitsAt(KEYS[10], now) .. ',' .. digits(lately) .. ',' .. writes,
-  digits(trust.trust) .. ',' .. digits(trust.clean) .. ',' .. digits(trust.at), marks, table.concat(sightings, '\n'),
-  ownTrust, ownMarks
+  digits(trust.trust) .. ',' .. digits(trust.clean) .. ',' .. digits(trust.at), marks, table.concat(sightings, '\n')
 )
 
 -- A day is over in every zone of the world when this has passed since it was last charged, and two more days.

@@ -28,8 +28,6 @@ export interface Asking {
   readonly nowMs: number;
   /** Whose destinations are looked at. */
   readonly agentId: string;
-  /** Whose key it is. */
-  readonly ownAgentId: string;
   readonly destination: string;
   readonly names: readonly string[];
   readonly toolName: string;
@@ -53,7 +51,6 @@ export const asking = (nowMs: number): Asking => ({
   mode: 'none',
   nowMs,
   agentId: '',
-  ownAgentId: '',
   destination: '',
   names: none,
   toolName: '',
@@ -83,7 +80,6 @@ export function toAsking(
     mode,
     nowMs,
     agentId: examined.identity.agentId,
-    ownAgentId: key.agentId,
     destination,
     names,
     toolName,
@@ -147,20 +143,7 @@ export const toAdmission = (
   { identity, agentStatus, scopeViolations }: Examined,
   { charges, nowMs, mcp, names }: Asking,
   sightings: Sightings,
-  [
-    ,
-    isNew = '',
-    used,
-    tails,
-    concerns,
-    habits,
-    trust,
-    marks,
-    ,
-    ownTrust,
-    ownMarks,
-    ...exceededBudgets
-  ]: readonly string[],
+  [, isNew = '', used, tails, concerns, habits, trust, marks, , ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
@@ -170,7 +153,6 @@ export const toAdmission = (
   newNames: names.filter((_, at) => isNew[at + 1] === '1'),
   habits: parseHabits(habits),
   trust: parseTrust(trust, marks),
-  ownTrust: ownTrust ? parseTrust(ownTrust, ownMarks) : undefined,
   sightings,
   exceededBudgets,
   charges: charges.length === 0 ? none : charged(charges),

@@ -84,7 +84,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
     const { named, mode, nowMs, agentId, destination, host, numbers, bucketOf, charges } = request;
-    const { toolName, mutations, ownAgentId } = request;
+    const { toolName, mutations } = request;
     const further = request.names.map(destinationName);
     const needsNamed = named !== undefined && !it.named.has(named);
     const keys = [
@@ -101,8 +101,6 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.marks(agentId),
       own.mutations(agentId, toolName),
       own.sightings,
-      own.history(ownAgentId),
-      own.marks(ownAgentId),
     ];
     const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;

@@ -57,21 +57,6 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
     return { acme, trustAt, standing, clean, deny };
   }
 
-  await t.test('a call that names another agent is told of the trust in both', async (t) => {
-    const { acme, deny } = await open();
-    const key = await acme.key();
-    const named = await acme.agentOf();
-    await deny(markOf());
-    for (const node of [store, other]) {
-      const answered = await admitted(node, admitRequest(acme, key, { agentId: named.agentId }));
-      t.match(answered, {
-        trust: { parts: trustPartsMax },
-        ownTrust: { parts: 9_500, marks: [{ parts: 500 }] },
-      });
-      t.equal((await admitted(node, admitRequest(acme, key))).ownTrust, undefined);
-    }
-  });
-
   await t.test('the trust in strangers and in agents of others is whole', async (t) => {
     const [acme, foreign] = [await open(), await open()];
     t.same(await acme.standing(), wholeTrust);
