@@ -71,6 +71,7 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
       ...['hunter2x', 'Tr0ub4dor&3', 'p@ssphrase', 'Dragon-kiwi-25', 'xqzjkvwqpx'],
       utf8('größe-пароль-42'),
       'Gr\xfc\xdfe-aus-K\xf6ln7', // in Latin-1
+      'Tr0ub\x014dor&3', // hidden
     ],
     no: [
       'required.',

@@ -20,11 +20,15 @@ const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.fro
 /** In texts of another encoding, such as Latin-1, letters beyond ASCII are few. */
 const nonAsciiShareMax = 0.25;
 
-/** Not so what stands between two quotes or signs in a picture or a program: megabytes of such have every short word somewhere. */
+/**
+ * Not so what stands between two quotes or signs in a picture or a program: megabytes of such have every short word somewhere. A control
+ * character alone says nothing: it may have been put there to hide the rest.
+ */
 function isWritten(text: string): boolean {
+  if (isUtf8Text(text)) return true;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what tells them apart
   if (/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return false;
-  return isUtf8Text(text) || text.replace(/[^\xa0-\xff]/g, '').length <= text.length * nonAsciiShareMax;
+  return text.replace(/[^\xa0-\xff]/g, '').length <= text.length * nonAsciiShareMax;
 }
 
 /** Letters with a digit or an unusual sign among them, or in an order that no word has; references and prose are not. */
