@@ -362,13 +362,20 @@ export const isTunnel = ({
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {
+  /** The call that it was last the head of, as it stood on the wire. */
+  method: string;
+  target: Target | undefined;
+  headers: readonly string[];
   text: string;
   bytes: Buffer;
   findings: readonly Finding[];
   reader: unknown;
 }
 
-export const noHead = (): ReadHead => ({ text: '', bytes: noBytes, findings: [], reader: undefined });
+export const noHead = (): ReadHead => ({
+  ...{ method: '', target: undefined, headers: [] },
+  ...{ text: '', bytes: noBytes, findings: [], reader: undefined },
+});
 
 /** A key as it may be held in memory: its prefix to name it, its hash to find it. */
 export interface PresentedKey {

@@ -53,7 +53,8 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
 }
 
 /**
- * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together.
+ * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together. One character over and
+ * over again is a rule under a heading, or what fills a field: in no code it stands for text.
  */
 export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget): Span[] {
   const runs: Span[] = [];
@@ -63,11 +64,18 @@ export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget)
     while (start >= 0) {
       end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
       budget.work(end - start);
-      runs.push({ start, end });
+      if (!isRule(bytes, start, end)) runs.push({ start, end });
       start = findRun(bytes, end, encodedAlphabet, runLengthMin, to);
     }
   }
   return runs;
+}
+
+function isRule(bytes: Buffer, start: number, end: number): boolean {
+  const first = bytes[start];
+  let at = start + 1;
+  while (at < end && bytes[at] === first) at += 1;
+  return at === end;
 }
 
 export const hasRuns = ({ runs }: EncodedText): boolean => runs.length > 0;

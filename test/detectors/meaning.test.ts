@@ -308,6 +308,23 @@ t.test('reads words alike however they are written', async (t) => {
   t.throws(() => wordsOf('#no-such-mark'), /no mark #no-such-mark/);
 });
 
+t.test('reads words alike whatever stands between them', async (t) => {
+  const wordsIn = (text: string): number[] => {
+    const words: number[] = [];
+    readSentences(Buffer.from(text), (it) => words.push(...it.words.subarray(0, it.count)), never);
+    return words;
+  };
+  const word = fc.stringMatching(/^[a-z]{1,24}$|^[a-z]{1,3}[0-9A-Z_.é"]{1,3}[a-z]{0,9}$/);
+  const words = fc.array(word, { maxLength: 60 });
+  // The first text may begin anywhere in the 64 bytes that are looked at together; behind two spaces each word is read by itself.
+  const alike = fc.property(words, fc.nat(70), (all, before) => {
+    const lead = 'x'.repeat(before);
+    const one = wordsIn([lead, ...all].join(' '));
+    t.strictSame(one, wordsIn([lead, ...all].join('  ')));
+  });
+  fc.assert(alike, { numRuns: 2000 });
+});
+
 t.test('parts sentences where they end', async (t) => {
   const cases: readonly [text: string, counts: readonly number[]][] = [
     ['one two. three four', [2, 2]],

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { noHead } from '../../src/call.ts';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
@@ -115,6 +116,29 @@ t.test('names that a caller gives are kept without what must not be shown', asyn
   t.same(await kept({ agentName: secret, runtimeType: secret }), ['[REDACTED]', '[REDACTED]']);
   t.same(await kept({ agentName: 'a\nb\u202e', runtimeType: '\u001b[2J' }), ['ab', '[2J']);
   t.same(await kept({}), [undefined, undefined]);
+});
+
+t.test('of heads on one connection each is read in which something else stands', async (t) => {
+  const lastHead = noHead();
+  const secret = secrets(1);
+  const clean = { url: 'https://api.test.example/x', headers: ['X-One', '1', 'Content-Length', '2'] };
+  const heads = [
+    { ...clean, kinds: 0 },
+    { ...clean, kinds: 0 },
+    { ...clean, headers: ['X-One', secret, 'Content-Length', '2'], kinds: 1 },
+    { ...clean, headers: ['X-One', secret, 'Content-Length', '31'], kinds: 1 },
+    { ...clean, headers: ['X-One', secret, 'Content-Length', '31'], kinds: 1 },
+    { ...clean, kinds: 0 },
+    { ...clean, headers: [...clean.headers, 'X-Two', secret], kinds: 1 },
+    { ...clean, url: `https://api.test.example/x?a=${secret}`, kinds: 1 },
+    { ...clean, url: `https://api.test.example/x#${secret}`, kinds: 1 },
+    { ...clean, method: secret.slice(0, 40), kinds: 1 },
+    { ...clean, kinds: 0 },
+  ];
+  for (const [index, { kinds, ...fields }] of heads.entries()) {
+    const call = await readCall({ ...fields, lastHead });
+    t.equal(new Set(call.findings.map(({ kind }) => kind)).size, kinds, `head ${index}`);
+  }
 });
 
 t.test('a body that expands a hundred times is not read, unless it is small', async (t) => {

@@ -660,6 +660,15 @@ t.test('what is not encoded has one view', async (t) => {
   }
 });
 
+t.test('one character over and over again stands for nothing', async (t) => {
+  for (const character of '-_=+/xA03')
+    for (const length of [19, 20, 64, 513, 5000]) {
+      const rule = character.repeat(length);
+      for (const text of [rule, `| ${rule} |`, `{"a":"${rule}"}`])
+        t.equal(decodeViews(Buffer.from(text), bounds).views.length, 1, `${character} ${length}`);
+    }
+});
+
 t.test('the first view is the source itself', async (t) => {
   const source = Buffer.from('a%41');
   const { views } = decodeViews(source, bounds);

@@ -1,4 +1,11 @@
-import { type Call, isTunnel, type Meaning, type MessageOf, operationAndParts } from '../../call.ts';
+import {
+  type Call,
+  isTunnel,
+  type Meaning,
+  type MessageOf,
+  operationAndParts,
+  type ReadHead,
+} from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import type { InjectionReader } from '../../detectors/injection/reader.ts';
@@ -53,12 +60,16 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
 
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
   function readHead(call: Call, engine: DetectorEngine, bounds: ReadBounds): void {
+    const { lastHead, openTails } = call;
+    const mayBeKnown = lastHead?.reader === engine && openTails.length === 0;
+    if (mayBeKnown && isAlike(lastHead, call)) {
+      takeHead(call, lastHead);
+      return;
+    }
     const text = headText(call);
-    const { lastHead } = call;
-    const isKnown = lastHead?.text === text && lastHead.reader === engine;
-    if (isKnown && call.openTails.length === 0) {
-      call.head = lastHead.bytes;
-      call.findings = [...lastHead.findings];
+    if (mayBeKnown && lastHead.text === text) {
+      takeHead(call, lastHead);
+      noteHead(lastHead, call);
       return;
     }
     call.head = Buffer.from(text, 'latin1');
@@ -76,6 +87,7 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     // What a head brings besides findings is for its own call, and so rare that it is read again.
     const hasMore = call.unreadable !== undefined || call.leftTails.length > 0 || call.opaque.length > 0;
     if (!lastHead || hasMore) return;
+    noteHead(lastHead, call);
     lastHead.text = text;
     lastHead.bytes = call.head;
     lastHead.findings = [...call.findings];
@@ -219,6 +231,27 @@ function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   for (const it of meanings)
     if (it.score > (gravest.get(it.category)?.score ?? 0)) gravest.set(it.category, it);
   return [...gravest.values()];
+}
+
+/** Whether they are the same down to what is not read. It spares putting the text together. */
+function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {
+  if (last.method !== method || last.headers.length !== headers.length) return false;
+  const { href, fragment, userInfo } = target;
+  const { target: before } = last;
+  if (before?.href !== href || before.fragment !== fragment || before.userInfo !== userInfo) return false;
+  for (let i = 0; i < headers.length; i++) if (headers[i] !== last.headers[i]) return false;
+  return true;
+}
+
+function noteHead(last: ReadHead, { method, target, headers }: Call): void {
+  last.method = method;
+  last.target = target;
+  last.headers = headers;
+}
+
+function takeHead(call: Call, { bytes, findings }: ReadHead): void {
+  call.head = bytes;
+  call.findings = [...findings];
 }
 
 const contextOf = ({ claimed: { context } }: Call): Buffer[] => (context ? [Buffer.from(context)] : []);

@@ -80,13 +80,9 @@ let position: i32 = 0;
 let count: i32 = 0;
 /** Words of this sentence that the piece before had, too. */
 let sharedCount: i32 = 0;
-/** Behind the last of its words that passed the filter. */
+/** Behind the last of its words that passed the filter, and behind those that were asked. */
 let passedTo: i32 = 0;
-/** Which of the words before may begin a phrase: the lowest bit is that of the last one. */
-let firsts: i32 = 0;
-/** The last word, and the last two, mixed. */
-let row1: i32 = 0;
-let rowBefore: i32 = 0;
+let filteredTo: i32 = 0;
 /** Whether the next word begins something. */
 let isOpening: bool = true;
 /** Whether the words have been handed on, and the sentence goes on behind them. */
@@ -127,6 +123,8 @@ export function nextSentence(): i32 {
     } else if (first === noLetter) {
       const complete = readOther(byteIn(0, load<u8>(textAt + position)));
       if (complete > 0) return complete;
+    } else if (load<u8>(textAt + position - 1) === space) {
+      readPlainWords();
     } else {
       readWord(first);
     }
@@ -164,6 +162,52 @@ function readWord(first: i32): void {
   // What stands behind the text ends a word.
   if (byteIn(furthersAt, load<u8>(textAt + at)) === noLetter) readRest(start);
   else endWord(start, at, hash);
+}
+
+/**
+ * Reads words of small letters with a space behind each, as prose is made of them, from a word on. Where they end is told for 64 bytes at once, so
+ * that no word has to wait for the one before it. The first one that is anything else is read by itself.
+ */
+function readPlainWords(): void {
+  const start = textAt + position;
+  const letters =
+    lettersAt(start) |
+    (lettersAt(start + 16) << 16) |
+    (lettersAt(start + 32) << 32) |
+    (lettersAt(start + 48) << 48);
+  const spaces =
+    spacesAt(start) |
+    (spacesAt(start + 16) << 16) |
+    (spacesAt(start + 32) << 32) |
+    (spacesAt(start + 48) << 48);
+  let offset: u64 = 0;
+  while (count < countMax) {
+    const run = ctz(~(letters >> offset));
+    const behind = offset + run;
+    if (run === 0 || run >= 16 || behind >= 64 || ((spaces >> behind) & 1) === 0) break;
+    const at = start + <i32>offset;
+    const low = load<u64>(at);
+    const high = load<u64>(at + 8);
+    const whole = mixEight(emptyWord, low);
+    const isLong = run >= 8;
+    const hash = isLong ? whole : emptyWord;
+    const last = isLong ? high : low;
+    const rest = run & 7;
+    const mixed = mixEight(hash, last & ((1 << (8 * rest)) - 1));
+    add(toNumber(<i32>((rest > 0 ? mixed : hash) >> 32)));
+    offset = behind + 1;
+  }
+  if (offset === 0) readWord(byteIn(firstsAt, load<u8>(start)));
+  else position += <i32>offset;
+}
+
+function lettersAt(at: i32): u64 {
+  const isLetter = i8x16.lt_u(i8x16.sub(v128.load(at), i8x16.splat(0x61)), i8x16.splat(26));
+  return <u64>(<u32>i8x16.bitmask(isLetter));
+}
+
+function spacesAt(at: i32): u64 {
+  return <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x20))));
 }
 
 /** How many of the sixteen bytes at `at` are small letters or digits, up to the first that is none; those of `known` are. */
@@ -235,7 +279,7 @@ function forget(): void {
   count = 0;
   sharedCount = 0;
   passedTo = 0;
-  firsts = 0;
+  filteredTo = 0;
   isOpening = true;
 }
 
@@ -247,11 +291,19 @@ function keepShared(): void {
   count = shared;
   sharedCount = shared;
   passedTo -= moved;
+  filteredTo = shared;
   isHanded = false;
 }
 
 function passes(): bool {
-  return slotMask === 0 || passedTo > 0;
+  if (slotMask === 0) return true;
+  for (let index = count - 1; index >= filteredTo; index--) {
+    if (!mayEndPhrase(index)) continue;
+    passedTo = index + 1;
+    break;
+  }
+  filteredTo = count;
+  return passedTo > 0;
 }
 
 function add(word: i32): void {
@@ -259,34 +311,33 @@ function add(word: i32): void {
   store<u8>(tables + opensAt + count, isOpening ? 1 : 0);
   count += 1;
   isOpening = false;
-  if (slotMask !== 0) filter(word);
 }
 
 /**
  * A word passes that ends a phrase of up to three words, or is the third word of a longer one. Which words begin phrases nobody can predict,
  * so all three are asked of each, and nothing is decided before a bit says that one of them may be.
  */
-function filter(word: i32): void {
-  const row2 = mix(row1, word);
-  const row3 = mix(rowBefore, word);
+function mayEndPhrase(index: i32): bool {
+  const at = tables + wordsAt + (index << 2);
+  const word = load<i32>(at);
+  // Before the first words stand what is no beginning, and what stood before them in the sentence is not asked for.
+  const last = load<i32>(at - 4);
+  const lastButOne = load<i32>(at - 8);
+  const two = toNumber(mix(mix(emptyHash, last), word));
+  const three = toNumber(mix(mix(mix(emptyHash, lastButOne), last), word));
   const isFirst = bitOf(filterAt, word);
-  const wasFirst = <i32>(firsts & 1);
-  const wasFirstBefore = (firsts >> 1) & 1;
-  rowBefore = row2;
-  row1 = mix(emptyHash, word);
-  firsts = (firsts << 1) | isFirst;
-  const two = toNumber(row2);
-  const three = toNumber(row3);
+  const wasFirst = bitOf(filterAt, last) & <i32>(index > 0);
+  const wasFirstBefore = bitOf(filterAt, lastButOne) & <i32>(index > 1);
   const mayPass =
     (isFirst & bitOf(beginningBitsAt, word)) |
     (wasFirst & bitOf(beginningBitsAt, two)) |
     (wasFirstBefore & bitOf(beginningBitsAt, three));
-  if (mayPass === 0) return;
-  const doesPass =
+  if (mayPass === 0) return false;
+  return (
     (isFirst !== 0 && isBeginning(word)) ||
     (wasFirst !== 0 && isBeginning(two)) ||
-    (wasFirstBefore !== 0 && isBeginning(three));
-  if (doesPass) passedTo = count;
+    (wasFirstBefore !== 0 && isBeginning(three))
+  );
 }
 
 function bitOf(bits: i32, number: i32): i32 {
