@@ -90,11 +90,24 @@ export const xmlRules: CutRules = {
   },
 };
 
+const isBlank = byteSet(' \t\r\n');
+const isQuote = byteSet('"\'');
+
+/** A quoted value is one token, whatever stands in it; one that is not closed goes to the end of the tag. */
 function* tagTokens(bytes: Buffer, from: number, to: number): Iterable<CutToken> {
   let start = from;
+  let isValue = false;
   for (let at = from; at <= to; at += 1) {
-    if (at < to && tagStructure[bytes[at] ?? 0] === 0) continue;
-    if (at > start) yield { start, end: at, isName: start === from || bytes[at] === equalsSign };
+    const byte = at < to ? (bytes[at] as number) : undefined;
+    if (byte !== undefined && tagStructure[byte] === 0) continue;
+    if (at > start) yield { start, end: at, isName: start === from || (byte === equalsSign && !isValue) };
+    if (byte !== undefined && isValue && at === start && isQuote[byte] === 1) {
+      const quote = bytes.indexOf(byte, at + 1);
+      const end = quote < 0 ? to : Math.min(quote, to);
+      if (end > at + 1) yield { start: at + 1, end };
+      at = end;
+    }
+    isValue = byte === equalsSign || (isValue && at === start && byte !== undefined && isBlank[byte] === 1);
     start = at + 1;
   }
 }

@@ -283,6 +283,18 @@ t.test('structure survives a cut, the cut text does not', async (t) => {
   }
 });
 
+t.test('a value of an attribute is cut as one, whatever stands in it', async (t) => {
+  const cases = [
+    ['<a x="k=ab=cd"/>', 'ab=cd', '<a x="k=[REDACTED:a]"/>'],
+    ['<a x = \'a b\tc="d"\'>t</a>', 'b\tc="d', `<a x = 'a [REDACTED:a]"'>t</a>`],
+    ['<a x=ab=cd=ef y="1">', 'ab=cd=ef', '<a x=[REDACTED:a]=[REDACTED:a]=[REDACTED:a] y="1">'],
+    ['<a x="ab=cd', 'ab=cd', '<a x="[REDACTED:a]'],
+    ['<a x="">ab=cd</a>', 'ab=cd', '<a x="">[REDACTED:a]</a>'],
+  ] as const;
+  for (const [text, part, want] of cases)
+    t.equal(redactBody(Buffer.from(text), cutsOf(text, [part]), 'xml')?.toString(), want, text);
+});
+
 t.test('a body without cuts is the same body', async (t) => {
   const body = Buffer.from('{"a":1}');
   t.equal(redactBody(body, [], 'json'), body);

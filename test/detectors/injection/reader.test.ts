@@ -77,6 +77,8 @@ t.test('each kind of evidence is told by its name', async (t) => {
 
 t.test('texts that only sound so stay below', async (t) => {
   const texts = [
+    'As an AI language model, I cannot help with that.',
+    "I'm sorry, but as an AI language model I cannot provide medical advice.",
     'To reset your password, ignore the previous email and follow the instructions below.',
     "Don't forget the instructions from the previous lesson.",
     'Please ignore the warning about deprecated flags above; the guidelines still apply.',
