@@ -1,8 +1,9 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
-import { bitCode, decodeBits, holdsText } from './bits.ts';
+import { type BitCode, bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
+import { beginsCompressed, mayBePacked } from './compression.ts';
 import { findRun, hasRuns, runEnd } from './runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
@@ -33,10 +34,13 @@ export const base32: BlockDecoder = {
           end = runEnd(bytes, start, has);
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
-          if (holdsText(characters, code, textMin)) yield { start, end, bytes: decodeBits(characters, code) };
+          if (isEncoded(characters, code)) yield { start, end, bytes: decodeBits(characters, code) };
           start = findRun(bytes, end, has, lengthMin, run.end);
         }
       }
     }
   },
 };
+
+const isEncoded = (run: Buffer, code: BitCode): boolean =>
+  holdsText(run, code, textMin) || beginsCompressed(run, code) || mayBePacked(run, code);

@@ -3,8 +3,9 @@ import { blockFlags } from '../scan/outline.ts';
 import { bitCode, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { beginsCompressed } from './compression.ts';
-import { hasRuns, runEnd } from './runs.ts';
+import { beginsCompressed, mayBePacked } from './compression.ts';
+import { hasRuns, runEnd, runLengthMin } from './runs.ts';
+import type { Span } from './span-map.ts';
 
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
@@ -19,6 +20,8 @@ const shortLength = 512;
 const hexAlphabet = byteSet('0123456789abcdefABCDEF-\r\n');
 /** Four characters are three bytes, so text behind any prefix begins in one of these. */
 const phases = [1, 2, 3];
+const slash = 0x2f;
+const segmentsMax = 16;
 
 /**
  * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
@@ -33,15 +36,27 @@ export const base64: BlockDecoder = {
       if (runEnd(bytes, start, hexAlphabet) >= end) continue;
       const run = bytes.subarray(start, end);
       const isLong = run.length > shortLength;
-      if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
+      if (isLong || isEncoded(run, textMin, budget) || mayBePacked(run, code))
+        yield { start, end, bytes: decode(run) };
       for (const phase of phases) {
         const rest = run.subarray(phase);
         if (isEncoded(rest, isLong ? guessedTextMinLong : guessedTextMin, budget))
           yield { start, end, bytes: decode(rest) };
       }
+      yield* packedSegments({ start, end }, run);
     }
   },
 };
+
+/** In a path the run begins with the first segment, and what is packed is told by its first bytes alone. */
+function* packedSegments({ start, end }: Span, run: Buffer): Iterable<Block> {
+  let at = run.indexOf(slash) + 1;
+  for (let segment = 0; at > 0 && run.length - at >= runLengthMin && segment < segmentsMax; segment += 1) {
+    const rest = run.subarray(at);
+    if (beginsCompressed(rest, code) || mayBePacked(rest, code)) yield { start, end, bytes: decode(rest) };
+    at = run.indexOf(slash, at) + 1;
+  }
+}
 
 function isEncoded(run: Buffer, min: number, budget: Budget): boolean {
   budget.work(run.length);

@@ -5,28 +5,44 @@ import {
   gunzipSync,
   inflateRawSync,
   inflateSync,
-  type ZlibOptions,
+  zstdDecompressSync,
 } from 'node:zlib';
 import { type BitCode, decodeBits, firstByte } from './bits.ts';
 import type { Budget } from './budget.ts';
+import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
 
 const gzipMagic = 0x1f;
 const zlibWindow = 0x78;
+const zstdFrame = 0xfd2fb528;
+/** Frames that decoders pass over, of which there are sixteen kinds. */
+const zstdSkippable = 0x184d2a5;
 const zipEntry = 0x04034b50;
+/** What a frame of each kind may begin with. */
+const firstBytes = new Set([
+  gzipMagic,
+  zlibWindow,
+  zstdFrame & 0xff,
+  ...Array.from({ length: 16 }, (_, kind) => 0x50 + kind),
+]);
 /** Enough for four bytes in any code. */
 const headerCharacters = 8;
 
-export type Compression = 'gzip' | 'deflate';
+export type Compression = 'gzip' | 'deflate' | 'zstd';
 
 /** Whether the first byte is one of those that `compressionOf` asks for. */
-export const beginsLikeCompressed = (bytes: Buffer): boolean =>
-  bytes[0] === gzipMagic || bytes[0] === zlibWindow;
+export const beginsLikeCompressed = (bytes: Buffer): boolean => firstBytes.has(bytes[0] ?? 0);
 
-/** What the first bytes say: gzip (RFC 1952, 2.3.1), or zlib with its usual window (RFC 1950, 2.2). */
+/**
+ * What the first bytes say: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2), or zstd (RFC 8878, 3.1).
+ */
 export function compressionOf(bytes: Buffer): Compression | undefined {
   const first = bytes[0];
   const second = bytes[1] ?? 0;
   if (first === gzipMagic && second === 0x8b && bytes[2] === 0x08) return 'gzip';
+  if (bytes.length >= 4) {
+    const word = bytes.readUInt32LE(0);
+    if (word === zstdFrame || word >>> 4 === zstdSkippable) return 'zstd';
+  }
   return first === zlibWindow && ((first << 8) | second) % 31 === 0 && (second & 0x20) === 0
     ? 'deflate'
     : undefined;
@@ -38,9 +54,17 @@ export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.read
 /** Whether a run decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
 export function beginsCompressed(run: Buffer, code: BitCode): boolean {
   const first = firstByte(run, code);
-  if (first !== gzipMagic && first !== zlibWindow && first !== (zipEntry & 0xff)) return false;
+  if (!firstBytes.has(first) && first !== (zipEntry & 0xff)) return false;
   const header = decodeBits(run.subarray(0, headerCharacters), code);
   return compressionOf(header) !== undefined || isZip(header);
+}
+
+/** Whether a run may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in thirty does. */
+export function mayBePacked(run: Buffer, code: BitCode): boolean {
+  const { bitsPerCharacter } = code;
+  const start = decodeBits(run.subarray(0, Math.ceil((8 * probeBytes) / bitsPerCharacter)), code);
+  const length = Math.floor((run.length * bitsPerCharacter) / 8);
+  return mayBeBrotli(start, length) || mayBeDeflate(start);
 }
 
 /**
@@ -48,35 +72,59 @@ export function beginsCompressed(run: Buffer, code: BitCode): boolean {
  * has left is unreadable.
  */
 export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
-  const whole = compression === 'gzip' ? gunzipSync : inflateSync;
-  return (
-    attempt(() => whole(bytes, lenient(budget)), budget) ??
-    // Bytes behind the end, which gunzip refuses, are no way to hide what stands before them.
-    (compression === 'gzip'
-      ? attempt(() => inflateRawSync(bytes.subarray(gzipHeaderLength(bytes)), lenient(budget)), budget)
-      : undefined)
-  );
+  for (const inflate of inflaters[compression]) {
+    const inflated = attempt(() => inflate(bytes, budget), budget);
+    if (inflated) return inflated;
+  }
+  return undefined;
 }
+
+/** What the format asks for first; then what is in it, whatever its frame says: a broken sum, or bytes behind the end, hide nothing. */
+const inflaters: Readonly<Record<Compression, readonly ((bytes: Buffer, budget: Budget) => Buffer)[]>> = {
+  gzip: [
+    (bytes, budget) => gunzipSync(bytes, lenient(budget)),
+    (bytes, budget) => inflateRawSync(bytes.subarray(gzipHeaderLength(bytes)), lenient(budget)),
+  ],
+  deflate: [
+    (bytes, budget) => inflateSync(bytes, lenient(budget)),
+    (bytes, budget) => inflateRawSync(bytes.subarray(zlibHeaderLength), lenient(budget)),
+  ],
+  zstd: [(bytes, budget) => zstdDecompressSync(bytes, lenient(budget, constants.ZSTD_e_flush))],
+};
 
 /** A shorter text comes out of arbitrary bytes now and then. */
 const guessedTextMin = 12;
+/** To make a decoder costs as much as to read so many bytes. */
+const decoderWork = 4096;
 
 /**
  * The text that bytes without a sign of it are the compressed form of: Brotli (RFC 7932) and deflate without a frame (RFC 1951) have
  * none. Undefined for bytes which are neither, and where what comes out is no text.
  */
-export function inflateUnmarked(bytes: Buffer, budget: Budget): Buffer | undefined {
-  const options = { maxOutputLength: Math.max(1, budget.remainingBytes) };
-  for (const inflate of [brotliDecompressSync, inflateRawSync]) {
-    const inflated = attempt(() => inflate(bytes, options), budget);
-    if (inflated && inflated.length >= guessedTextMin && isUtf8(inflated)) return inflated;
-  }
-  return undefined;
+export function inflateUnmarked(
+  bytes: Buffer,
+  budget: Budget,
+): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
+  const start = bytes.subarray(0, probeBytes);
+  const brotli = mayBeBrotli(start, bytes.length)
+    ? textOf(() => brotliDecompressSync(bytes, lenient(budget, constants.BROTLI_OPERATION_FLUSH)), budget)
+    : undefined;
+  if (brotli) return { text: brotli, compression: 'brotli' };
+  const deflated = mayBeDeflate(start)
+    ? textOf(() => inflateRawSync(bytes, lenient(budget)), budget)
+    : undefined;
+  return deflated && { text: deflated, compression: 'deflate' };
+}
+
+function textOf(inflate: () => Buffer, budget: Budget): Buffer | undefined {
+  budget.work(decoderWork);
+  const inflated = attempt(inflate, budget);
+  return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
 }
 
 /** A stream cut short still gives what it has: the receiver may be as forgiving. */
-function lenient(budget: Budget): ZlibOptions {
-  return { maxOutputLength: Math.max(1, budget.remainingBytes), finishFlush: constants.Z_SYNC_FLUSH };
+function lenient(budget: Budget, finishFlush = constants.Z_SYNC_FLUSH) {
+  return { maxOutputLength: Math.max(1, budget.remainingBytes), finishFlush };
 }
 
 function attempt(inflate: () => Buffer, budget: Budget): Buffer | undefined {
@@ -92,6 +140,9 @@ function attempt(inflate: () => Buffer, budget: Budget): Buffer | undefined {
   budget.spend(inflated.length);
   return inflated.length > 0 ? inflated : undefined;
 }
+
+/** RFC 1950, 2.2. */
+const zlibHeaderLength = 2;
 
 /** RFC 1952, 2.3: ten bytes, then what the flags announce. */
 export function gzipHeaderLength(bytes: Buffer): number {

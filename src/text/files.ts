@@ -56,8 +56,8 @@ function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
   const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
   budget.work(bytes.length);
   const share = textPieces(others, pieceLengthMin, budget).length / (others.length + 1);
-  const text = share < packedShareMax ? inflateUnmarked(bytes, budget) : undefined;
-  if (text) yield { ...part, bytes: text };
+  const packed = share < packedShareMax ? inflateUnmarked(bytes, budget) : undefined;
+  if (packed) yield { ...part, bytes: packed.text };
   else if (share < binaryShareMax && others.length >= binaryBytesMin && isBinary(others))
     yield { ...part, bytes, isLiteral: true, opaque: 'binary' };
 }

@@ -3,7 +3,7 @@ import { blockFlags } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { beginsCompressed } from './compression.ts';
+import { beginsCompressed, mayBePacked } from './compression.ts';
 import { findRun, hasRuns, runEnd, runLengthMin } from './runs.ts';
 import type { Span } from './span-map.ts';
 
@@ -60,7 +60,7 @@ function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable
   const min = pieces.length === 1 ? textMin : joinedTextMin;
   for (let rest = run; rest.length > 0; rest = withoutFirst(rest)) {
     budget.work(run.length);
-    if (holdsText(rest, code, min) || beginsCompressed(rest, code))
+    if (holdsText(rest, code, min) || beginsCompressed(rest, code) || mayBePacked(rest, code))
       yield { start, end, bytes: decodeBits(rest, code) };
     if (rest !== run || digitsIn(run) % 2 === 0) return;
   }

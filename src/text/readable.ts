@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isTextByte } from './bits.ts';
 import type { Budget } from './budget.ts';
-import { compressionOf, inflateBlock, isZip } from './compression.ts';
+import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { findRun, runEnd } from './runs.ts';
 import { unzip } from './zip.ts';
@@ -9,6 +9,8 @@ import { unzip } from './zip.ts';
 /** A shorter piece of text among binary bytes is noise. */
 export const textMin = 8;
 const compressionsMax = 3;
+/** Fewer bytes are no packed secret. */
+const packedBytesMin = 12;
 const newline = 0x0a;
 /** Stands behind each file of an archive. */
 const fileEnd = Buffer.from('\n\x1e\n');
@@ -50,7 +52,14 @@ function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
     const inner = unpacked(inflated, depth - 1, budget);
     return { ...inner, names: [compression, ...inner.names] };
   }
-  return { bytes: toText(bytes, budget), names: [], opaque: opaqueKindOf(bytes) };
+  const opaque = opaqueKindOf(bytes);
+  const isPacked = depth > 0 && opaque === undefined && bytes.length >= packedBytesMin && !isUtf8(bytes);
+  const packed = isPacked ? inflateUnmarked(bytes, budget) : undefined;
+  if (packed) {
+    const inner = unpacked(packed.text, depth - 1, budget);
+    return { ...inner, names: [packed.compression, ...inner.names] };
+  }
+  return { bytes: toText(bytes, budget), names: [], opaque };
 }
 
 function toText(bytes: Buffer, budget: Budget): Buffer {

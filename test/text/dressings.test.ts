@@ -1,4 +1,11 @@
-import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import t from 'tap';
 import { redact } from '../../src/text/redact.ts';
 import { decodeViews, type View } from '../../src/text/views.ts';
@@ -15,8 +22,8 @@ const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 const hexOf = (text: string): string => Buffer.from(text).toString('hex');
 const base64 = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64');
 /** RFC 4648, 6, in small letters. */
-const base32 = (text: string): string =>
-  Array.from(Buffer.from(text), (byte) => byte.toString(2).padStart(8, '0'))
+const base32 = (bytes: Buffer | string): string =>
+  Array.from(Buffer.from(bytes), (byte) => byte.toString(2).padStart(8, '0'))
     .join('')
     .replace(
       /.{1,5}/g,
@@ -165,13 +172,55 @@ const files: readonly Dressing[] = [
   { name: 'a packed message of gRPC', source: grpc, left: `${grpc.toString('latin1', 0, 5)}#` },
 ];
 
+const packers: Readonly<Record<string, (text: string) => Buffer>> = {
+  gzip: gzipSync,
+  zlib: deflateSync,
+  deflate: deflateRawSync,
+  'deflate in stored blocks': (text) => deflateRawSync(text, { level: 0 }),
+  Brotli: brotliCompressSync,
+  'Brotli in haste': (text) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 0 } }),
+  zstd: zstdCompressSync,
+};
+const withoutEnd = (bytes: Buffer): Buffer => bytes.subarray(0, -1);
+const withWrongSum = (bytes: Buffer): Buffer => Buffer.concat([withoutEnd(bytes), latin1('?')]);
+/** Short values are what agents send, long ones have codes of their own. */
+const packedTexts: Readonly<Record<string, string>> = {
+  short: `{"k":"${secret}"}`,
+  long: `${secret} ${Array.from({ length: 300 }, (_, index) => `item ${(index * index).toString(36)}`).join(', ')}`,
+};
+const packed: readonly Dressing[] = Object.entries(packers).flatMap(([format, pack]) =>
+  Object.entries(packedTexts).flatMap(([size, text]) => {
+    const bytes = pack(text);
+    const hasSign = /gzip|zlib|zstd/.test(format);
+    const value = (name: string, encoded: string): Dressing => ({
+      name: `${size} ${format} in ${name}`,
+      source: `{"a":"${encoded}"}`,
+      left: '{"a":"#"}',
+    });
+    return [
+      value('base64', base64(bytes)),
+      value('a segment of a path', `/files/up/${bytes.toString('base64url')}`),
+      value('hex', bytes.toString('hex')),
+      value('base32', base32(bytes)),
+      // Of a block of zstd that has no end nobody gets anything.
+      ...(size === 'long' && format !== 'zstd'
+        ? [value('base64 without its end', base64(withoutEnd(bytes)))]
+        : []),
+      ...(hasSign ? [value('base64url behind a prefix', `id${bytes.toString('base64url')}`)] : []),
+      ...(hasSign && format !== 'zstd'
+        ? [value('base64 with a wrong sum', base64(withWrongSum(bytes)))]
+        : []),
+    ];
+  }),
+);
+
 function viewsWith(source: Buffer): { view: View; at: number }[] {
   const { views, unreadable } = decodeViews(source, bounds);
   if (unreadable !== undefined) throw new Error(unreadable);
   return views.map((view) => ({ view, at: view.bytes.indexOf(secret) })).filter(({ at }) => at >= 0);
 }
 
-const kinds = { markups, numbers, groups, files };
+const kinds = { markups, numbers, groups, files, packed };
 for (const [kind, dressings] of Object.entries(kinds)) {
   t.test(`a value dressed by ${kind} is found and cut whole`, async (t) => {
     for (const { name, source, left } of dressings) {
