@@ -4,7 +4,7 @@ import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
 
 /** Checks that no invented value passes by chance. */
-const proofs: ReadonlySet<CheckName | undefined> = new Set([
+export const proofs: ReadonlySet<CheckName | undefined> = new Set([
   'prefixed-crc',
   'postern-key',
   'jwt',

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Confidence, DataClass } from '../call.ts';
+import { keywordChanceBits } from './chance.ts';
 import type { CheckName } from './checks.ts';
 import {
   checkFields,
@@ -78,8 +79,11 @@ function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
   // What only the engine of JavaScript refuses.
   new RegExp(pattern, value.flags);
+  const facts = analysePattern(pattern, value.flags);
+  const { before = 0, after = 0 } = value.window ?? {};
   return {
-    ...analysePattern(pattern, value.flags),
+    ...facts,
+    chanceBits: facts.chanceBits + keywordChanceBits(value.keywords, before + after),
     id: value.id,
     title: value.title,
     class: value.class,

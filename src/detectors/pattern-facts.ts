@@ -1,4 +1,5 @@
 import { bytesMatching, isWithin } from './byte-set.ts';
+import { chanceBitsOf } from './chance.ts';
 import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
 import { type Makeup, makeupOf } from './makeup.ts';
@@ -18,6 +19,8 @@ export interface PatternFacts {
   readonly tokenBody: TokenBody | undefined;
   /** The source of a lookahead that says no quickly: see `openingOf`. */
   readonly opening: string;
+  /** How unlikely it is met in what is as good as random: see `chanceBitsOf`. */
+  readonly chanceBits: number;
 }
 
 export interface PatternBounds {
@@ -49,6 +52,7 @@ export function analysePattern(pattern: string, flags = ''): PatternFacts {
     leads: { digit: leadTo(root, isDigit), token: leadTo(root, isRun) },
     tokenBody: bodyOf(root),
     opening: openingOf(root),
+    chanceBits: chanceBitsOf(root),
   };
 }
 

@@ -7,6 +7,7 @@ import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
 import { decodeViews, type View } from '../text/views.ts';
+import { chanceIn } from './chance.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
 import { findSplit, type Placed } from './split-values.ts';
@@ -78,12 +79,13 @@ export function readPart(
   { maxDecodedBytes, isOver }: ReadBounds,
 ): Reading {
   const { bytes, format, sent } = part;
-  const { views, opaque, unreadable } = decodeViews(bytes, {
+  const { views, opaque, noise, unreadable } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
     isOver,
     isForm: format === 'form',
   });
+  const isChance = chanceIn(bytes, noise);
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
   const found: Seen[] = [];
@@ -101,15 +103,13 @@ export function readPart(
       complete,
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
-    const place = <T extends Match | CutToken>(match: T) => ({
-      match,
-      view,
-      ...view.toSource(match.start, match.end),
-    });
-    const placed = matches.map(place);
-    found.push(...(view.isTable ? unseen(placed, found) : placed));
-    hints.push(...seen.map(place));
-    if (!view.isTable) cutTokens.push(...cut.map(place));
+    const placed = <T extends Match | CutToken>(all: readonly T[]) => {
+      const list = all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
+      return isChance ? list.filter((it) => !isChance(it.match, it)) : list;
+    };
+    found.push(...(view.isTable ? unseen(placed(matches), found) : placed(matches)));
+    hints.push(...placed(seen));
+    if (!view.isTable) cutTokens.push(...placed(cut));
     if (found.length > findingsMax) break;
   }
   if (found.length <= findingsMax) {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { onePass } from './budget.ts';
 import { compressionOf, isZip } from './compression.ts';
-import { hasUtf16Mark, textPieces, toReadable } from './readable.ts';
+import { hasUtf16Mark, textAmong, toReadable } from './readable.ts';
 
 /** A text has fewer control characters; of bytes that are as good as random, one in twelve is one. */
 const controlShareMin = 1 / 20;
@@ -27,5 +27,5 @@ export function textIn(bytes: Buffer): Buffer {
   if (hasUtf16Mark(bytes)) return toReadable(bytes, onePass()).bytes;
   // What is packed is unpacked with the other decoded forms.
   if (compressionOf(bytes) !== undefined || isZip(bytes) || !isBinary(bytes)) return bytes;
-  return textPieces(bytes, pieceLengthMin, onePass());
+  return textAmong(bytes, pieceLengthMin, onePass());
 }

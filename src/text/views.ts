@@ -4,7 +4,7 @@ import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
-import { toReadable } from './readable.ts';
+import { isNoise, toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
@@ -29,6 +29,18 @@ export interface View {
   readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
+}
+
+/** What stands for bytes as good as random: a picture, an archive, an encrypted file. Patterns are met in it by chance. */
+export interface Noise extends Span {
+  /** The bytes themselves stand there, and not a code of them. */
+  readonly isLiteral: boolean;
+}
+
+/** What was passed over or says little, with its place in the source. */
+interface Unread {
+  readonly opaque: OpaqueContent[];
+  readonly noise: Noise[];
 }
 
 export interface DecodeBounds extends Bounds {
@@ -67,11 +79,17 @@ const separator = Buffer.from('\n\x1e\n');
 export function decodeViews(
   source: Buffer,
   bounds: DecodeBounds,
-): { views: View[]; opaque: readonly OpaqueContent[]; unreadable: string | undefined } {
+): {
+  views: View[];
+  opaque: readonly OpaqueContent[];
+  noise: readonly Noise[];
+  unreadable: string | undefined;
+} {
   const budget = new Budget(bounds);
   const outline = outlineOf(source);
   const encrypted = findEncrypted(source, outline);
   const opaque = encrypted ? [encrypted] : [];
+  const noise: Noise[] = [];
   const root: Layer = {
     bytes: source,
     outline,
@@ -90,14 +108,14 @@ export function decodeViews(
       const decoders = bounds.isForm && layer === root ? formEscapes : escapes;
       const unescaped = unescapeLayer(layer, decoders, budget);
       if (unescaped) layers.push(unescaped);
-      const blocks = decodeBlocks(layer, budget, opaque);
+      const blocks = decodeBlocks(layer, budget, { opaque, noise });
       if (blocks) layers.push(blocks);
     }
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    return { views: [...layers, ...tables], opaque, unreadable: error.message };
+    return { views: [...layers, ...tables], opaque, noise, unreadable: error.message };
   }
-  return { views: tables.length > 0 ? [...layers, ...tables] : layers, opaque, unreadable: undefined };
+  return { views: tables.length > 0 ? [...layers, ...tables] : layers, opaque, noise, unreadable: undefined };
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */
@@ -128,7 +146,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
   return childOf(layer, unescaped.bytes, unescaped.names, unescaped.spans, unescaped.spans);
 }
 
-function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): Layer | undefined {
+function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;
@@ -146,6 +164,8 @@ function decodeBlocks(layer: Layer, budget: Budget, opaque: OpaqueContent[]): La
       const readable = toReadable(block.bytes, budget);
       const kind = readable.opaque ?? block.opaque;
       if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
+      if (readable.names.length === 0 && isNoise(readable.bytes, block.bytes))
+        noise.push({ isLiteral: block.isLiteral === true, ...layer.toSource(block.start, block.end) });
       if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
       joined ??= new JoinedValues();

@@ -1,0 +1,127 @@
+import t from 'tap';
+import { createEngine } from '../../src/detectors/engine.ts';
+import { loadDetectors } from '../../src/detectors/load.ts';
+import { expandSample } from '../../src/detectors/samples.ts';
+import { bodyPart, readPart } from '../../src/pipeline/read-part.ts';
+import { createNoise } from '../support/noise.ts';
+
+/*
+ * Pictures are as good as random, and agents send many. What patterns meet in them by chance is no finding; what somebody has put there is.
+ */
+
+const engine = createEngine(loadDetectors('config/detectors'));
+const bounds = { maxDecodedBytes: 1 << 24, isOver: () => false };
+const pngHead = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
+const noise = createNoise(41);
+const pictureOf = (size: number): Buffer => Buffer.concat([pngHead, noise(size)]);
+
+function kindsIn(body: Buffer | string, contentType = 'application/json'): readonly string[] {
+  const { findings, unreadable } = readPart(
+    bodyPart(Buffer.from(body), contentType, 'api.example'),
+    engine,
+    bounds,
+  );
+  if (unreadable !== undefined) throw new Error(unreadable);
+  return [...new Set(findings.filter(({ confidence }) => confidence !== 'low').map(({ kind }) => kind))];
+}
+
+/** Puts a piece into the middle of a text or of bytes, in place of as much of them. */
+function withPiece(whole: Buffer, piece: string): Buffer {
+  const bytes = Buffer.from(whole);
+  bytes.write(piece, whole.length >> 1, 'latin1');
+  return bytes;
+}
+
+const inJson = (value: string): string => JSON.stringify({ image: value });
+const lines = (text: string): string => text.replace(/.{76}/g, '$&\n');
+const bytesOf = 300_000;
+
+/** What a pattern takes for something in one of a hundred pictures, more or less. */
+const accidents = {
+  base64: ['EAA{alnum:160}', '4AdBC+1HGCM82633A004352+xV'],
+  base64url: ['fw_{alnum:24}', 'NF-{alnum:36}', 'r8_{alnum:37}', 'ghs_{alnum:36}'],
+};
+/** In base64 they do not stand by chance: their prefix is long, or they prove themselves. */
+const secrets = ['ghp_{crc:36}', 'AKIA{base32:16}', 'glpat-{alnum:20}', 'sk_live_{alnum:24}'];
+
+t.test('a picture in any form has nothing that patterns meet in it by chance', async (t) => {
+  for (let count = 0; count < 8; count += 1) {
+    const picture = pictureOf(bytesOf);
+    t.same(kindsIn(picture, 'image/png'), [], 'as it is');
+    t.same(kindsIn(inJson(picture.toString('base64'))), [], 'base64');
+    t.same(kindsIn(inJson(picture.toString('base64url'))), [], 'base64url');
+    t.same(kindsIn(inJson(lines(picture.toString('base64')))), [], 'lines of base64 in JSON');
+    t.same(kindsIn(lines(picture.toString('base64')), 'text/plain'), [], 'lines of base64');
+    t.same(kindsIn(inJson(picture.toString('hex'))), [], 'hex');
+  }
+});
+
+t.test('what looks like a secret inside of a picture in base64 is none', async (t) => {
+  for (const [encoding, samples] of Object.entries(accidents))
+    for (const sample of samples) {
+      const text = Buffer.from(pictureOf(bytesOf).toString(encoding as BufferEncoding));
+      t.same(kindsIn(inJson(withPiece(text, expandSample(sample)).toString('latin1'))), [], sample);
+    }
+  const password = '\npwd\nq8ZrTk2LmW9xVb4Nc7Yd\n';
+  const text = withPiece(Buffer.from(lines(pictureOf(bytesOf).toString('base64'))), password);
+  t.same(kindsIn(text, 'text/plain'), [], 'lines of base64');
+});
+
+t.test('what has a character that nothing around it has is found', async (t) => {
+  const text = Buffer.from(pictureOf(bytesOf).toString('base64'));
+  t.not(
+    kindsIn(inJson(withPiece(text, expandSample('/fw_{alnum:24}/')).toString('latin1'))).length,
+    0,
+    'base64',
+  );
+  const digits = Buffer.from(pictureOf(bytesOf).toString('hex'));
+  t.not(
+    kindsIn(inJson(withPiece(digits, expandSample('/AIza{alnum:35}/')).toString('latin1'))).length,
+    0,
+    'hex',
+  );
+});
+
+t.test('what stands between the bytes of a picture in a few characters is none', async (t) => {
+  const picture = withPiece(pictureOf(bytesOf), '\x01Y@j.co\x01');
+  t.same(kindsIn(picture, 'image/png'), [], 'as it is');
+  t.same(kindsIn(inJson(picture.toString('base64'))), [], 'in base64');
+});
+
+t.test('a secret that somebody has put into a picture is found', async (t) => {
+  for (const secret of secrets) {
+    const piece = expandSample(secret);
+    const text = withPiece(Buffer.from(pictureOf(bytesOf).toString('base64')), `/${piece}/`).toString(
+      'latin1',
+    );
+    t.not(kindsIn(inJson(text)).length, 0, `${secret} in base64`);
+    const picture = withPiece(pictureOf(bytesOf), `\x01${piece}\x01`);
+    t.not(kindsIn(picture, 'image/png').length, 0, `${secret} between bytes`);
+    t.not(kindsIn(inJson(picture.toString('base64'))).length, 0, `${secret} between bytes in base64`);
+  }
+});
+
+t.test('what is said in the properties of a picture is found', async (t) => {
+  const picture = withPiece(pictureOf(bytesOf), '\0tEXtComment\0Taken by jane.doe@acme-clinic.com\0');
+  t.same(kindsIn(picture, 'image/png'), ['email-address'], 'as it is');
+  t.same(kindsIn(inJson(picture.toString('base64'))), ['email-address'], 'in base64');
+});
+
+t.test('beside a picture, at its ends and in a short value nothing is left out', async (t) => {
+  const key = expandSample('fw_{alnum:24}');
+  const text = pictureOf(bytesOf).toString('base64');
+  t.not(kindsIn(JSON.stringify({ image: text, key })).length, 0, 'beside it');
+  t.not(kindsIn(inJson(`${key}+${text}`)).length, 0, 'at its start');
+  t.not(
+    kindsIn(
+      inJson(
+        `${pictureOf(bytesOf - 1)
+          .toString('base64')
+          .replace(/=+$/, '')}/${key}`,
+      ),
+    ).length,
+    0,
+    'at its end',
+  );
+  t.not(kindsIn(inJson(`${noise(900).toString('base64')}/${key}/AAAA`)).length, 0, 'in a short value');
+});
