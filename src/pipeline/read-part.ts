@@ -6,6 +6,7 @@ import type { FieldFormat } from '../text/fields.ts';
 import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
+import type { Span } from '../text/span-map.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { chanceIn } from './chance.ts';
 import { findRepeats, type Seen } from './repeats.ts';
@@ -86,6 +87,7 @@ export function readPart(
     isForm: format === 'form',
   });
   const isChance = chanceIn(bytes, noise);
+  const within = <T extends InView>(it: T): T => (format === 'form' ? inField(bytes, it) : it);
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
   const found: Seen[] = [];
@@ -104,7 +106,7 @@ export function readPart(
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     const placed = <T extends Match | CutToken>(all: readonly T[]) => {
-      const list = all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
+      const list = all.map((match) => within({ match, view, ...view.toSource(match.start, match.end) }));
       return isChance ? list.filter((it) => !isChance(it.match, it)) : list;
     };
     found.push(...(view.isTable ? unseen(placed(matches), found) : placed(matches)));
@@ -135,6 +137,27 @@ export function readPart(
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
     unreadable: problem,
   };
+}
+
+const ampersand = 0x26;
+
+interface InView extends Span {
+  readonly match: Span;
+  readonly view: View;
+}
+
+/** As much as stands in the field of a form in which it begins: a password that is told in words goes on to the end of its line. */
+function inField<T extends InView>(bytes: Buffer, it: T): T {
+  const { match, view, start, end } = it;
+  const fieldEnd = bytes.indexOf(ampersand, start);
+  if (fieldEnd <= start || fieldEnd >= end) return it;
+  let [low, high] = [match.start, match.end];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (view.toSource(match.start, middle).end <= fieldEnd) low = middle;
+    else high = middle - 1;
+  }
+  return low > match.start ? { ...it, match: { ...match, end: low }, end: fieldEnd } : it;
 }
 
 /** One for each detector and place: what is found in a text is often found in its decoded form again. */

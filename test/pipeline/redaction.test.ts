@@ -128,6 +128,21 @@ t.test('so it is in two dresses, one over the other', async (t) => {
 const password = (): string => `Zk7#${Math.random().toString(36).slice(2, 10)}!q`;
 const plain = (text: string): Buffer => Buffer.from(text);
 
+t.test('a password that is told in words ends with the field of a form', async (t) => {
+  const secret = password();
+  const form = 'application/x-www-form-urlencoded';
+  for (const sentence of [`the password is ${secret}`, `my password: ${secret}`]) {
+    const note = new URLSearchParams({ note: sentence, again: secret, user: 'ann', amount: '12' });
+    for (const body of [String(note), String(note).replaceAll('+', '%20')]) {
+      const redacted = sanitizedBody(await readBody(form, plain(body)), []);
+      const fields = new URLSearchParams(String(redacted));
+      t.match(fields.get('note'), /(?:is|:) \[REDACTED:[a-z-]+\]$/);
+      t.match(fields.get('again'), /^\[REDACTED:[a-z-]+\]$/);
+      t.equal(`${fields.get('user')} ${fields.get('amount')}`, 'ann 12');
+    }
+  }
+});
+
 t.test('a secret that is told in one place is cut in all', async (t) => {
   const secret = password();
   const body = JSON.stringify({
