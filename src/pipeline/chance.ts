@@ -1,9 +1,11 @@
 import { proofs } from '../detectors/confidence.ts';
 import type { CutToken, Match } from '../detectors/engine.ts';
 import { isTextByte } from '../text/bits.ts';
+import { grouped } from '../text/grouped.ts';
 import { noiseTextMin } from '../text/readable.ts';
+import { encodedAlphabet } from '../text/runs.ts';
 import type { Span } from '../text/span-map.ts';
-import type { Noise } from '../text/views.ts';
+import type { Noise, View } from '../text/views.ts';
 
 /** One content as good as random in a thousand may show something: two to the power of ten. */
 const marginBits = 10;
@@ -52,6 +54,19 @@ function countBytes(bytes: Buffer): Uint32Array {
   }
   return counts;
 }
+
+/** What is put together of groups has so many ways to go on that fewer bits say nothing: the mappings of a program are groups of letters. */
+const groupedBits = 48;
+
+/** Whether a match stands amid groups that were put together, and goes on on both sides. */
+export const isAmidGroups = (
+  { encodings, bytes }: View,
+  { detector, start, end }: Match | CutToken,
+): boolean =>
+  encodings.includes(grouped.name) &&
+  detector.chanceBits < groupedBits &&
+  encodedAlphabet[bytes[start - 1] ?? 0] === 1 &&
+  encodedAlphabet[bytes[end] ?? 0] === 1;
 
 /** The last that begins before `at`. */
 function lastBefore(sorted: readonly Noise[], at: number): Noise | undefined {

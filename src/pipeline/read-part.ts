@@ -8,7 +8,7 @@ import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
 import type { Span } from '../text/span-map.ts';
 import { decodeViews, type View } from '../text/views.ts';
-import { chanceIn } from './chance.ts';
+import { chanceIn, isAmidGroups } from './chance.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
 import { findSplit, type Placed } from './split-values.ts';
@@ -107,7 +107,7 @@ export function readPart(
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     const placed = <T extends Match | CutToken>(all: readonly T[]) => {
       const list = all.map((match) => within({ match, view, ...view.toSource(match.start, match.end) }));
-      return isChance ? list.filter((it) => !isChance(it.match, it)) : list;
+      return list.filter((it) => !isChance?.(it.match, it) && !isAmidGroups(view, it.match));
     };
     found.push(...(view.isTable ? unseen(placed(matches), found) : placed(matches)));
     hints.push(...placed(seen));

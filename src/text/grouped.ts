@@ -14,7 +14,7 @@ const wordlessPeriod = 4;
 const reach = 3;
 const percentSign = 0x25;
 /** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
-const widePeriodMin = 6;
+const widePeriodMin = 4;
 const widePeriodMax = 48;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;

@@ -125,3 +125,17 @@ t.test('beside a picture, at its ends and in a short value nothing is left out',
   );
   t.not(kindsIn(inJson(`${noise(900).toString('base64')}/${key}/AAAA`)).length, 0, 'in a short value');
 });
+
+t.test(
+  'the mappings of a program have no key in them, though their groups could be put together to one',
+  async (t) => {
+    const key = expandSample('AKIA{base32:15}7');
+    const mappings = `ACjD,CAGA,${`GAAI,CAAC,KAAK,IA${key}CV`.replaceAll(',', '').replace(/.{4}/g, '$&,')},EAAI`;
+    t.same(kindsIn(JSON.stringify({ version: 3, mappings })), []);
+    t.not(
+      kindsIn(JSON.stringify({ key: key.replace(/.{4}(?!$)/g, '$&-') })).length,
+      0,
+      'the key alone is found',
+    );
+  },
+);

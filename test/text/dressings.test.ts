@@ -139,7 +139,7 @@ const numbers: readonly Dressing[] = [
 ];
 
 const groups: readonly Dressing[] = [
-  ...[5, 6, 8, 10].map((length) => ({
+  ...[3, 4, 5, 6, 8, 10].map((length) => ({
     name: `groups of ${length}`,
     source: `"${cut(secret, length).join(' ')}"`,
   })),
