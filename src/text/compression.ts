@@ -64,7 +64,7 @@ export function mayBePacked(run: Buffer, code: BitCode): boolean {
   const { bitsPerCharacter } = code;
   const start = decodeBits(run.subarray(0, Math.ceil((8 * probeBytes) / bitsPerCharacter)), code);
   const length = Math.floor((run.length * bitsPerCharacter) / 8);
-  return mayBeBrotli(start, length) || mayBeDeflate(start);
+  return mayBeBrotli(start, length) || mayBeDeflate(start, length);
 }
 
 /**
@@ -105,12 +105,11 @@ export function inflateUnmarked(
   bytes: Buffer,
   budget: Budget,
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
-  const start = bytes.subarray(0, probeBytes);
-  const brotli = mayBeBrotli(start, bytes.length)
+  const brotli = mayBeBrotli(bytes, bytes.length)
     ? textOf(() => brotliDecompressSync(bytes, lenient(budget, constants.BROTLI_OPERATION_FLUSH)), budget)
     : undefined;
   if (brotli) return { text: brotli, compression: 'brotli' };
-  const deflated = mayBeDeflate(start)
+  const deflated = mayBeDeflate(bytes, bytes.length)
     ? textOf(() => inflateRawSync(bytes, lenient(budget)), budget)
     : undefined;
   return deflated && { text: deflated, compression: 'deflate' };

@@ -15,6 +15,7 @@ const reach = 3;
 const percentSign = 0x25;
 /** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
 const widePeriodMin = 4;
+const shortPeriodMax = 5;
 const widePeriodMax = 48;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;
@@ -26,6 +27,7 @@ const wideSignOf = Uint8Array.from(
   (_, byte) => 1 + wideSigns.indexOf(String.fromCharCode(byte)),
 );
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
+const isHexDigit = byteSet(`${digits}abcdefABCDEF-`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
 /** The shortest such token fits in before and behind the place that tells of it. */
@@ -64,7 +66,7 @@ export const grouped: BlockDecoder = {
         budget.work(groups.end - groups.start);
         const isList = groups.end - groups.start > wideBytesMax || areOfList(bytes, groups, rhythm.period);
         const token = isList ? undefined : join(bytes, groups, rhythm);
-        if (token && isOfToken(token)) yield { ...groups, bytes: token };
+        if (token && isOfToken(token, rhythm.period)) yield { ...groups, bytes: token };
         end = Math.max(end, groups.end, rhythm.at + rhythm.width);
         rhythm = findWideRhythm(bytes, end, to);
       }
@@ -76,9 +78,12 @@ export const grouped: BlockDecoder = {
 const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
   beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
 
-/** Numbers as `0x73` are codes. */
-const isOfToken = (token: Buffer): boolean =>
-  (token[0] !== 0x30 || token[1] !== 0x78) && token.every((byte) => isWideGroup[byte] === 1);
+/** Numbers as `0x73` are codes, and groups of three or four hexadecimal digits parts of an identifier. */
+function isOfToken(token: Buffer, period: number): boolean {
+  if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
+    return false;
+  return period > shortPeriodMax || token.some((byte) => isHexDigit[byte] === 0);
+}
 
 /** The place of each sign before, and how far it stood from the one before it. */
 const lastAt = new Int32Array(1 + wideSigns.length);

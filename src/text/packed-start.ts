@@ -3,7 +3,7 @@
  * packed by nobody: to try it costs thirty microseconds, to look at the first bytes a tenth of one.
  */
 
-/** As much as is looked at. */
+/** As much as is looked at, where a glance has to do. */
 export const probeBytes = 36;
 
 /** Bits from the least significant on, as both formats store them; behind the end stand zeros. */
@@ -44,7 +44,7 @@ class Bits {
 
 /** What a length may say of a short content: most are identifiers, and of them one in twenty says less. A long one may be of any length. */
 const shortBytes = 64;
-const expansionMax = 64;
+const expansionMax = 16;
 /** Blocks of metadata that may stand before the first of content. */
 const skippedMax = 8;
 
@@ -81,83 +81,162 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
   return size;
 }
 
-/** Whether deflate may begin so and goes on to text: by the head of its first block (3.2.3). */
-export function mayBeDeflate(start: Buffer): boolean {
+/** Whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as far as they are there. */
+export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
-  bits.take(1);
-  switch (bits.take(2)) {
-    case 0:
+  const goesOn = start.length < length;
+  const told = { symbols: 0, length: 0 };
+  for (let block = 0; block < blocksMax; block += 1) {
+    const isLast = bits.take(1) === 1;
+    const type = bits.take(2);
+    if (type === 3) return false;
+    if (type === 0) {
       bits.align();
-      return bits.take(16) === (bits.take(16) ^ 0xffff);
-    case 1:
-      return isFixedText(bits);
-    case 2:
-      return isTreeHead(bits);
-    default:
-      return false;
-  }
-}
-
-/** Symbols of the first block that have to be text, or repeat some. */
-const symbolsMax = 20;
-const endOfBlock = 256;
-
-/** The fixed codes (3.2.6): those of literals are 8 or 9 bits, the others 7 or 8, and the most significant bit of a code comes first. */
-function isFixedText(bits: Bits): boolean {
-  let length = 0;
-  for (let symbols = 0; symbols < symbolsMax && !bits.isOver; symbols += 1) {
-    const symbol = fixedSymbol(bits);
-    if (symbol === endOfBlock) return true;
-    if (symbol < endOfBlock) {
-      // Control characters other than white space.
-      if (symbol < 0x09 || (symbol > 0x0d && symbol < 0x20)) return false;
-      length += 1;
-      continue;
+      const isStored = bits.take(16) === (bits.take(16) ^ 0xffff);
+      return bits.isOver ? goesOn : isStored;
     }
-    const repeated = repeatOf(bits, symbol);
-    if (repeated === undefined || repeated.distance > length) return false;
-    length += repeated.length;
+    const codes = type === 1 ? fixedCodes : ownCodesOf(bits);
+    if (bits.isOver) return goesOn;
+    if (!codes || !isText(bits, codes, told)) return false;
+    if (told.symbols === symbolsMax || (bits.isOver && goesOn)) return true;
+    if (bits.isOver || isLast) return told.length >= textMin;
   }
   return true;
 }
 
-function fixedSymbol(bits: Bits): number {
-  let code = mirrored(bits, 7, 0);
-  if (code <= 0x17) return endOfBlock + code;
-  code = mirrored(bits, 1, code);
-  if (code <= 0xbf) return code - 0x30;
-  if (code <= 0xc7) return 280 + code - 0xc0;
-  return 144 + mirrored(bits, 1, code) - 0x190;
+/** Blocks may have a few characters each, and no encoder makes such. */
+const blocksMax = 4;
+/** Symbols that have to be text, or repeat some; what ends before them has so many characters at least. */
+const symbolsMax = 20;
+const textMin = 12;
+const endOfBlock = 256;
+/** The least literals and lengths, and all that have a meaning; the same of distances. */
+const literalsMin = 257;
+const literalsMax = 286;
+const distancesMax = 30;
+const codeBitsMax = 15;
+
+/** A Huffman code (3.2.2): how many codes there are of each length, and their symbols from the shortest on. */
+interface Code {
+  readonly counts: readonly number[];
+  readonly symbols: readonly number[];
 }
 
-function mirrored(bits: Bits, count: number, begun: number): number {
-  let code = begun;
-  for (let bit = 0; bit < count; bit += 1) code = (code << 1) | bits.take(1);
-  return code;
+interface Codes {
+  readonly literals: Code;
+  readonly distances: Code;
+}
+
+function codeOf(lengths: readonly number[]): Code {
+  const counts = new Array<number>(codeBitsMax + 1).fill(0);
+  for (const length of lengths) if (length > 0) counts[length] = (counts[length] as number) + 1;
+  const used = [...lengths.keys()].filter((symbol) => (lengths[symbol] as number) > 0);
+  return { counts, symbols: used.sort((a, b) => (lengths[a] as number) - (lengths[b] as number) || a - b) };
+}
+
+/** Whether each row of bits has a meaning, and one only; a single code of one bit may leave the other without. */
+function isComplete(lengths: readonly number[]): boolean {
+  let room = 0;
+  let codes = 0;
+  for (const length of lengths) {
+    if (length === 0) continue;
+    room += 2 ** -length;
+    codes += 1;
+  }
+  return room === 1 || (codes === 1 && room === 1 / 2);
+}
+
+/** The next symbol, or -1 where the bits are none. The most significant bit of a code comes first. */
+function symbolOf(bits: Bits, { counts, symbols }: Code): number {
+  let code = 0;
+  let first = 0;
+  let index = 0;
+  for (let length = 1; length <= codeBitsMax; length += 1) {
+    code = (code << 1) | bits.take(1);
+    const count = counts[length] as number;
+    if (code - first < count) return symbols[index + code - first] as number;
+    index += count;
+    first = (first + count) << 1;
+  }
+  return -1;
+}
+
+/** 3.2.6 */
+const fixedCodes: Codes = {
+  literals: codeOf(Array.from({ length: 288 }, (_, at) => (at < 144 ? 8 : at < 256 ? 9 : at < 280 ? 7 : 8))),
+  distances: codeOf(new Array<number>(32).fill(5)),
+};
+
+/** In which the lengths of the codes for the lengths stand (3.2.7). */
+const lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+/** For each symbol that repeats a length how often it does at least, and the bits that say how much oftener. */
+const repeats: Readonly<Record<number, { readonly least: number; readonly bits: number }>> = {
+  16: { least: 3, bits: 2 },
+  17: { least: 3, bits: 3 },
+  18: { least: 11, bits: 7 },
+};
+
+/** The codes with which a block begins (3.2.7); undefined where they are none, which is nearly always told by the first of them. */
+function ownCodesOf(bits: Bits): Codes | undefined {
+  const literals = bits.take(5) + literalsMin;
+  const distances = bits.take(5) + 1;
+  if (literals > literalsMax || distances > distancesMax) return undefined;
+  const lengthsOfLengths = new Array<number>(lengthOrder.length).fill(0);
+  const count = bits.take(4) + 4;
+  for (let at = 0; at < count; at += 1) lengthsOfLengths[lengthOrder[at] as number] = bits.take(3);
+  if (!isComplete(lengthsOfLengths)) return undefined;
+  const lengthCode = codeOf(lengthsOfLengths);
+  const lengths: number[] = [];
+  while (lengths.length < literals + distances && !bits.isOver) {
+    const symbol = symbolOf(bits, lengthCode);
+    const repeat = repeats[symbol];
+    if (symbol === -1 || (symbol === 16 && lengths.length === 0)) return undefined;
+    const times = repeat ? repeat.least + bits.take(repeat.bits) : 1;
+    const length = repeat ? (symbol === 16 ? (lengths.at(-1) as number) : 0) : symbol;
+    for (let time = 0; time < times; time += 1) lengths.push(length);
+  }
+  const ofLiterals = lengths.slice(0, literals);
+  if (lengths.length > literals + distances || !isComplete(ofLiterals)) return undefined;
+  return { literals: codeOf(ofLiterals), distances: codeOf(lengths.slice(literals)) };
+}
+
+/** Whether what the codes stand for is text up to the end of the block, or as far as has to be told. */
+function isText(
+  bits: Bits,
+  { literals, distances }: Codes,
+  told: { symbols: number; length: number },
+): boolean {
+  for (; told.symbols < symbolsMax; told.symbols += 1) {
+    const symbol = symbolOf(bits, literals);
+    if (bits.isOver || symbol === endOfBlock) return true;
+    if (symbol < endOfBlock) {
+      // Control characters other than white space, and what is no symbol.
+      if (symbol < 0x09 || (symbol > 0x0d && symbol < 0x20)) return false;
+      told.length += 1;
+      continue;
+    }
+    const repeated = repeatOf(bits, symbol, distances);
+    if (bits.isOver) return true;
+    if (repeated === undefined || repeated.distance > told.length) return false;
+    told.length += repeated.length;
+  }
+  return true;
 }
 
 /** A length and a distance (3.2.5), or undefined where there is no such symbol. */
-function repeatOf(bits: Bits, symbol: number): { length: number; distance: number } | undefined {
-  const at = symbol - 257;
-  if (at > 28) return undefined;
+function repeatOf(
+  bits: Bits,
+  symbol: number,
+  distances: Code,
+): { length: number; distance: number } | undefined {
+  const at = symbol - literalsMin;
+  if (symbol >= literalsMax) return undefined;
   const lengthBits = at < 8 || at === 28 ? 0 : (at >> 2) - 1;
   const length =
     (at < 8 ? at + 3 : at === 28 ? 258 : ((4 + (at & 3)) << lengthBits) + 3) + bits.take(lengthBits);
-  const code = mirrored(bits, 5, 0);
-  if (code > 29) return undefined;
+  const code = symbolOf(bits, distances);
+  if (code < 0 || code >= distancesMax) return undefined;
   const distanceBits = code < 4 ? 0 : (code >> 1) - 1;
   const distance = (code < 4 ? code + 1 : ((2 + (code & 1)) << distanceBits) + 1) + bits.take(distanceBits);
   return { length, distance };
-}
-
-/** A block with codes of its own (3.2.7): the code of their lengths leaves no room, which hardly any other bytes do. */
-function isTreeHead(bits: Bits): boolean {
-  if (bits.take(5) > 29 || bits.take(5) > 29) return false;
-  const count = bits.take(4) + 4;
-  let room = 0;
-  for (let index = 0; index < count; index += 1) {
-    const length = bits.take(3);
-    if (length > 0) room += 0x80 >> length;
-  }
-  return !bits.isOver && room === 0x80;
 }
