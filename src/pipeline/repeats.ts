@@ -1,6 +1,6 @@
 import type { Match } from '../detectors/engine.ts';
 import { standsAlone } from '../detectors/token-start.ts';
-import { lastAtOrBefore } from '../text/span-map.ts';
+import { lastAtOrBefore, type Span } from '../text/span-map.ts';
 import type { View } from '../text/views.ts';
 import type { Placed } from './split-values.ts';
 
@@ -26,26 +26,69 @@ export function findRepeats(
   if (found.length === 0) return [];
   const values = valuesOf(found);
   if (values.size === 0) return [];
+  const finder = new ValueFinder(values);
   const repeats: Seen[] = [];
   for (const view of views) {
     const isCovered = coverOf(found.filter((it) => it.view === view));
-    for (const [value, match] of values) {
-      if (isOver()) return repeats;
-      const length = value.length;
-      for (
-        let at = view.bytes.indexOf(value, 0, 'latin1');
-        at >= 0;
-        at = view.bytes.indexOf(value, at + length, 'latin1')
-      ) {
-        if (isCovered(at, at + length)) continue;
-        if (match.detector.class !== 'SECRETS' && !standsAlone(view.bytes, at, at + length)) continue;
-        repeats.push({ match, view, ...view.toSource(at, at + length) });
-        if (repeats.length >= max) return repeats;
-      }
+    for (const { match, start, end } of finder.find(view.bytes, isOver)) {
+      if (isCovered(start, end)) continue;
+      if (match.detector.class !== 'SECRETS' && !standsAlone(view.bytes, start, end)) continue;
+      repeats.push({ match, view, ...view.toSource(start, end) });
+      if (repeats.length >= max) return repeats;
     }
   }
   return repeats;
 }
+
+/** Of a value, by which it is looked for. */
+const startBytes = 4;
+const slotBits = 16;
+/** The golden ratio in 32 bits, which spreads what differs little (Knuth, TAOCP 6.4). */
+const multiplier = 0x9e3779b1;
+const bytesPerQuestion = 1 << 16;
+
+/** Finds many values in one pass: a table may have a thousand passwords, and to look for each takes a thousand passes. */
+class ValueFinder {
+  readonly #values: ReadonlyMap<string, Match>;
+  /** Of what begins with the same bytes, the longest first. */
+  readonly #lengthsOf = new Map<number, number[]>();
+  readonly #mayStart = new Uint8Array(1 << slotBits);
+
+  constructor(values: ReadonlyMap<string, Match>) {
+    this.#values = values;
+    for (const value of values.keys()) {
+      const start = Buffer.from(value.slice(0, startBytes), 'latin1').readInt32LE();
+      this.#mayStart[slotOf(start)] = 1;
+      const lengths = this.#lengthsOf.get(start) ?? [];
+      if (!lengths.includes(value.length)) lengths.push(value.length);
+      this.#lengthsOf.set(start, lengths);
+    }
+    for (const lengths of this.#lengthsOf.values()) lengths.sort((a, b) => b - a);
+  }
+
+  /** From left to right, none within another one and none over itself; it ends once `isOver`. */
+  *find(bytes: Buffer, isOver: () => boolean): Iterable<Span & { readonly match: Match }> {
+    let start = 0;
+    let last: { readonly match: Match; readonly end: number } | undefined;
+    for (let at = 0; at < bytes.length; at += 1) {
+      if (at % bytesPerQuestion === 0 && isOver()) return;
+      start = (start >>> 8) | ((bytes[at] as number) << 24);
+      if (this.#mayStart[slotOf(start)] === 0) continue;
+      const from = at - startBytes + 1;
+      for (const length of this.#lengthsOf.get(start) ?? []) {
+        const end = from + length;
+        if (last && end <= last.end) break;
+        const match = this.#values.get(bytes.toString('latin1', from, end));
+        if (!match || (last && match === last.match && from < last.end)) continue;
+        last = { match, end };
+        yield { match, start: from, end };
+        break;
+      }
+    }
+  }
+}
+
+const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 - slotBits);
 
 /** What counts of the found values, byte for byte, and the match that says what it is. */
 function valuesOf(found: readonly Seen[]): Map<string, Match> {

@@ -143,6 +143,18 @@ t.test('a password that is told in words ends with the field of a form', async (
   }
 });
 
+t.test('of many secrets each is cut in all places, also where two stand one over the other', async (t) => {
+  const secrets = Array.from({ length: 200 }, (_, nth) => `Zk${(nth * 7919).toString(36)}#q${nth}!x`);
+  const [one, other] = ['pq7#Zr4!Kw', '4!KwTb9#Lm'] as const;
+  const body = JSON.stringify({
+    accounts: [...secrets, one, other].map((password) => ({ password })),
+    log: [secrets.toReversed().join(' '), `over ${one}Tb9#Lm, and again ${'x'.repeat(40)}`],
+  });
+  const redacted = sanitizedBody(await readBody('application/json', plain(body)), [])?.toString() ?? '';
+  t.same(Object.keys(JSON.parse(redacted)), ['accounts', 'log']);
+  for (const secret of [...secrets, one, other, 'Tb9#']) if (redacted.includes(secret)) t.fail(secret);
+});
+
 t.test('a secret that is told in one place is cut in all', async (t) => {
   const secret = password();
   const body = JSON.stringify({
