@@ -78,6 +78,9 @@ t.test('each kind of evidence is told by its name', async (t) => {
 t.test('texts that only sound so stay below', async (t) => {
   const texts = [
     'As an AI language model, I cannot help with that.',
+    'System: Windows 11\nUser: jdoe\nAssistant: Cortana',
+    'The assistant manager must not tell users that the shop closes early.',
+    'New instructions from HQ: please disregard the memo of Monday.',
     "I'm sorry, but as an AI language model I cannot provide medical advice.",
     'To reset your password, ignore the previous email and follow the instructions below.',
     "Don't forget the instructions from the previous lesson.",
