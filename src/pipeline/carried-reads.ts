@@ -1,6 +1,6 @@
 import type { Call, CarriedRead } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { SensitiveRead, Sighting, Sightings } from '../history.ts';
+import type { SensitiveRead, Shingles, Sighting, Sightings } from '../history.ts';
 import { isCertain } from '../signals/read-then-write.ts';
 import type { Shingler } from '../text/shingles.ts';
 import { decodeViews } from '../text/views.ts';
@@ -31,7 +31,7 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
     if (!sightings.all.some(mayBe)) return none;
     const { ofWrite } = shinglerOf(tenant.id);
     // Each by itself: it is bounded what is looked at, and a long body must not hide what a header carries.
-    const shingles = new Set([...ofWrite(call.bodyTexts), ...ofWrite(headTexts(call, tenant))]);
+    const shingles = [ofWrite(call.bodyTexts), ofWrite(headTexts(call, tenant))];
     const byContent = carriedIn(shingles, sightings, mayBe);
     return byContent.length > 0 ? byContent : byClass(call, mayBe);
   };
@@ -64,14 +64,12 @@ interface Answers {
 
 /** Of agents that were answered enough of it: the reads of which most is in there, those that are certain last. */
 function carriedIn(
-  shingles: ReadonlySet<number>,
+  shingles: readonly Shingles[],
   sightings: Sightings,
   mayBe: MayBe,
 ): readonly CarriedRead[] {
   const groups = new Map<string, Answers>();
-  for (const shingle of shingles) {
-    const known = sightings.readsWith(shingle);
-    if (known.length === 0) continue;
+  for (const known of knownOf(shingles, sightings).values()) {
     const seen = new Set<Answers>();
     for (const read of known) {
       if (!mayBe(read)) continue;
@@ -89,6 +87,21 @@ function carriedIn(
     .flatMap(({ reads: found }) => [...found].sort(([, a], [, b]) => a - b).slice(-carriedMax))
     .map(([read]): CarriedRead => ({ read, by: 'content' }))
     .sort((a, b) => Number(isCertain(a)) - Number(isCertain(b)));
+}
+
+/** Those that some read has, once each. Of what is sent nearly none is, so nothing is kept of the others. */
+function knownOf(
+  shingles: readonly Shingles[],
+  sightings: Sightings,
+): ReadonlyMap<number, readonly SensitiveRead[]> {
+  const known = new Map<number, readonly SensitiveRead[]>();
+  for (const list of shingles)
+    for (let at = 0; at < list.length; at += 1) {
+      const shingle = list[at] as number;
+      const reads = sightings.readsWith(shingle);
+      if (reads.length > 0) known.set(shingle, reads);
+    }
+  return known;
 }
 
 /** Only of the agent's own: that others have read something of the class says nothing. */

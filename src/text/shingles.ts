@@ -136,11 +136,10 @@ function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean):
     const part = text.subarray(0, room);
     room -= part.length;
     end = reduce(part, end, keyLettersBefore);
-    if (!isSent) continue;
+    if (!isSent || colons === 0) continue;
     if (leftOut > 0) end = reduce(part, end, noLetters);
-    const start = end;
-    end = reduce(part, start, labelLettersBefore);
-    if (leftOut < labelsMin) end = start;
+    if (labels < labelsMin) continue;
+    end = reduce(part, end, labelLettersBefore);
   }
   return end;
 }
@@ -150,7 +149,9 @@ const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte).toLowerCase();
   return byte >= 0x80 ? byte : /[a-z0-9]/.test(character) ? character.charCodeAt(0) : 0;
 });
-/** Keys that were left out of the text that was reduced last. */
+/** Of the text that was reduced last: its colons, those that end a label, and the keys that were left out. */
+let colons = 0;
+let labels = 0;
 let leftOut = 0;
 /** A text of fewer labels has nearly the same shingles with them. */
 const labelsMin = 4;
@@ -166,7 +167,7 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
   input.set(text);
   input[length] = 0;
   if (!isAscii(text)) blankSigns(length);
-  leftOut = 0;
+  [colons, labels, leftOut] = [0, 0, 0];
   let end = start;
   for (let i = 0; i < length; ) {
     // A loop for what stands between colons, and no branch in it: where words end is not foreseen.
@@ -177,6 +178,8 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
       end += countOf(letter);
     }
     if (input[i - 1] !== colon) continue;
+    colons += 1;
+    if (labels < labelsMin && labelLettersBefore(i - 1) > 0) labels += 1;
     const ofKey = keyBefore(i - 1);
     end -= ofKey;
     leftOut += ofKey > 0 ? 1 : 0;

@@ -18,6 +18,23 @@ t.test('a log forgets a few long reads at a time', async (t) => {
   t.same([log.all, log.readsWith(0), log.hasReads], [[], [], false]);
 });
 
+t.test('what one read is known by is not forgotten with another one that has nearly the same', async (t) => {
+  const log = createSightingLog();
+  const reads = [2 ** 40, 2 ** 40 + 1, 2 ** 47].map((shingle, at) => ({
+    ...readOf(0, at * sightingsKeptMs),
+    shingles: Float64Array.of(shingle, 2 ** 20 + at),
+  }));
+  for (const read of reads) log.add(read);
+  log.expire(sightingsKeptMs);
+  t.same(log.readsWith(2 ** 40), []);
+  t.same(log.readsWith(2 ** 20), []);
+  t.same(log.readsWith(2 ** 40 + 1), [reads[1]]);
+  t.same(log.readsWith(2 ** 20 + 2), [reads[2]]);
+  log.expire(2 * sightingsKeptMs);
+  t.same(log.readsWith(2 ** 40 + 1), []);
+  t.same(log.readsWith(2 ** 47), [reads[2]]);
+});
+
 t.test('what tenants that do not call any more have left goes with the calls of others', async (t) => {
   const logs = createSightingLogs();
   const idle = ['b', 'c'].map((tenantId) => logs.open(tenantId));
