@@ -1,3 +1,4 @@
+import type { Finding, Meaning, Tail, Threat, ToolConcern } from './finding.ts';
 import {
   type Habits,
   noHabits,
@@ -8,31 +9,16 @@ import {
 } from './history.ts';
 import { type BodyValue, noPrivileges, type Operation, type Privileges } from './operation.ts';
 import type { Target } from './target.ts';
+import type { Band, IncidentCause, RiskPart, Signal, Verdict } from './verdict.ts';
 
+export * from './finding.ts';
 export * from './operation.ts';
+export * from './verdict.ts';
 
 /*
  * The nouns that everybody shares. An agent makes a call through an entrance; stages fill in what is known of it; the last of
  * them gives a verdict. Types that one module alone needs live with that module.
  */
-
-export const decisions = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const;
-/** From the mildest to the strictest, as in `decisions`. */
-export type Decision = (typeof decisions)[number];
-
-export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
-export type DataClass = (typeof dataClasses)[number];
-
-/** What policies may ask a call about: the classes, and whether it carries what nobody can read. */
-export const contentClasses = [...dataClasses, 'OPAQUE_CONTENT'] as const;
-export type ContentClass = (typeof contentClasses)[number];
-
-export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
-export type Band = (typeof bands)[number];
-
-export const confidences = ['low', 'medium', 'high'] as const;
-/** Classes need `medium`; `low` is reported and weighs nothing. */
-export type Confidence = (typeof confidences)[number];
 
 export type Entrance = 'forward' | 'inbound' | 'scan' | 'a2a';
 
@@ -57,77 +43,11 @@ export interface OwnAgent {
   readonly runtimeType: string | null;
 }
 
-/** Something that a detector found. `start` and `end` are bytes of the part as it was received, so that a cut is exact. */
-export interface Finding {
-  readonly class: DataClass;
-  /** The detector's id. */
-  readonly kind: string;
-  readonly confidence: Confidence;
-  /** `body:$.path`, `query:name`, `path`, `host`, `header:name`. */
-  readonly location: string;
-  readonly part: 'head' | 'body';
-  readonly start: number;
-  readonly end: number;
-  /** A credential at its own vendor's place and host: no leak, no class. */
-  readonly atHome: boolean;
-  /** It is the rest of what earlier calls have begun. */
-  readonly isRest?: true;
-  /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */
-  readonly vendorHosts: readonly string[];
-}
-
-/** What a text asks for, as far as its words tell. */
-export interface Meaning {
-  readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
-  /** 0.5 to 1, in hundredths. */
-  readonly score: number;
-  /** Names of what spoke for it, as "erase + everything, erase + backups". Never anything of the text. */
-  readonly details: string;
-}
-
 /** Something that an agent was answered, and that a call carries out of the organisation. */
 export interface CarriedRead {
   readonly read: SensitiveRead;
   /** `content`: a good part of it, word for word; `class`: data of the same class. */
   readonly by: 'content' | 'class';
-}
-
-/** Something of a call that a threat feed lists. */
-export interface Threat {
-  readonly feed: string;
-  readonly kind: 'url' | 'host' | 'ip' | 'cidr';
-  /** As the feed lists it. */
-  readonly indicator: string;
-  /** Where the feed tells more of it; empty where it says nothing. */
-  readonly reference: string;
-  readonly threat: string;
-  /** Where the call goes, or a URL that it carries. */
-  readonly location: 'target' | 'body';
-}
-
-/** Something unusual that one engine noticed. */
-export interface Signal {
-  readonly engine: string;
-  readonly name: string;
-  /** 0 to 1. */
-  readonly score: number;
-  readonly details: string;
-  /** What the agent is told instead, where the details speak of other agents. */
-  readonly shown?: string;
-}
-
-/** What one engine adds to the score: the gravest of its signals, by its weight. */
-export interface RiskPart {
-  readonly engine: string;
-  readonly part: number;
-}
-
-/** Why an analyst should look at a call, whatever became of it. */
-export interface IncidentCause {
-  /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
-  readonly trigger: string;
-  readonly title: string;
-  readonly severity: Band;
 }
 
 /** Whether an agent may call: it may be suspended by itself, or all agents of its tenant at once. */
@@ -145,37 +65,6 @@ export interface Charge {
   /** `2026-11-21`, in the budget's zone. */
   readonly day: string;
   readonly amount: number;
-}
-
-/** The beginning of a secret that a call has left at a host, without any of its text: the rest may follow with another call. */
-export interface Tail {
-  /** The id of the detector that would find the whole. */
-  readonly kind: string;
-  /** How many characters it lacks. */
-  readonly min: number;
-  readonly max: number;
-  readonly atMs: number;
-}
-
-/** `added` and `changed`: since the list before; the others are of what the server says of the tool now. */
-export const toolConcernKinds = ['added', 'changed', 'risky', 'injected', 'unread'] as const;
-export type ToolConcernKind = (typeof toolConcernKinds)[number];
-
-/** Why calls of a tool of an MCP server want a second look. */
-export interface ToolConcern {
-  /** As servers name their tools, `sha256:…` of a name that no rule could use, `*`: whatever the tool. */
-  readonly tool: string;
-  readonly kinds: readonly ToolConcernKind[];
-  readonly sinceMs: number;
-  readonly untilMs: number;
-}
-
-export interface MatchedRule {
-  readonly policyId: string;
-  readonly policyName: string;
-  readonly version: number;
-  readonly ruleId: string;
-  readonly action: string;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -390,32 +279,4 @@ export interface Claimed {
   readonly runtimeType?: string;
   readonly context?: string;
   readonly envName?: string;
-}
-
-/** The pipeline's answer. */
-export interface Verdict {
-  readonly decision: Decision;
-  readonly reasonCodes: readonly string[];
-  readonly classifications: readonly DataClass[];
-  /** Sentences saying why and what would make the call pass; never the sensitive text. */
-  readonly explanation: readonly string[];
-  readonly matchedRules: readonly MatchedRule[];
-  /** The rule that decided, where one did. */
-  readonly decidedBy: MatchedRule | undefined;
-  /** What the rules that hold want the trace to be found by. */
-  readonly tags: readonly string[];
-  /** Kinds of channels that the rules that hold want to be told of it. */
-  readonly escalateTo: readonly string[];
-  /** Sentences that say how the call leaves the scope of its key. */
-  readonly violations: readonly string[];
-  /** In monitor mode: the decision that would have stood. */
-  readonly wouldBe: Decision | undefined;
-  /** On SANITIZE: what is forwarded instead of the body. */
-  readonly sanitizedBody: Buffer | undefined;
-  /** On SANITIZE: the classes that are cut out, besides SECRETS. */
-  readonly cuts?: readonly DataClass[] | undefined;
-  /** On REQUIRE_APPROVAL. */
-  readonly approval: { readonly approvalId: string; readonly expiresAtMs: number } | undefined;
-  /** The approval by whose grant it goes, or by whose denial it does not. */
-  readonly byApproval?: string;
 }

@@ -9,6 +9,8 @@ import t from 'tap';
 const rows: readonly (readonly string[])[] = [
   [
     'call.ts',
+    'finding.ts',
+    'verdict.ts',
     'history.ts',
     'operation.ts',
     'target.ts',

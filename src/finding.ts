@@ -1,0 +1,76 @@
+/* What is found in a call, and what is known against what it names. */
+
+export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
+export type DataClass = (typeof dataClasses)[number];
+
+/** What policies may ask a call about: the classes, and whether it carries what nobody can read. */
+export const contentClasses = [...dataClasses, 'OPAQUE_CONTENT'] as const;
+export type ContentClass = (typeof contentClasses)[number];
+
+export const confidences = ['low', 'medium', 'high'] as const;
+/** Classes need `medium`; `low` is reported and weighs nothing. */
+export type Confidence = (typeof confidences)[number];
+
+/** Something that a detector found. `start` and `end` are bytes of the part as it was received, so that a cut is exact. */
+export interface Finding {
+  readonly class: DataClass;
+  /** The detector's id. */
+  readonly kind: string;
+  readonly confidence: Confidence;
+  /** `body:$.path`, `query:name`, `path`, `host`, `header:name`. */
+  readonly location: string;
+  readonly part: 'head' | 'body';
+  readonly start: number;
+  readonly end: number;
+  /** A credential at its own vendor's place and host: no leak, no class. */
+  readonly atHome: boolean;
+  /** It is the rest of what earlier calls have begun. */
+  readonly isRest?: true;
+  /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */
+  readonly vendorHosts: readonly string[];
+}
+
+/** The beginning of a secret that a call has left at a host, without any of its text: the rest may follow with another call. */
+export interface Tail {
+  /** The id of the detector that would find the whole. */
+  readonly kind: string;
+  /** How many characters it lacks. */
+  readonly min: number;
+  readonly max: number;
+  readonly atMs: number;
+}
+
+/** What a text asks for, as far as its words tell. */
+export interface Meaning {
+  readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
+  /** 0.5 to 1, in hundredths. */
+  readonly score: number;
+  /** Names of what spoke for it, as "erase + everything, erase + backups". Never anything of the text. */
+  readonly details: string;
+}
+
+/** Something of a call that a threat feed lists. */
+export interface Threat {
+  readonly feed: string;
+  readonly kind: 'url' | 'host' | 'ip' | 'cidr';
+  /** As the feed lists it. */
+  readonly indicator: string;
+  /** Where the feed tells more of it; empty where it says nothing. */
+  readonly reference: string;
+  readonly threat: string;
+  /** Where the call goes, or a URL that it carries. */
+  readonly location: 'target' | 'body';
+}
+
+/** `added` and `changed`: since the list before; the others are of what the server says of the tool now. */
+export const toolConcernKinds = ['added', 'changed', 'risky', 'injected', 'unread'] as const;
+export type ToolConcernKind = (typeof toolConcernKinds)[number];
+
+/** Why calls of a tool of an MCP server want a second look. */
+export interface ToolConcern {
+  /** As servers name their tools, `sha256:…` of a name that no rule could use, `*`: whatever the tool. */
+  readonly tool: string;
+  readonly kinds: readonly ToolConcernKind[];
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}

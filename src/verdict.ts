@@ -1,0 +1,71 @@
+import type { DataClass } from './finding.ts';
+
+/* What is made of a call: how risky it is, which rules hold, and the decision. */
+
+export const decisions = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const;
+/** From the mildest to the strictest, as in `decisions`. */
+export type Decision = (typeof decisions)[number];
+
+export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+export type Band = (typeof bands)[number];
+
+/** Something unusual that one engine noticed. */
+export interface Signal {
+  readonly engine: string;
+  readonly name: string;
+  /** 0 to 1. */
+  readonly score: number;
+  readonly details: string;
+  /** What the agent is told instead, where the details speak of other agents. */
+  readonly shown?: string;
+}
+
+/** What one engine adds to the score: the gravest of its signals, by its weight. */
+export interface RiskPart {
+  readonly engine: string;
+  readonly part: number;
+}
+
+/** Why an analyst should look at a call, whatever became of it. */
+export interface IncidentCause {
+  /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
+  readonly trigger: string;
+  readonly title: string;
+  readonly severity: Band;
+}
+
+export interface MatchedRule {
+  readonly policyId: string;
+  readonly policyName: string;
+  readonly version: number;
+  readonly ruleId: string;
+  readonly action: string;
+}
+
+/** The pipeline's answer. */
+export interface Verdict {
+  readonly decision: Decision;
+  readonly reasonCodes: readonly string[];
+  readonly classifications: readonly DataClass[];
+  /** Sentences saying why and what would make the call pass; never the sensitive text. */
+  readonly explanation: readonly string[];
+  readonly matchedRules: readonly MatchedRule[];
+  /** The rule that decided, where one did. */
+  readonly decidedBy: MatchedRule | undefined;
+  /** What the rules that hold want the trace to be found by. */
+  readonly tags: readonly string[];
+  /** Kinds of channels that the rules that hold want to be told of it. */
+  readonly escalateTo: readonly string[];
+  /** Sentences that say how the call leaves the scope of its key. */
+  readonly violations: readonly string[];
+  /** In monitor mode: the decision that would have stood. */
+  readonly wouldBe: Decision | undefined;
+  /** On SANITIZE: what is forwarded instead of the body. */
+  readonly sanitizedBody: Buffer | undefined;
+  /** On SANITIZE: the classes that are cut out, besides SECRETS. */
+  readonly cuts?: readonly DataClass[] | undefined;
+  /** On REQUIRE_APPROVAL. */
+  readonly approval: { readonly approvalId: string; readonly expiresAtMs: number } | undefined;
+  /** The approval by whose grant it goes, or by whose denial it does not. */
+  readonly byApproval?: string;
+}
