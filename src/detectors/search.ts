@@ -2,15 +2,10 @@ import type { Confidence } from '../call.ts';
 import { nextDigit, type Outline } from '../scan/outline.ts';
 import { cutTokenEnd, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
-import {
-  type CutToken,
-  type Earlier,
-  type FindLimits,
-  type Found,
-  type Match,
-  withoutCoveredGenerics,
-} from './found.ts';
+import { Finds } from './finds.ts';
+import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
 import { regionsOf } from './gate.ts';
+import { LatinText } from './latin-text.ts';
 import { endOf, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
@@ -28,10 +23,6 @@ const retriesMax = 8;
 
 const cutTokensMax = 16;
 
-/** Hints that are kept whatever they are. A text full of them is a text about health: then one of a kind in so many bytes is enough. */
-const hintsMax = 1000;
-const hintDistance = 512;
-
 /** Goes through one text, once. */
 export class Search {
   readonly #plan: SearchPlan;
@@ -40,19 +31,14 @@ export class Search {
   readonly #limits: FindLimits;
   readonly #isKnown: Earlier['isKnown'];
   #verdicts: Verdicts | undefined;
-  readonly #matches: Match[] = [];
-  readonly #hints: Match[] = [];
+  readonly #finds: Finds;
+  readonly #text: LatinText;
   readonly #cutTokens: CutToken[] = [];
   #isRoomClear = false;
   /** Rules that have a window which was not searched yet. */
   readonly #waiting: Rule[] = [];
   /** Where markers of redaction stand, in the order of the text. */
   readonly #markers: Region[] = [];
-  /** For each rule the start of its last hint, once there are many. */
-  #lastHints: number[] | undefined;
-  /** The whole text, and how much of it was asked for in pieces. */
-  #latin1: string | undefined;
-  #slicedBytes = 0;
   #complete = true;
   #hits = 0;
   #attempts = 0;
@@ -63,6 +49,8 @@ export class Search {
     this.#bytes = bytes;
     this.#outline = outline;
     this.#limits = limits;
+    this.#finds = new Finds(limits.matchesMax);
+    this.#text = new LatinText(bytes);
     this.#isKnown = earlier?.isKnown;
     this.#verdicts = earlier?.verdicts;
   }
@@ -90,13 +78,14 @@ export class Search {
     if (digitRules.length > 0)
       findDigitRuns(this.#bytes, this.#outline, (start, end, count) => this.#digits(start, end, count));
     if (this.#waiting.length > 0) this.#searchWindows();
-    if (nearRules.length > 0 && this.#matches.length + this.#hints.length > 0) {
+    const { matches, hints } = this.#finds;
+    if (nearRules.length > 0 && matches.length + hints.length > 0) {
       for (const rule of nearRules) this.#lookAround(rule);
       this.#searchWindows();
     }
     return {
-      matches: this.#matches.length > 1 ? withoutCoveredGenerics(this.#matches) : this.#matches,
-      hints: this.#hints,
+      matches: matches.length > 1 ? withoutCoveredGenerics(matches) : matches,
+      hints,
       cutTokens: this.#cutTokens,
       complete: this.#complete,
       attempts: this.#attempts,
@@ -168,7 +157,7 @@ export class Search {
   ): RegExpExecArray | null {
     if (nextOf(makeup, this.#bytes, start, start + 1) > start) return null;
     regex.lastIndex = start - offset;
-    return regex.exec(this.#textOf(offset, start + bounds.reachMax + bounds.aheadMax + 1));
+    return regex.exec(this.#text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1));
   }
 
   /** Whether the rule finds nothing in the region, because it has found nothing in a text in which the same stands. */
@@ -210,7 +199,7 @@ export class Search {
   /** The rule is to be searched around what others have found. */
   #lookAround(rule: Rule): void {
     const { near } = rule.detector;
-    const around = [...this.#matches, ...this.#hints].filter(
+    const around = [...this.#finds.matches, ...this.#finds.hints].filter(
       ({ detector: { role } }) => role !== undefined && near.includes(role),
     );
     for (const { start, end } of around.sort((a, b) => a.start - b.start))
@@ -304,7 +293,7 @@ export class Search {
     if (from === to) return to;
     const offset = Math.max(0, from - bounds.behindMax);
     const end = endOf(makeup, this.#bytes, to, to + bounds.reachMax);
-    const text = this.#textOf(offset, end + bounds.aheadMax + 1);
+    const text = this.#text.between(offset, end + bounds.aheadMax + 1);
     this.#searchedBytes += text.length;
     regex.lastIndex = from - offset;
     let matchedTo = from;
@@ -332,29 +321,9 @@ export class Search {
   }
 
   #keep(rule: Rule, start: number, end: number, confidence: Confidence): void {
-    const { detector } = rule;
     const { allowSha256 } = this.#plan;
     if (allowSha256.size > 0 && allowSha256.has(sha256Of(this.#bytes.subarray(start, end)))) return;
-    const isHint = detector.needs.length > 0;
-    if (isHint && this.#isOneOfMany(rule, start)) return;
-    if (!isHint && this.#matches.length >= this.#limits.matchesMax) {
-      this.#complete = false;
-      return;
-    }
-    const list = isHint ? this.#hints : this.#matches;
-    const isSame = (known: Match): boolean =>
-      known.detector === detector && known.start === start && known.end === end;
-    // A word is met once.
-    if (detector.words.length > 0 || !list.some(isSame)) list.push({ detector, start, end, confidence });
-  }
-
-  /** Hints are no findings yet, so any number of them is harmless; it must only not cost much. */
-  #isOneOfMany({ index }: Rule, start: number): boolean {
-    if (this.#hints.length < hintsMax) return false;
-    this.#lastHints ??= [];
-    if (Math.abs(start - (this.#lastHints[index] ?? -hintDistance)) < hintDistance) return true;
-    this.#lastHints[index] = start;
-    return false;
+    if (!this.#finds.add(rule, { detector: rule.detector, start, end, confidence })) this.#complete = false;
   }
 
   /** The plan's room for notes, cleared when it is first needed: most texts need none. */
@@ -366,16 +335,6 @@ export class Search {
       room.windowTo.fill(-1);
     }
     return room;
-  }
-
-  /** What stands there. Of most texts little is ever asked for; once it is more, the whole is made a string, so no byte is made one often. */
-  #textOf(from: number, to: number): string {
-    const bytes = this.#bytes;
-    this.#slicedBytes += to - from;
-    if (this.#latin1 === undefined && this.#slicedBytes <= bytes.length)
-      return bytes.toString('latin1', from, to);
-    this.#latin1 ??= bytes.toString('latin1');
-    return this.#latin1.slice(from, to);
   }
 
   #isStopped(): boolean {
