@@ -2,10 +2,10 @@ import { proofs } from '../detectors/confidence.ts';
 import type { CutToken, Match } from '../detectors/engine.ts';
 import { isTextByte } from '../text/bits.ts';
 import { grouped } from '../text/grouped.ts';
-import { noiseTextMin } from '../text/readable.ts';
-import { encodedAlphabet } from '../text/runs.ts';
+import { type Noise, noiseTextMin } from '../text/noise.ts';
+import { encodedAlphabet, runEnd } from '../text/runs.ts';
 import type { Span } from '../text/span-map.ts';
-import type { Noise, View } from '../text/views.ts';
+import type { View } from '../text/views.ts';
 
 /** One content as good as random in a thousand may show something: two to the power of ten. */
 const marginBits = 10;
@@ -32,7 +32,7 @@ export function chanceIn(
     return source.subarray(start, end).some((byte) => (count[byte] as number) < least);
   };
   return (match, span) => {
-    if (isProven(match)) return false;
+    if (isProven(match) || isLine(match, source, span)) return false;
     const around = lastBefore(sorted, span.start);
     if (!around || span.end >= around.end) return false;
     if (around.isLiteral) return islandBytes(source, span) < noiseTextMin;
@@ -40,6 +40,12 @@ export function chanceIn(
     return match.detector.chanceBits < bits && !isUnusual(around, span);
   };
 }
+
+/** What fills a line from its first character to its last was put there, if its own characters tell what it is. */
+const isLine = ({ detector }: Match | CutToken, source: Buffer, { start, end }: Span): boolean =>
+  detector.group === 0 && isLineEnd(source[start - 1]) && isLineEnd(source[end]);
+
+const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
 
 const isProven = (match: Match | CutToken): boolean =>
   'confidence' in match &&
@@ -57,16 +63,24 @@ function countBytes(bytes: Buffer): Uint32Array {
 
 /** What is put together of groups has so many ways to go on that fewer bits say nothing: the mappings of a program are groups of letters. */
 const groupedBits = 48;
+/** Groups of fewer characters, with a comma behind each, take up more room: nobody but who hides something writes such. */
+const groupedRoomMax = 1.4;
+const comma = 0x2c;
 
-/** Whether a match stands amid groups that were put together, and goes on on both sides. */
-export const isAmidGroups = (
-  { encodings, bytes }: View,
-  { detector, start, end }: Match | CutToken,
-): boolean =>
-  encodings.includes(grouped.name) &&
-  detector.chanceBits < groupedBits &&
-  encodedAlphabet[bytes[start - 1] ?? 0] === 1 &&
-  encodedAlphabet[bytes[end] ?? 0] === 1;
+/** Whether a match stands amid groups that were put together, and goes on on both sides. `whole` is all of them, as they stand in the source. */
+export function isAmidGroups({ encodings, bytes }: View, match: Match | CutToken, whole: Buffer): boolean {
+  const { detector, start, end } = match;
+  if (!encodings.includes(grouped.name) || detector.chanceBits >= groupedBits) return false;
+  const from = runStart(bytes, start);
+  const to = runEnd(bytes, end, encodedAlphabet);
+  return from < start && end < to && whole.length < (to - from) * groupedRoomMax && whole.includes(comma);
+}
+
+function runStart(bytes: Buffer, end: number): number {
+  let start = end;
+  while (start > 0 && encodedAlphabet[bytes[start - 1] as number] === 1) start -= 1;
+  return start;
+}
 
 /** The last that begins before `at`. */
 function lastBefore(sorted: readonly Noise[], at: number): Noise | undefined {

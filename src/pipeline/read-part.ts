@@ -6,9 +6,9 @@ import type { FieldFormat } from '../text/fields.ts';
 import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
-import type { Span } from '../text/span-map.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { chanceIn, isAmidGroups } from './chance.ts';
+import { formFields } from './form-fields.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
 import { findSplit, type Placed } from './split-values.ts';
@@ -87,7 +87,7 @@ export function readPart(
     isForm: format === 'form',
   });
   const isChance = chanceIn(bytes, noise);
-  const within = <T extends InView>(it: T): T => (format === 'form' ? inField(bytes, it) : it);
+  const form = format === 'form' ? formFields(bytes) : undefined;
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
   const found: Seen[] = [];
@@ -106,12 +106,20 @@ export function readPart(
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     const placed = <T extends Match | CutToken>(all: readonly T[]) => {
-      const list = all.map((match) => within({ match, view, ...view.toSource(match.start, match.end) }));
-      return list.filter((it) => !isChance?.(it.match, it) && !isAmidGroups(view, it.match));
+      return placedIn(view, all).filter(
+        (it) => !isChance?.(it.match, it) && !isAmidGroups(view, it.match, bytes.subarray(it.start, it.end)),
+      );
     };
-    found.push(...(view.isTable ? unseen(placed(matches), found) : placed(matches)));
+    const own = form ? matches.map((match) => form.within(view, match)) : matches;
+    found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
     if (!view.isTable) cutTokens.push(...placed(cut));
+    if (form && own.some((match, at) => match !== matches[at])) {
+      const fields = form.apart(view);
+      const apart = engine.find(fields.bytes, limits, fields.outline);
+      if (!apart.complete) problem ??= isOver() ? tooLong : tooMany;
+      found.push(...placedIn(fields, apart.matches));
+    }
     if (found.length > findingsMax) break;
   }
   if (found.length <= findingsMax) {
@@ -139,26 +147,8 @@ export function readPart(
   };
 }
 
-const ampersand = 0x26;
-
-interface InView extends Span {
-  readonly match: Span;
-  readonly view: View;
-}
-
-/** As much as stands in the field of a form in which it begins: a password that is told in words goes on to the end of its line. */
-function inField<T extends InView>(bytes: Buffer, it: T): T {
-  const { match, view, start, end } = it;
-  const fieldEnd = bytes.indexOf(ampersand, start);
-  if (fieldEnd <= start || fieldEnd >= end) return it;
-  let [low, high] = [match.start, match.end];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (view.toSource(match.start, middle).end <= fieldEnd) low = middle;
-    else high = middle - 1;
-  }
-  return low > match.start ? { ...it, match: { ...match, end: low }, end: fieldEnd } : it;
-}
+const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>
+  all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
 
 /** One for each detector and place: what is found in a text is often found in its decoded form again. */
 function distinct(found: readonly Seen[]): readonly Seen[] {

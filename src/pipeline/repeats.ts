@@ -30,9 +30,9 @@ export function findRepeats(
   const repeats: Seen[] = [];
   for (const view of views) {
     const isCovered = coverOf(found.filter((it) => it.view === view));
-    for (const { match, start, end } of finder.find(view.bytes, isOver)) {
-      if (isCovered(start, end)) continue;
-      if (match.detector.class !== 'SECRETS' && !standsAlone(view.bytes, start, end)) continue;
+    const counts = ({ detector }: Match, start: number, end: number): boolean =>
+      !isCovered(start, end) && (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
+    for (const { match, start, end } of finder.find(view.bytes, counts, isOver)) {
       repeats.push({ match, view, ...view.toSource(start, end) });
       if (repeats.length >= max) return repeats;
     }
@@ -45,41 +45,79 @@ const startBytes = 4;
 const slotBits = 16;
 /** The golden ratio in 32 bits, which spreads what differs little (Knuth, TAOCP 6.4). */
 const multiplier = 0x9e3779b1;
-const bytesPerQuestion = 1 << 16;
+const stepsPerQuestion = 1 << 14;
+/** Of values that begin alike; those of more lengths are looked for one by one. */
+const lengthsMax = 8;
+
+/** Values that begin with the same bytes and are as long. */
+interface Alike {
+  readonly length: number;
+  /** Their last bytes, which are compared before all of them. */
+  readonly ends: Set<number>;
+}
+
+type Counts = (match: Match, start: number, end: number) => boolean;
+type Place = Span & { readonly match: Match };
 
 /** Finds many values in one pass: a table may have a thousand passwords, and to look for each takes a thousand passes. */
 class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
-  /** Of what begins with the same bytes, the longest first. */
-  readonly #lengthsOf = new Map<number, number[]>();
+  /** By their first bytes, the longest first. */
+  readonly #alike = new Map<number, Alike[]>();
   readonly #mayStart = new Uint8Array(1 << slotBits);
+  readonly #others: string[] = [];
 
   constructor(values: ReadonlyMap<string, Match>) {
     this.#values = values;
-    for (const value of values.keys()) {
-      const start = Buffer.from(value.slice(0, startBytes), 'latin1').readInt32LE();
+    const longestFirst = [...values.keys()].sort((a, b) => b.length - a.length);
+    for (const value of longestFirst) {
+      const bytes = Buffer.from(value, 'latin1');
+      const start = bytes.readInt32LE();
+      const lists = this.#alike.get(start) ?? [];
+      const known = lists.find(({ length }) => length === value.length);
+      if (!known && lists.length >= lengthsMax) {
+        this.#others.push(value);
+        continue;
+      }
+      const alike = known ?? { length: value.length, ends: new Set() };
+      alike.ends.add(bytes.readInt32LE(value.length - startBytes));
+      if (!known) lists.push(alike);
+      this.#alike.set(start, lists);
       this.#mayStart[slotOf(start)] = 1;
-      const lengths = this.#lengthsOf.get(start) ?? [];
-      if (!lengths.includes(value.length)) lengths.push(value.length);
-      this.#lengthsOf.set(start, lengths);
     }
-    for (const lengths of this.#lengthsOf.values()) lengths.sort((a, b) => b - a);
   }
 
-  /** From left to right, none within another one and none over itself; it ends once `isOver`. */
-  *find(bytes: Buffer, isOver: () => boolean): Iterable<Span & { readonly match: Match }> {
+  /** The places that count, none of a value over itself; it ends once `isOver`. */
+  *find(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
+    yield* this.#findMany(bytes, counts, isOver);
+    for (const value of this.#others) {
+      if (isOver()) return;
+      const match = this.#values.get(value) as Match;
+      let at = bytes.indexOf(value, 0, 'latin1');
+      for (; at >= 0; at = bytes.indexOf(value, at + value.length, 'latin1')) {
+        const end = at + value.length;
+        if (counts(match, at, end)) yield { match, start: at, end };
+      }
+    }
+  }
+
+  /** From left to right, none within another one. */
+  *#findMany(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
     let start = 0;
     let last: { readonly match: Match; readonly end: number } | undefined;
-    for (let at = 0; at < bytes.length; at += 1) {
-      if (at % bytesPerQuestion === 0 && isOver()) return;
+    for (let at = 0, steps = 0; at < bytes.length; at += 1) {
+      if (++steps % stepsPerQuestion === 0 && isOver()) return;
       start = (start >>> 8) | ((bytes[at] as number) << 24);
       if (this.#mayStart[slotOf(start)] === 0) continue;
       const from = at - startBytes + 1;
-      for (const length of this.#lengthsOf.get(start) ?? []) {
+      for (const { length, ends } of this.#alike.get(start) ?? none) {
         const end = from + length;
         if (last && end <= last.end) break;
+        if (end > bytes.length || !ends.has(bytes.readInt32LE(end - startBytes))) continue;
+        steps += stepsOfValue;
         const match = this.#values.get(bytes.toString('latin1', from, end));
-        if (!match || (last && match === last.match && from < last.end)) continue;
+        if (!match || (last && match === last.match && from < last.end) || !counts(match, from, end))
+          continue;
         last = { match, end };
         yield { match, start: from, end };
         break;
@@ -88,6 +126,9 @@ class ValueFinder {
   }
 }
 
+/** To compare a value takes as long as so many bytes. */
+const stepsOfValue = 128;
+const none: readonly never[] = Object.freeze([]);
 const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 - slotBits);
 
 /** What counts of the found values, byte for byte, and the match that says what it is. */

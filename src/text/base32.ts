@@ -35,6 +35,8 @@ export const base32: BlockDecoder = {
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (isEncoded(characters, code)) yield { start, end, bytes: decodeBits(characters, code) };
+          else if (mayBePacked(characters, code))
+            yield { start, end, bytes: decodeBits(characters, code), isGuess: true };
           start = findRun(bytes, end, has, lengthMin, run.end);
         }
       }
@@ -43,4 +45,4 @@ export const base32: BlockDecoder = {
 };
 
 const isEncoded = (run: Buffer, code: BitCode): boolean =>
-  holdsText(run, code, textMin) || beginsCompressed(run, code) || mayBePacked(run, code);
+  holdsText(run, code, textMin) || beginsCompressed(run, code);

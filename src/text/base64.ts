@@ -21,7 +21,8 @@ const hexAlphabet = byteSet('0123456789abcdefABCDEF-\r\n');
 /** Four characters are three bytes, so text behind any prefix begins in one of these. */
 const phases = [1, 2, 3];
 const slash = 0x2f;
-const segmentsMax = 16;
+/** In a path; what is packed stands in one of the first. */
+const segmentsMax = 8;
 
 /**
  * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
@@ -36,8 +37,8 @@ export const base64: BlockDecoder = {
       if (runEnd(bytes, start, hexAlphabet) >= end) continue;
       const run = bytes.subarray(start, end);
       const isLong = run.length > shortLength;
-      if (isLong || isEncoded(run, textMin, budget) || mayBePacked(run, code))
-        yield { start, end, bytes: decode(run) };
+      if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
+      else if (mayBePacked(run, code)) yield { start, end, bytes: decode(run), isGuess: true };
       for (const phase of phases) {
         const rest = run.subarray(phase);
         if (isEncoded(rest, isLong ? guessedTextMinLong : guessedTextMin, budget))
@@ -53,10 +54,17 @@ function* packedSegments({ start, end }: Span, run: Buffer): Iterable<Block> {
   let at = run.indexOf(slash) + 1;
   for (let segment = 0; at > 0 && run.length - at >= runLengthMin && segment < segmentsMax; segment += 1) {
     const rest = run.subarray(at);
-    if (beginsCompressed(rest, code) || mayBePacked(rest, code)) yield { start, end, bytes: decode(rest) };
+    const isPacked = !isOfWords(rest) && (beginsCompressed(rest, code) || mayBePacked(rest, code));
+    if (isPacked) yield { start, end, bytes: decode(rest), isGuess: true };
     at = run.indexOf(slash, at) + 1;
   }
 }
+
+/** So many characters of base64 are hardly ever small letters alone. */
+const wordCharacters = 20;
+const isWordCharacter = byteSet(`${lowerCase}-_/`);
+
+const isOfWords = (rest: Buffer): boolean => runEnd(rest, 0, isWordCharacter) >= wordCharacters;
 
 function isEncoded(run: Buffer, min: number, budget: Budget): boolean {
   budget.work(run.length);

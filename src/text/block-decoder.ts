@@ -16,6 +16,8 @@ export interface Block extends Span {
   readonly bytes: Buffer;
   /** The bytes stand there as they are; only what can be unpacked of them is new. */
   readonly isLiteral?: boolean;
+  /** It only may be packed; what cannot be unpacked of it says nothing. */
+  readonly isGuess?: boolean;
   /** What it is if nothing can be unpacked of it. */
   readonly opaque?: OpaqueKind;
   /** Of what it consists, byte by byte and in this order; then only what is found in it is to be cut. */

@@ -23,6 +23,10 @@ export class Budget {
     this.#bounds = bounds;
   }
 
+  get maxDecodedBytes(): number {
+    return this.#bounds.maxDecodedBytes;
+  }
+
   get remainingBytes(): number {
     return this.#bounds.maxDecodedBytes - this.#spentBytes;
   }

@@ -59,12 +59,18 @@ export function beginsCompressed(run: Buffer, code: BitCode): boolean {
   return compressionOf(header) !== undefined || isZip(header);
 }
 
-/** Whether a run may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in thirty does. */
+/** As much tells for certain whether to try. */
+const secondLookBytes = 1024;
+
+/** Whether a run may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
 export function mayBePacked(run: Buffer, code: BitCode): boolean {
   const { bitsPerCharacter } = code;
-  const start = decodeBits(run.subarray(0, Math.ceil((8 * probeBytes) / bitsPerCharacter)), code);
   const length = Math.floor((run.length * bitsPerCharacter) / 8);
-  return mayBeBrotli(start, length) || mayBeDeflate(start, length);
+  const mayBe = (bytes: number): boolean => {
+    const start = decodeBits(run.subarray(0, Math.ceil((8 * bytes) / bitsPerCharacter)), code);
+    return mayBeBrotli(start, length) || mayBeDeflate(start, length);
+  };
+  return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
 }
 
 /**
@@ -73,29 +79,39 @@ export function mayBePacked(run: Buffer, code: BitCode): boolean {
  */
 export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
   for (const inflate of inflaters[compression]) {
-    const inflated = attempt(() => inflate(bytes, budget), budget);
+    const inflated = attempt(bytes, inflate, budget);
     if (inflated) return inflated;
   }
   return undefined;
 }
 
+type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
+
+/** A stream cut short still gives what it has: the receiver may be as forgiving. */
+const inZlib = (maxOutputLength: number) => ({ maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
+const unzstd: Inflate = (bytes, maxOutputLength) =>
+  zstdDecompressSync(bytes, { maxOutputLength, finishFlush: constants.ZSTD_e_flush });
+const unbrotli: Inflate = (bytes, maxOutputLength) =>
+  brotliDecompressSync(bytes, { maxOutputLength, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(max));
+
 /** What the format asks for first; then what is in it, whatever its frame says: a broken sum, or bytes behind the end, hide nothing. */
-const inflaters: Readonly<Record<Compression, readonly ((bytes: Buffer, budget: Budget) => Buffer)[]>> = {
+const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   gzip: [
-    (bytes, budget) => gunzipSync(bytes, lenient(budget)),
-    (bytes, budget) => inflateRawSync(bytes.subarray(gzipHeaderLength(bytes)), lenient(budget)),
+    (bytes, max) => gunzipSync(bytes, inZlib(max)),
+    (bytes, max) => inflateRaw(bytes.subarray(gzipHeaderLength(bytes)), max),
   ],
   deflate: [
-    (bytes, budget) => inflateSync(bytes, lenient(budget)),
-    (bytes, budget) => inflateRawSync(bytes.subarray(zlibHeaderLength), lenient(budget)),
+    (bytes, max) => inflateSync(bytes, inZlib(max)),
+    (bytes, max) => inflateRaw(bytes.subarray(zlibHeaderLength), max),
   ],
-  zstd: [(bytes, budget) => zstdDecompressSync(bytes, lenient(budget, constants.ZSTD_e_flush))],
+  zstd: [unzstd],
 };
 
 /** A shorter text comes out of arbitrary bytes now and then. */
 const guessedTextMin = 12;
 /** To make a decoder costs as much as to read so many bytes. */
-const decoderWork = 4096;
+const decoderBytes = 4096;
 
 /**
  * The text that bytes without a sign of it are the compressed form of: Brotli (RFC 7932) and deflate without a frame (RFC 1951) have
@@ -105,39 +121,46 @@ export function inflateUnmarked(
   bytes: Buffer,
   budget: Budget,
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
-  const brotli = mayBeBrotli(bytes, bytes.length)
-    ? textOf(() => brotliDecompressSync(bytes, lenient(budget, constants.BROTLI_OPERATION_FLUSH)), budget)
-    : undefined;
+  const brotli = mayBeBrotli(bytes, bytes.length) ? textOf(bytes, unbrotli, budget) : undefined;
   if (brotli) return { text: brotli, compression: 'brotli' };
-  const deflated = mayBeDeflate(bytes, bytes.length)
-    ? textOf(() => inflateRawSync(bytes, lenient(budget)), budget)
-    : undefined;
+  const deflated = mayBeDeflate(bytes, bytes.length) ? textOf(bytes, inflateRaw, budget) : undefined;
   return deflated && { text: deflated, compression: 'deflate' };
 }
 
-function textOf(inflate: () => Buffer, budget: Budget): Buffer | undefined {
-  budget.work(decoderWork);
-  const inflated = attempt(inflate, budget);
+function textOf(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+  budget.spend(decoderBytes);
+  const inflated = attempt(bytes, inflate, budget);
   return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
 }
 
-/** A stream cut short still gives what it has: the receiver may be as forgiving. */
-function lenient(budget: Budget, finishFlush = constants.Z_SYNC_FLUSH) {
-  return { maxOutputLength: Math.max(1, budget.remainingBytes), finishFlush };
+/** What comes out of bytes is mostly no more than so many times as much. */
+const usualExpansion = 64;
+/** Of the limit; what breaks off after so much more than usual was made to be read often. */
+const brokenShare = 1 / 16;
+
+/** First with room for what is usual: of what is broken nobody tells how much was made of it. */
+function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+  budget.check();
+  const usual = decoderBytes + usualExpansion * bytes.length;
+  let inflated = usual < budget.remainingBytes ? outcomeOf(() => inflate(bytes, usual)) : tooLarge;
+  if (inflated === tooLarge) {
+    inflated = outcomeOf(() => inflate(bytes, Math.max(1, budget.remainingBytes)));
+    if (inflated === tooLarge) throw budget.tooLarge();
+    if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
+  }
+  if (inflated) budget.spend(inflated.length);
+  return inflated && inflated.length > 0 ? inflated : undefined;
 }
 
-function attempt(inflate: () => Buffer, budget: Budget): Buffer | undefined {
-  budget.check();
-  let inflated: Buffer;
+const tooLarge = Symbol('more than there is room for');
+
+function outcomeOf(inflate: () => Buffer): Buffer | typeof tooLarge | undefined {
   try {
-    inflated = inflate();
+    return inflate();
   } catch (error) {
-    if (isTooLarge(error)) throw budget.tooLarge();
     // Not compressed after all: the bytes are then searched as they are.
-    return undefined;
+    return isTooLarge(error) ? tooLarge : undefined;
   }
-  budget.spend(inflated.length);
-  return inflated.length > 0 ? inflated : undefined;
 }
 
 /** RFC 1950, 2.2. */

@@ -1,5 +1,5 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
-import { blockFlags, stretchesOf } from '../scan/outline.ts';
+import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -14,9 +14,9 @@ const wordlessPeriod = 4;
 const reach = 3;
 const percentSign = 0x25;
 /** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
-const widePeriodMin = 4;
-const shortPeriodMax = 5;
 const widePeriodMax = 48;
+const shortPeriodMax = 5;
+const widePeriodMin = 4;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;
 /** None that divides fields: pieces in fields are put together elsewhere, each in its place. */
@@ -57,22 +57,51 @@ export const grouped: BlockDecoder = {
         rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
       }
     }
-    end = 0;
-    for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, wideMargin)) {
-      budget.work(to - from);
-      let rhythm = findWideRhythm(bytes, Math.max(from, end), to);
-      while (rhythm) {
-        const groups = read(bytes, rhythm, end);
-        budget.work(groups.end - groups.start);
-        const isList = groups.end - groups.start > wideBytesMax || areOfList(bytes, groups, rhythm.period);
-        const token = isList ? undefined : join(bytes, groups, rhythm);
-        if (token && isOfToken(token, rhythm.period)) yield { ...groups, bytes: token };
-        end = Math.max(end, groups.end, rhythm.at + rhythm.width);
-        rhythm = findWideRhythm(bytes, end, to);
-      }
-    }
+    yield* findWide(bytes, outline, budget);
   },
 };
+
+/**
+ * Groups of three and more characters: a sign that stands three times at one distance. Those of three and four end nothing, for a token with
+ * strokes of its own has some of these by chance.
+ */
+function* findWide(bytes: Buffer, outline: Outline, budget: Budget): Iterable<Block> {
+  let end = 0;
+  let shortEnd = 0;
+  for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, wideMargin)) {
+    budget.work(to - from);
+    lastAt.fill(-1 - widePeriodMax);
+    lastPeriod.fill(0);
+    for (let at = Math.max(from, end); at < to; at += 1) {
+      const sign = wideSignOf[bytes[at] as number] as number;
+      if (sign === 0) continue;
+      const period = at - (lastAt[sign] as number);
+      lastAt[sign] = at;
+      const isRhythm = period === lastPeriod[sign] && period >= widePeriodMin && period <= widePeriodMax;
+      lastPeriod[sign] = period;
+      if (!isRhythm || (period <= shortPeriodMax && at < shortEnd)) continue;
+      const rhythm = rhythmOf(bytes, at - 2 * period, period);
+      if (!isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) continue;
+      const groups = read(bytes, rhythm, end);
+      budget.work(groups.end - groups.start);
+      const token = tokenOf(bytes, groups, rhythm);
+      if (period <= shortPeriodMax) shortEnd = groups.end;
+      else {
+        end = Math.max(end, groups.end, rhythm.at + rhythm.width);
+        at = end - 1;
+        lastAt.fill(-1 - widePeriodMax);
+        lastPeriod.fill(0);
+      }
+      if (token) yield { ...groups, bytes: token };
+    }
+  }
+}
+
+function tokenOf(bytes: Buffer, groups: Span, rhythm: Rhythm): Buffer | undefined {
+  const isList = groups.end - groups.start > wideBytesMax || areOfList(bytes, groups, rhythm.period);
+  const token = isList ? undefined : join(bytes, groups, rhythm);
+  return token && isOfToken(token, rhythm.period) ? token : undefined;
+}
 
 /** Things of a list often have a prefix; the pieces of one value have none in common. */
 const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
@@ -88,24 +117,6 @@ function isOfToken(token: Buffer, period: number): boolean {
 /** The place of each sign before, and how far it stood from the one before it. */
 const lastAt = new Int32Array(1 + wideSigns.length);
 const lastPeriod = new Int32Array(1 + wideSigns.length);
-
-/** The first sign that stands three times at one distance. */
-function findWideRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
-  lastAt.fill(-1 - widePeriodMax);
-  lastPeriod.fill(0);
-  for (let at = from; at < to; at += 1) {
-    const sign = wideSignOf[bytes[at] as number] as number;
-    if (sign === 0) continue;
-    const period = at - (lastAt[sign] as number);
-    lastAt[sign] = at;
-    if (period === lastPeriod[sign] && period >= widePeriodMin && period <= widePeriodMax) {
-      const rhythm = rhythmOf(bytes, at - 2 * period, period);
-      if (isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) return rhythm;
-    }
-    lastPeriod[sign] = period;
-  }
-  return undefined;
-}
 
 /** A sign of `width` bytes at `at`, and again after each `period`. */
 interface Rhythm {

@@ -60,8 +60,9 @@ function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable
   const min = pieces.length === 1 ? textMin : joinedTextMin;
   for (let rest = run; rest.length > 0; rest = withoutFirst(rest)) {
     budget.work(run.length);
-    if (holdsText(rest, code, min) || beginsCompressed(rest, code) || mayBePacked(rest, code))
+    if (holdsText(rest, code, min) || beginsCompressed(rest, code))
       yield { start, end, bytes: decodeBits(rest, code) };
+    else if (mayBePacked(rest, code)) yield { start, end, bytes: decodeBits(rest, code), isGuess: true };
     if (rest !== run || digitsIn(run) % 2 === 0) return;
   }
 }

@@ -42,9 +42,11 @@ class Bits {
   }
 }
 
-/** What a length may say of a short content: most are identifiers, and of them one in twenty says less. A long one may be of any length. */
-const shortBytes = 64;
+/** How much larger the first block may say that it is: most values are identifiers, and of them one in twenty says no more. */
 const expansionMax = 16;
+/** A longer content may repeat itself for long. */
+const shortBytes = 4096;
+const longExpansionMax = 1024;
 /** Blocks of metadata that may stand before the first of content. */
 const skippedMax = 8;
 
@@ -62,7 +64,7 @@ export function mayBeBrotli(start: Buffer, length: number): boolean {
       // The length is written as short as it can be.
       if (nibbles > 4 && (size - 1) >>> (4 * (nibbles - 1)) === 0) return false;
       if (!isLast && bits.take(1) === 1) return bits.align() && size <= length;
-      return !bits.isOver && (length > shortBytes || size <= expansionMax * length);
+      return !bits.isOver && size <= length * (length > shortBytes ? longExpansionMax : expansionMax);
     }
     // Metadata: a reserved bit, then how many bytes are passed over.
     if (isLast || bits.take(1) === 1) return false;

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isTextByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
+import { isNoise, noiseTextMin } from './noise.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { findRun, runEnd } from './runs.ts';
 import { unzip } from './zip.ts';
@@ -68,15 +69,6 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
   // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
   return isUtf8(bytes) ? bytes : textAmong(bytes, textMin, budget);
 }
-
-/** What is as good as random shows pieces of text by chance, which make up so much of it at most, and hardly any of so many characters. */
-const noiseShareMax = 1 / 32;
-const noiseBytesMin = 4096;
-export const noiseTextMin = 16;
-
-/** Whether so little text among so many bytes stands there by chance. */
-export const isNoise = (text: Buffer, bytes: Buffer): boolean =>
-  bytes.length >= noiseBytesMin && text.length < bytes.length * noiseShareMax;
 
 /** The pieces of text in bytes that are none, one a line; the long ones alone where the short ones say nothing. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {

@@ -2,9 +2,10 @@ import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
-import { isNoise, toReadable } from './readable.ts';
+import { toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
@@ -29,12 +30,6 @@ export interface View {
   readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
-}
-
-/** What stands for bytes as good as random: a picture, an archive, an encrypted file. Patterns are met in it by chance. */
-export interface Noise extends Span {
-  /** The bytes themselves stand there, and not a code of them. */
-  readonly isLiteral: boolean;
 }
 
 /** What was passed over or says little, with its place in the source. */
@@ -162,10 +157,12 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
       // A file with escapes taken off is none any more.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
       const readable = toReadable(block.bytes, budget);
+      if (block.isGuess && readable.names.length === 0) continue;
       const kind = readable.opaque ?? block.opaque;
       if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
       if (readable.names.length === 0 && isNoise(readable.bytes, block.bytes))
-        noise.push({ isLiteral: block.isLiteral === true, ...layer.toSource(block.start, block.end) });
+        for (const { start, end } of block.isLiteral ? [block] : evenLines(bytes, block))
+          noise.push({ isLiteral: block.isLiteral === true, ...layer.toSource(start, end) });
       if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
       joined ??= new JoinedValues();

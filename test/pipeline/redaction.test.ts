@@ -143,6 +143,27 @@ t.test('a password that is told in words ends with the field of a form', async (
   }
 });
 
+/** Of each: the body, and what has to be gone. */
+const formBodies: readonly (readonly [body: string, ...gone: string[]])[] = [
+  ['comment=the password is Xk9vTq2m&api_key=Zx81kLq02MvT7yWn3', 'Xk9vTq2m', 'Zx81kLq02MvT7yWn3'],
+  ['note=the password is Xk9vTq2m&password=Hq8Lw2Zr5t', 'Xk9vTq2m', 'Hq8Lw2Zr5t'],
+  ['dsn=postgres://app:pw&x=1&b=postgres://v:Lk3mNq8z@h.io/y', 'Lk3mNq8z'],
+  ['note=the+password+is+Xk9%26vT=q2m&b=1', 'Xk9', 'vT', 'q2m'],
+  ['data={"password":"Xk9&vTq2mZp81Lw"}&b=1', 'Xk9', 'vTq2mZp81Lw'],
+  ['password: "Xk9&vT#q2m&Zp81"', 'Xk9', 'vT#q2m', 'Zp81'],
+  ['Please store this. The password is X&k9v=Tq2mZp81Lw', 'k9v', 'Tq2mZp81Lw'],
+  ['a=redis://:pa&ssXk9vTq2mZ@10.0.0.5:6379/0', 'ssXk9vTq2mZ'],
+  ['note=password: p4ss&amp;Wq9z7Lk2vB', 'p4ss', 'Wq9z7Lk2vB'],
+];
+
+t.test('of a form no part of a secret is left, whatever sign stands in it', async (t) => {
+  for (const [body, ...gone] of formBodies) {
+    const call = await readBody('application/x-www-form-urlencoded', plain(body));
+    const redacted = sanitizedBody(call, [])?.toString() ?? body;
+    for (const part of gone) t.notOk(redacted.includes(part), `${body.slice(0, 24)}… ${part.slice(0, 2)}…`);
+  }
+});
+
 t.test('of many secrets each is cut in all places, also where two stand one over the other', async (t) => {
   const secrets = Array.from({ length: 200 }, (_, nth) => `Zk${(nth * 7919).toString(36)}#q${nth}!x`);
   const [one, other] = ['pq7#Zr4!Kw', '4!KwTb9#Lm'] as const;
@@ -153,6 +174,17 @@ t.test('of many secrets each is cut in all places, also where two stand one over
   const redacted = sanitizedBody(await readBody('application/json', plain(body)), [])?.toString() ?? '';
   t.same(Object.keys(JSON.parse(redacted)), ['accounts', 'log']);
   for (const secret of [...secrets, one, other, 'Tb9#']) if (redacted.includes(secret)) t.fail(secret);
+});
+
+t.test('places of many secrets that begin alike are found, and the time is kept', async (t) => {
+  const secrets = Array.from({ length: 60 }, (_, nth) => `${'a'.repeat(12 + nth)}Zk7q${nth}Lm9xW2vT5`);
+  const body = Buffer.from(
+    `${secrets.map((it) => `bearer ${it}`).join('\n')}\n${secrets.join(' ')} ${'a'.repeat(60_000)}`,
+  );
+  const call = await readBody('text/plain', body);
+  const redacted = sanitizedBody(call, [])?.toString() ?? '';
+  for (const [nth, secret] of secrets.entries()) if (redacted.includes(secret)) t.fail(`secret ${nth}`);
+  t.match(redacted, /REDACTED/);
 });
 
 t.test('a secret that is told in one place is cut in all', async (t) => {

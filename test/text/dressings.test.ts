@@ -305,6 +305,13 @@ t.test('a packed file without a sign that unpacks to more than the limit is unre
   t.equal(decodeViews(bomb, bounds).unreadable, undefined);
 });
 
+t.test('values that only begin like packed ones are tried so often and no oftener', async (t) => {
+  const broken = base64(Buffer.concat([brotliCompressSync(long).subarray(0, 40), Buffer.alloc(60, 0xff)]));
+  const list = (count: number): Buffer => Buffer.from(`${broken} `.repeat(count));
+  t.equal(decodeViews(list(50), bounds).unreadable, undefined);
+  t.match(decodeViews(list(1000), bounds).unreadable, /more than the limit/);
+});
+
 t.test('texts that nearly wear such a dress are read in linear time', async (t) => {
   for (const source of [
     'a<!--',

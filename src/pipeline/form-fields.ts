@@ -1,0 +1,80 @@
+import type { Match } from '../detectors/engine.ts';
+import { outlineOf } from '../scan/outline.ts';
+import { SpanMap } from '../text/span-map.ts';
+import type { View } from '../text/views.ts';
+
+/*
+ * A sentence goes on to the end of its line, and a form has none: "the password is …" would take all fields behind it along. So a match ends
+ * with its field, and what it had swallowed is looked for again with something between the fields.
+ */
+
+/** `name=`, as forms write it. */
+const namePattern = String.raw`[\w.%+[\]-]{1,128}=`;
+const beginsLikeForm = new RegExp(`^${namePattern}`);
+const beginsField = new RegExp(`^&${namePattern}`);
+const nameBytesMax = 130;
+const ampersand = 0x26;
+/** No pattern that stays on a line or skips white space crosses it. */
+const separator = Buffer.from('\n\x1e\n');
+/** What is quoted ends with its quote, and what a sign of an address follows is a password: there the sign may be a character as any other. */
+const quotes = new Set([0x22, 0x27, 0x60]);
+const at = 0x40;
+
+export interface FormFields {
+  /** The match as far as its field goes; the same one where it ends in it. */
+  within(view: View, match: Match): Match;
+  /** The view with its fields set apart. */
+  apart(view: View): View;
+}
+
+/** Of a body that came as a form; undefined where it begins like none, as text that a client sends with its default type. */
+export function formFields(source: Buffer): FormFields | undefined {
+  if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
+
+  /** The next sign between two fields; one that was escaped is none. */
+  function nextField(view: View, from: number): number {
+    for (
+      let sign = view.bytes.indexOf(ampersand, from);
+      sign >= 0;
+      sign = view.bytes.indexOf(ampersand, sign + 1)
+    ) {
+      const { start, end } = view.toSource(sign, sign + 1);
+      const isSign = end - start === 1 && source[start] === ampersand;
+      if (isSign && beginsField.test(source.toString('latin1', start, start + nameBytesMax))) return sign;
+    }
+    return -1;
+  }
+
+  return {
+    within(view, match) {
+      const { start, end } = match;
+      const isBound = quotes.has(view.bytes[start - 1] ?? 0) || view.bytes[end] === at;
+      const fieldEnd = isBound ? -1 : nextField(view, start + 1);
+      return fieldEnd < 0 || fieldEnd >= end ? match : { ...match, end: fieldEnd };
+    },
+    apart(view) {
+      const pieces: Buffer[] = [];
+      const spans = new SpanMap();
+      let length = 0;
+      let from = 0;
+      for (let end = nextField(view, 0); from <= view.bytes.length; end = nextField(view, from)) {
+        const to = end < 0 ? view.bytes.length : end;
+        spans.addLiteral(length, from);
+        spans.addWhole(length + to - from, to, to);
+        pieces.push(view.bytes.subarray(from, to), separator);
+        length += to - from + separator.length;
+        from = to + 1;
+      }
+      const bytes = Buffer.concat(pieces);
+      return {
+        bytes,
+        outline: outlineOf(bytes),
+        encodings: view.encodings,
+        toSource(start, end) {
+          const span = spans.toSource(start, end);
+          return view.toSource(span.start, span.end);
+        },
+      };
+    },
+  };
+}
