@@ -31,13 +31,10 @@ export interface FormFields {
 export function formFields(source: Buffer): FormFields | undefined {
   if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
 
-  /** The next sign between two fields; one that was escaped is none. */
-  function nextField(view: View, from: number): number {
-    for (
-      let sign = view.bytes.indexOf(ampersand, from);
-      sign >= 0;
-      sign = view.bytes.indexOf(ampersand, sign + 1)
-    ) {
+  /** The next sign between two fields before `to`; one that was escaped is none. */
+  function nextField(view: View, from: number, to: number): number {
+    let sign = view.bytes.indexOf(ampersand, from);
+    for (; sign >= 0 && sign < to; sign = view.bytes.indexOf(ampersand, sign + 1)) {
       const { start, end } = view.toSource(sign, sign + 1);
       const isSign = end - start === 1 && source[start] === ampersand;
       if (isSign && beginsField.test(source.toString('latin1', start, start + nameBytesMax))) return sign;
@@ -49,16 +46,21 @@ export function formFields(source: Buffer): FormFields | undefined {
     within(view, match) {
       const { start, end } = match;
       const isBound = quotes.has(view.bytes[start - 1] ?? 0) || view.bytes[end] === at;
-      const fieldEnd = isBound ? -1 : nextField(view, start + 1);
-      return fieldEnd < 0 || fieldEnd >= end ? match : { ...match, end: fieldEnd };
+      const fieldEnd = isBound ? -1 : nextField(view, start + 1, end);
+      return fieldEnd < 0 ? match : { ...match, end: fieldEnd };
     },
     apart(view) {
       const pieces: Buffer[] = [];
       const spans = new SpanMap();
       let length = 0;
       let from = 0;
-      for (let end = nextField(view, 0); from <= view.bytes.length; end = nextField(view, from)) {
-        const to = end < 0 ? view.bytes.length : end;
+      const { length: viewLength } = view.bytes;
+      for (
+        let end = nextField(view, 0, viewLength);
+        from <= viewLength;
+        end = nextField(view, from, viewLength)
+      ) {
+        const to = end < 0 ? viewLength : end;
         spans.addLiteral(length, from);
         spans.addWhole(length + to - from, to, to);
         pieces.push(view.bytes.subarray(from, to), separator);

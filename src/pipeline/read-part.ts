@@ -105,11 +105,10 @@ export function readPart(
       complete,
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
-    const placed = <T extends Match | CutToken>(all: readonly T[]) => {
-      return placedIn(view, all).filter(
+    const placed = <T extends Match | CutToken>(all: readonly T[]) =>
+      placedIn(view, all).filter(
         (it) => !isChance?.(it.match, it) && !isAmidGroups(view, it.match, bytes.subarray(it.start, it.end)),
       );
-    };
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
