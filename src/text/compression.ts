@@ -80,10 +80,14 @@ export function mayBePacked(run: Buffer, code: BitCode): boolean {
 export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
   for (const inflate of inflaters[compression]) {
     const inflated = attempt(bytes, inflate, budget);
-    if (inflated) return inflated;
+    if (inflated && inflated.length > 0) return inflated;
   }
   return undefined;
 }
+
+/** What an entry of a ZIP file holds, which may be nothing; undefined where it is broken. */
+export const inflateEntry = (bytes: Buffer, budget: Budget): Buffer | undefined =>
+  attempt(bytes, inflateRaw, budget);
 
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
@@ -149,7 +153,7 @@ function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | unde
     if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
   }
   if (inflated) budget.spend(inflated.length);
-  return inflated && inflated.length > 0 ? inflated : undefined;
+  return inflated;
 }
 
 const tooLarge = Symbol('more than there is room for');

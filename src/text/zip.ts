@@ -1,6 +1,5 @@
-import { inflateRawSync } from 'node:zlib';
 import type { Budget } from './budget.ts';
-import { isTooLarge, isZip } from './compression.ts';
+import { inflateEntry, isZip } from './compression.ts';
 
 /*
  * ZIP (PKWARE APPNOTE 6.3.10), as office documents are packed too. Entries are found by the central directory, as most readers do. Bytes
@@ -93,13 +92,6 @@ function unpack(
     return packed;
   }
   if (method !== deflated) return undefined;
-  try {
-    const content = inflateRawSync(packed, { maxOutputLength: Math.max(1, budget.remainingBytes) });
-    budget.spend(content.length);
-    return content;
-  } catch (error) {
-    if (isTooLarge(error)) throw budget.tooLarge();
-    // Not deflate after all: the entry is passed over, and the file is opaque.
-    return undefined;
-  }
+  // What is not deflate after all is passed over, and the file is opaque.
+  return inflateEntry(packed, budget);
 }
