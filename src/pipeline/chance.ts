@@ -1,45 +1,110 @@
 import { proofs } from '../detectors/confidence.ts';
 import type { CutToken, Match } from '../detectors/engine.ts';
-import { isTextByte } from '../text/bits.ts';
+import { isDigit, isLetter } from '../scan/bytes.ts';
 import { grouped } from '../text/grouped.ts';
-import { type Noise, noiseTextMin } from '../text/noise.ts';
+import type { Noise } from '../text/noise.ts';
 import { encodedAlphabet, runEnd } from '../text/runs.ts';
-import type { Span } from '../text/span-map.ts';
+import { lastAtOrBefore, type Span } from '../text/span-map.ts';
 import type { View } from '../text/views.ts';
+import type { Placed } from './split-values.ts';
 
-/** One content as good as random in a thousand may show something: two to the power of ten. */
+/*
+ * What of a content is found by chance. Inside of what is as good as random (a picture, an archive), it is whatever is so short that one such
+ * content in a thousand shows it; save what proves itself by a checksum, what has a character that the rest has not, and what comes again
+ * and again, for a list of tokens is as random as a picture. And amid groups that were put together it is what goes on on both sides.
+ */
+
+/** Two to the power of ten are a thousand. */
 const marginBits = 10;
-
+/** Between bytes there are many ways to write the same. */
+const literalMarginBits = 14;
 /** Of 64 characters each is an eighth as frequent at least. */
 const usualShareMin = 1 / 512;
+/** Of one detector in one content: more than this, and than four times what is to be expected, is no chance. */
+const fewMax = 2;
+const expectedFactor = 4;
 
-/**
- * Tells what of a source is found by chance: what lies inside of noise, and is either so short that it comes up in so much of it, or, where
- * the bytes themselves stand there, no part of a longer text. What is proven by a checksum of its own is never found by chance, nor what has a
- * character that the rest has not: a hyphen in base64, a letter in hex.
- */
-export function chanceIn(
-  source: Buffer,
-  noise: readonly Noise[],
-): ((match: Match | CutToken, span: Span) => boolean) | undefined {
-  if (noise.length === 0) return undefined;
+/** Leaves out of what was found in a view what stands there by chance. */
+export type WithoutChance = <T extends Placed<Match | CutToken>>(
+  view: View,
+  all: readonly T[],
+) => readonly T[];
+
+/** For a source and the noise in it. */
+export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): WithoutChance {
   const sorted = noise.toSorted((a, b) => a.start - b.start);
+  const starts = sorted.map(({ start }) => start);
   const counts = new Map<Noise, Uint32Array>();
-  const isUnusual = (around: Noise, { start, end }: Span): boolean => {
+
+  /** The noise that a span lies inside of. */
+  function noiseAround({ start, end }: Span): Noise | undefined {
+    const around = sorted[lastAtOrBefore(starts, start - 1)];
+    return around && start > around.start && end < around.end ? around : undefined;
+  }
+
+  function mayBeChance(view: View, match: Match | CutToken, span: Span, around: Noise): boolean {
+    const lengthBits = Math.log2(around.end - around.start);
+    if (isProven(match)) return false;
+    // A line of a picture in base64 is decoded by itself, too.
+    const isDecoded = span.end - span.start !== match.end - match.start;
+    if (around.isLiteral || isDecoded) {
+      const isUnlikely = bitsOf(view.bytes, match) >= lengthBits + literalMarginBits;
+      if (around.isLiteral || !isUnlikely) return !isUnlikely;
+    }
+    return (
+      match.detector.chanceBits < lengthBits + marginBits &&
+      !isLine(match, source, span) &&
+      !isUnusual(around, span)
+    );
+  }
+
+  function isUnusual(around: Noise, { start, end }: Span): boolean {
     const count = counts.get(around) ?? countBytes(source.subarray(around.start, around.end));
     counts.set(around, count);
     const least = (around.end - around.start) * usualShareMin + (end - start);
     return source.subarray(start, end).some((byte) => (count[byte] as number) < least);
-  };
-  return (match, span) => {
-    if (isProven(match) || isLine(match, source, span)) return false;
-    const around = lastBefore(sorted, span.start);
-    if (!around || span.end >= around.end) return false;
-    if (around.isLiteral) return islandBytes(source, span) < noiseTextMin;
-    const bits = Math.log2(around.end - around.start) + marginBits;
-    return match.detector.chanceBits < bits && !isUnusual(around, span);
+  }
+
+  return (view, all) => {
+    const isGrouped = view.encodings.includes(grouped.name);
+    if (all.length === 0 || (sorted.length === 0 && !isGrouped)) return all;
+    const isAmidGroups = amidGroupsOf(view, source);
+    const suspects = new Suspects();
+    for (const { match, start, end } of all) {
+      const around = noiseAround({ start, end });
+      if (around && mayBeChance(view, match, { start, end }, around)) suspects.add(match, around);
+    }
+    return all.filter((it) => !suspects.has(it.match) && !(isGrouped && isAmidGroups(it.match, it)));
   };
 }
+
+/** Matches that one noise shows of one detector. */
+class Suspects {
+  readonly #lists = new Map<Noise, Map<string, (Match | CutToken)[]>>();
+  readonly #listOf = new Map<Match | CutToken, { readonly list: readonly unknown[]; readonly max: number }>();
+
+  add(match: Match | CutToken, around: Noise): void {
+    const { id, chanceBits } = match.detector;
+    const lists = this.#lists.get(around) ?? new Map<string, (Match | CutToken)[]>();
+    this.#lists.set(around, lists);
+    const list = lists.get(id) ?? [];
+    lists.set(id, list);
+    list.push(match);
+    const expected = around.isLiteral ? 0 : (around.end - around.start) * 2 ** -chanceBits;
+    this.#listOf.set(match, { list, max: fewMax + expectedFactor * expected });
+  }
+
+  /** Whether a match is one of so few that chance explains them. */
+  has(match: Match | CutToken): boolean {
+    const suspect = this.#listOf.get(match);
+    return suspect !== undefined && suspect.list.length <= suspect.max;
+  }
+}
+
+const isProven = (match: Match | CutToken): boolean =>
+  'confidence' in match &&
+  proofs.has(match.detector.check) &&
+  match.confidence !== match.detector.failedCheck;
 
 /** What fills a line from its first character to its last was put there, if its own characters tell what it is. */
 const isLine = ({ detector }: Match | CutToken, source: Buffer, { start, end }: Span): boolean =>
@@ -47,10 +112,21 @@ const isLine = ({ detector }: Match | CutToken, source: Buffer, { start, end }: 
 
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
 
-const isProven = (match: Match | CutToken): boolean =>
-  'confidence' in match &&
-  proofs.has(match.detector.check) &&
-  match.confidence !== match.detector.failedCheck;
+/** Of what stands between bytes, where any byte is as likely: a letter may mostly be any other, and a sign that one alone. */
+const letterBits = 2;
+const digitBits = 3;
+const signBits = 6;
+const highBits = 1;
+
+function bitsOf(bytes: Buffer, { start, end }: Span): number {
+  let bits = 0;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    const ofSign = byte < 0x80 ? signBits : highBits;
+    bits += isLetter(byte) ? letterBits : isDigit(byte) ? digitBits : ofSign;
+  }
+  return bits;
+}
 
 function countBytes(bytes: Buffer): Uint32Array {
   const counts = new Uint32Array(256);
@@ -67,38 +143,24 @@ const groupedBits = 48;
 const groupedRoomMax = 1.4;
 const comma = 0x2c;
 
-/** Whether a match stands amid groups that were put together, and goes on on both sides. `whole` is all of them, as they stand in the source. */
-export function isAmidGroups({ encodings, bytes }: View, match: Match | CutToken, whole: Buffer): boolean {
-  const { detector, start, end } = match;
-  if (!encodings.includes(grouped.name) || detector.chanceBits >= groupedBits) return false;
-  const from = runStart(bytes, start);
-  const to = runEnd(bytes, end, encodedAlphabet);
-  return from < start && end < to && whole.length < (to - from) * groupedRoomMax && whole.includes(comma);
+/** Whether a match stands amid groups that were put together, and goes on on both sides. Many stand in one run, which is gone through once. */
+function amidGroupsOf({ bytes }: View, source: Buffer): (match: Match | CutToken, whole: Span) => boolean {
+  let run = { start: 0, end: 0, isOfCommas: false };
+  return ({ detector, start, end }, whole) => {
+    if (detector.chanceBits >= groupedBits) return false;
+    if (encodedAlphabet[bytes[start - 1] ?? 0] !== 1 || encodedAlphabet[bytes[end] ?? 0] !== 1) return false;
+    if (start < run.start || end > run.end)
+      run = {
+        start: runStart(bytes, start),
+        end: runEnd(bytes, end, encodedAlphabet),
+        isOfCommas: source.subarray(whole.start, whole.end).includes(comma),
+      };
+    return run.isOfCommas && whole.end - whole.start < (run.end - run.start) * groupedRoomMax;
+  };
 }
 
 function runStart(bytes: Buffer, end: number): number {
   let start = end;
   while (start > 0 && encodedAlphabet[bytes[start - 1] as number] === 1) start -= 1;
   return start;
-}
-
-/** The last that begins before `at`. */
-function lastBefore(sorted: readonly Noise[], at: number): Noise | undefined {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as Noise).start < at) low = middle + 1;
-    else high = middle;
-  }
-  return sorted[low - 1];
-}
-
-/** Bytes of text without a break around a span; no more than is asked for. */
-function islandBytes(source: Buffer, { start, end }: Span): number {
-  let from = start;
-  let to = end;
-  while (from > 0 && to - from < noiseTextMin && isTextByte[source[from - 1] as number] === 1) from -= 1;
-  while (to < source.length && to - from < noiseTextMin && isTextByte[source[to] as number] === 1) to += 1;
-  return to - from;
 }

@@ -1,5 +1,7 @@
 import type { Match } from '../detectors/engine.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { outlineOf } from '../scan/outline.ts';
+import { runEnd } from '../text/runs.ts';
 import { SpanMap } from '../text/span-map.ts';
 import type { View } from '../text/views.ts';
 
@@ -12,6 +14,8 @@ import type { View } from '../text/views.ts';
 const namePattern = String.raw`[\w.%+[\]-]{1,128}=`;
 const beginsLikeForm = new RegExp(`^${namePattern}`);
 const beginsField = new RegExp(`^&${namePattern}`);
+/** What stands in a form that a program has written; all else is escaped. */
+const isOfForm = byteSet(`${digits}${lowerCase}${upperCase}-._~!*%+&=[]:/@,?$`);
 const nameBytesMax = 130;
 const ampersand = 0x26;
 /** No pattern that stays on a line or skips white space crosses it. */
@@ -27,9 +31,10 @@ export interface FormFields {
   apart(view: View): View;
 }
 
-/** Of a body that came as a form; undefined where it begins like none, as text that a client sends with its default type. */
+/** Of a body that came as a form; undefined where it is none, as text that a client sends with its default type. */
 export function formFields(source: Buffer): FormFields | undefined {
   if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
+  if (runEnd(source, 0, isOfForm) < source.length) return undefined;
 
   /** The next sign between two fields before `to`; one that was escaped is none. */
   function nextField(view: View, from: number, to: number): number {

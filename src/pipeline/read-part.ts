@@ -7,7 +7,7 @@ import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
 import { decodeViews, type View } from '../text/views.ts';
-import { chanceIn, isAmidGroups } from './chance.ts';
+import { withoutChanceIn } from './chance.ts';
 import { formFields } from './form-fields.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
@@ -86,7 +86,7 @@ export function readPart(
     isOver,
     isForm: format === 'form',
   });
-  const isChance = chanceIn(bytes, noise);
+  const withoutChance = withoutChanceIn(bytes, noise);
   const form = format === 'form' ? formFields(bytes) : undefined;
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
@@ -105,10 +105,8 @@ export function readPart(
       complete,
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
-    const placed = <T extends Match | CutToken>(all: readonly T[]) =>
-      placedIn(view, all).filter(
-        (it) => !isChance?.(it.match, it) && !isAmidGroups(view, it.match, bytes.subarray(it.start, it.end)),
-      );
+    const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
+      withoutChance(of, placedIn(of, all));
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
@@ -117,7 +115,7 @@ export function readPart(
       const fields = form.apart(view);
       const apart = engine.find(fields.bytes, limits, fields.outline);
       if (!apart.complete) problem ??= isOver() ? tooLong : tooMany;
-      found.push(...placedIn(fields, apart.matches));
+      found.push(...unseen(placed(apart.matches, fields), found));
     }
     if (found.length > findingsMax) break;
   }

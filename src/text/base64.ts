@@ -23,6 +23,7 @@ const phases = [1, 2, 3];
 const slash = 0x2f;
 /** In a path; what is packed stands in one of the first. */
 const segmentsMax = 8;
+const pathBytesMax = 4096;
 
 /**
  * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
@@ -44,7 +45,7 @@ export const base64: BlockDecoder = {
         if (isEncoded(rest, isLong ? guessedTextMinLong : guessedTextMin, budget))
           yield { start, end, bytes: decode(rest) };
       }
-      yield* packedSegments({ start, end }, run);
+      if (run.length <= pathBytesMax) yield* packedSegments({ start, end }, run);
     }
   },
 };

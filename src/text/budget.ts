@@ -13,11 +13,16 @@ export class UnreadableError extends Error {}
 /** Bytes that are read between two looks at the clock; a decoder reads so many in well under a millisecond. */
 const bytesPerCheck = 65_536;
 
+/** Of values that begin alike, and of beginnings. */
+const failedTriesMax = 64;
+const beginningsMax = 4096;
+
 /** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
 export class Budget {
   readonly #bounds: Bounds;
   #spentBytes = 0;
   #uncheckedBytes = 0;
+  #failedTries: Map<number, number> | undefined;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
@@ -47,6 +52,18 @@ export class Budget {
     if (this.#uncheckedBytes < bytesPerCheck) return;
     this.#uncheckedBytes = 0;
     this.check();
+  }
+
+  /** Whether a value that begins so may be tried to be unpacked: of identifiers that begin alike only the first are. */
+  mayTry(beginning: number): boolean {
+    return (this.#failedTries?.get(beginning) ?? 0) < failedTriesMax;
+  }
+
+  noteFailedTry(beginning: number): void {
+    this.#failedTries ??= new Map();
+    const count = this.#failedTries.get(beginning);
+    if (count !== undefined || this.#failedTries.size < beginningsMax)
+      this.#failedTries.set(beginning, 1 + (count ?? 0));
   }
 
   tooLarge(): UnreadableError {

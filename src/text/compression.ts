@@ -125,14 +125,21 @@ export function inflateUnmarked(
   bytes: Buffer,
   budget: Budget,
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
+  const beginning = bytes.length < beginningBytes ? 0 : bytes.readUIntBE(0, beginningBytes);
+  if (!budget.mayTry(beginning)) return undefined;
   const brotli = mayBeBrotli(bytes, bytes.length) ? textOf(bytes, unbrotli, budget) : undefined;
   if (brotli) return { text: brotli, compression: 'brotli' };
   const deflated = mayBeDeflate(bytes, bytes.length) ? textOf(bytes, inflateRaw, budget) : undefined;
-  return deflated && { text: deflated, compression: 'deflate' };
+  if (deflated) return { text: deflated, compression: 'deflate' };
+  budget.noteFailedTry(beginning);
+  return undefined;
 }
 
+/** Identifiers of one kind begin alike. */
+const beginningBytes = 3;
+
 function textOf(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
-  budget.spend(decoderBytes);
+  budget.work(decoderBytes);
   const inflated = attempt(bytes, inflate, budget);
   return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
 }
@@ -145,10 +152,12 @@ const brokenShare = 1 / 16;
 /** First with room for what is usual: of what is broken nobody tells how much was made of it. */
 function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
   budget.check();
-  const usual = decoderBytes + usualExpansion * bytes.length;
-  let inflated = usual < budget.remainingBytes ? outcomeOf(() => inflate(bytes, usual)) : tooLarge;
+  const room = Math.max(1, budget.remainingBytes);
+  const usual = Math.min(room, decoderBytes + usualExpansion * bytes.length);
+  let inflated = outcomeOf(() => inflate(bytes, usual));
+  if (inflated === tooLarge && usual === room) throw budget.tooLarge();
   if (inflated === tooLarge) {
-    inflated = outcomeOf(() => inflate(bytes, Math.max(1, budget.remainingBytes)));
+    inflated = outcomeOf(() => inflate(bytes, room));
     if (inflated === tooLarge) throw budget.tooLarge();
     if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
   }

@@ -6,10 +6,9 @@ export interface Noise extends Span {
   readonly isLiteral: boolean;
 }
 
-/** What is as good as random shows pieces of text by chance, which make up so much of it at most, and hardly any of so many characters. */
+/** What is as good as random shows pieces of text by chance, which make up so much of it at most. */
 const noiseShareMax = 1 / 32;
 const noiseBytesMin = 4096;
-export const noiseTextMin = 16;
 /** No byte of it is more frequent, other than in tables of numbers and pages with room in them. */
 const byteShareMax = 1 / 16;
 /** As many bytes tell; of a long content the first. */
@@ -26,6 +25,17 @@ export function isNoise(text: Buffer, bytes: Buffer): boolean {
   }
   return counts.every((count) => count < sample.length * byteShareMax);
 }
+
+/** So long are pieces of text that hardly any mail address is among by chance, in so many bytes of noise. */
+const pieceLengths: readonly (readonly [bytesMax: number, lengthMin: number])[] = [
+  [32_768, 0],
+  [262_144, 12],
+];
+const longestPieceMin = 16;
+
+/** Of text among so many bytes of noise. */
+export const pieceLengthMin = (bytes: number): number =>
+  pieceLengths.find(([bytesMax]) => bytes <= bytesMax)?.[1] ?? longestPieceMin;
 
 const newline = 0x0a;
 const space = 0x20;

@@ -44,6 +44,8 @@ class Bits {
 
 /** How much larger the first block may say that it is: most values are identifiers, and of them one in twenty says no more. */
 const expansionMax = 16;
+/** No encoder makes a smaller block of text, and none is a secret. */
+const sizeMin = 8;
 /** A longer content may repeat itself for long. */
 const shortBytes = 4096;
 const longExpansionMax = 1024;
@@ -64,6 +66,8 @@ export function mayBeBrotli(start: Buffer, length: number): boolean {
       // The length is written as short as it can be.
       if (nibbles > 4 && (size - 1) >>> (4 * (nibbles - 1)) === 0) return false;
       if (!isLast && bits.take(1) === 1) return bits.align() && size <= length;
+      // Zeros would be a block of one byte.
+      if (size < sizeMin) return false;
       return !bits.isOver && size <= length * (length > shortBytes ? longExpansionMax : expansionMax);
     }
     // Metadata: a reserved bit, then how many bytes are passed over.

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isTextByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
-import { isNoise, noiseTextMin } from './noise.ts';
+import { isNoise, pieceLengthMin } from './noise.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { findRun, runEnd } from './runs.ts';
 import { unzip } from './zip.ts';
@@ -73,7 +73,8 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
 /** The pieces of text in bytes that are none, one a line; the long ones alone where the short ones say nothing. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget);
-  return isNoise(pieces, bytes) ? textPieces(bytes, noiseTextMin, budget) : pieces;
+  const noiseMin = pieceLengthMin(bytes.length);
+  return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget) : pieces;
 }
 
 /** Whether bytes begin with the byte order mark of UTF-16. */

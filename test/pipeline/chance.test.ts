@@ -154,6 +154,33 @@ t.test('a list of tokens is no picture, nor is one among the lines of a picture'
   }
 });
 
+t.test('a list of long tokens in a string is found whole', async (t) => {
+  for (const sample of ['EAA{alnum:197}', 'vcp_{alnum:56}', 'sk-{alnum:57}']) {
+    const tokens = Array.from({ length: 120 }, (_, nth) =>
+      expandSample(sample).replace(/.{4}$/, nth.toString(36).padStart(4, 'Q')),
+    );
+    for (const separator of ['\n', '/']) {
+      const body = Buffer.from(JSON.stringify({ tokens: tokens.join(separator) }));
+      const { findings } = readPart(bodyPart(body, 'application/json', 'api.example'), engine, bounds);
+      t.ok(findings.length >= 100 || separator === '/', `${sample}: ${findings.length}`);
+      t.not(findings.length, 0, sample);
+    }
+  }
+});
+
+t.test('short texts beside a small picture in one message are found', async (t) => {
+  const message = Buffer.concat([
+    Buffer.from('\n\x06Ann Bo\x12\x0bjo@acmec.io\x1a\x0b219-09-9998*'),
+    Buffer.from([0xff, 0xd8, 0xff, 0xe0]),
+    noise(8000),
+  ]);
+  for (const body of [message, Buffer.from(JSON.stringify({ message: message.toString('base64') }))])
+    t.same(kindsIn(body, body === message ? 'application/grpc' : 'application/json').toSorted(), [
+      'email-address',
+      'us-ssn',
+    ]);
+});
+
 t.test('pages with room in them are no picture', async (t) => {
   const page = Buffer.alloc(8192);
   page.write('bob@acme.com', 5000);

@@ -305,11 +305,26 @@ t.test('a packed file without a sign that unpacks to more than the limit is unre
   t.equal(decodeViews(bomb, bounds).unreadable, undefined);
 });
 
-t.test('values that only begin like packed ones are tried so often and no oftener', async (t) => {
-  const broken = base64(Buffer.concat([brotliCompressSync(long).subarray(0, 40), Buffer.alloc(60, 0xff)]));
-  const list = (count: number): Buffer => Buffer.from(`${broken} `.repeat(count));
-  t.equal(decodeViews(list(50), bounds).unreadable, undefined);
-  t.match(decodeViews(list(1000), bounds).unreadable, /more than the limit/);
+t.test('of values that begin alike and are not packed the first are tried and no more', async (t) => {
+  const packed = brotliCompressSync(long);
+  const broken = Buffer.concat([packed.subarray(0, 40), Buffer.alloc(60, 0xff)]);
+  const behind = (count: number, value: Buffer): number =>
+    viewsWith(Buffer.from(`${`${base64(broken)} `.repeat(count)}"${base64(value)}"`)).length;
+  t.equal(behind(63, packed), 1);
+  t.equal(behind(64, packed), 0);
+  t.equal(behind(5000, deflateRawSync(long)), 1, 'what begins otherwise');
+});
+
+t.test('lists of numbers with zeros before them, and of pictures, are read', async (t) => {
+  const numbers = Array.from({ length: 2000 }, (_, nth) => String(nth * 7919).padStart(24, '0'));
+  const pictures = Array.from({ length: 6 }, () =>
+    base64(Buffer.concat([latin1('\x89PNG\r\n\x1a\n'), noise(140_000)])),
+  );
+  for (const list of [numbers, pictures])
+    t.equal(
+      decodeViews(Buffer.from(JSON.stringify(list)), { ...bounds, maxDecodedBytes: 1 << 23 }).unreadable,
+      undefined,
+    );
 });
 
 t.test('texts that nearly wear such a dress are read in linear time', async (t) => {
