@@ -2,7 +2,7 @@ import { proofs } from '../detectors/confidence.ts';
 import type { CutToken, Match } from '../detectors/engine.ts';
 import { isDigit, isLetter } from '../scan/bytes.ts';
 import { grouped } from '../text/grouped.ts';
-import type { Noise } from '../text/noise.ts';
+import { countBytes, type Noise } from '../text/noise.ts';
 import { encodedAlphabet, runEnd } from '../text/runs.ts';
 import { lastAtOrBefore, type Span } from '../text/span-map.ts';
 import type { View } from '../text/views.ts';
@@ -47,10 +47,9 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     if (isProven(match)) return false;
     // A line of a picture in base64 is decoded by itself, too.
     const isDecoded = span.end - span.start !== match.end - match.start;
-    if (around.isLiteral || isDecoded) {
-      const isUnlikely = bitsOf(view.bytes, match) >= lengthBits + literalMarginBits;
-      if (around.isLiteral || !isUnlikely) return !isUnlikely;
-    }
+    const isLikely =
+      (around.isLiteral || isDecoded) && bitsOf(view.bytes, match) < lengthBits + literalMarginBits;
+    if (isLikely || around.isLiteral) return isLikely;
     return (
       match.detector.chanceBits < lengthBits + marginBits &&
       !isLine(match, source, span) &&
@@ -126,15 +125,6 @@ function bitsOf(bytes: Buffer, { start, end }: Span): number {
     bits += isLetter(byte) ? letterBits : isDigit(byte) ? digitBits : ofSign;
   }
   return bits;
-}
-
-function countBytes(bytes: Buffer): Uint32Array {
-  const counts = new Uint32Array(256);
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
-    counts[byte] = (counts[byte] as number) + 1;
-  }
-  return counts;
 }
 
 /** What is put together of groups has so many ways to go on that fewer bits say nothing: the mappings of a program are groups of letters. */

@@ -2,6 +2,7 @@ import type { Match } from '../detectors/engine.ts';
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { outlineOf } from '../scan/outline.ts';
 import { runEnd } from '../text/runs.ts';
+import { separator } from '../text/separator.ts';
 import { SpanMap } from '../text/span-map.ts';
 import type { View } from '../text/views.ts';
 
@@ -18,11 +19,9 @@ const beginsField = new RegExp(`^&${namePattern}`);
 const isOfForm = byteSet(`${digits}${lowerCase}${upperCase}-._~!*%+&=[]:/@,?$`);
 const nameBytesMax = 130;
 const ampersand = 0x26;
-/** No pattern that stays on a line or skips white space crosses it. */
-const separator = Buffer.from('\n\x1e\n');
 /** What is quoted ends with its quote, and what a sign of an address follows is a password: there the sign may be a character as any other. */
 const quotes = new Set([0x22, 0x27, 0x60]);
-const at = 0x40;
+const atSign = 0x40;
 
 export interface FormFields {
   /** The match as far as its field goes; the same one where it ends in it. */
@@ -50,7 +49,7 @@ export function formFields(source: Buffer): FormFields | undefined {
   return {
     within(view, match) {
       const { start, end } = match;
-      const isBound = quotes.has(view.bytes[start - 1] ?? 0) || view.bytes[end] === at;
+      const isBound = quotes.has(view.bytes[start - 1] ?? 0) || view.bytes[end] === atSign;
       const fieldEnd = isBound ? -1 : nextField(view, start + 1, end);
       return fieldEnd < 0 ? match : { ...match, end: fieldEnd };
     },

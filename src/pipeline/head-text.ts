@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import type { Call } from '../call.ts';
+import { separatorText } from '../text/separator.ts';
 
 /** Fields of the protocol that carry nothing of the agent's, or repeat the URL. */
 const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
@@ -31,9 +32,6 @@ function isRead(name: string, value: string): boolean {
   return reading === 'unless-codings' && (value.length > 256 || !codings.test(value));
 }
 
-/** Between two fields: no pattern that stays on a line crosses it, and no decoder joins what stands on its sides. */
-export const separator = '\n\x1e\n';
-
 type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
 
 /** Calls `take` for every field that is read, in the order in which they stand in the text; `name` is that of a header. */
@@ -60,7 +58,7 @@ function forEachField(
 export function headText(call: Call): string {
   let text = '';
   forEachField(call, (_, field) => {
-    text += field + separator;
+    text += field + separatorText;
   });
   return text;
 }
@@ -82,7 +80,7 @@ export function headLocator(call: Call, hidden: readonly Span[]): (offset: numbe
   forEachField(call, (source, text, name = '') => {
     const shown = isHidden(next, next + name.length) ? '[REDACTED]' : name.toLowerCase().slice(0, 128);
     fields.push({ start: next, location: source === 'header' ? `header:${shown}` : source });
-    next += text.length + separator.length;
+    next += text.length + separatorText.length;
   });
   return (offset) => {
     const location = fields.findLast((it) => it.start <= offset)?.location ?? 'url';

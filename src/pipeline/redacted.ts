@@ -3,7 +3,7 @@ import type { Call } from '../call.ts';
 import { toAuthority } from '../target.ts';
 import { marker } from '../text/cuts.ts';
 import { redact } from '../text/redact.ts';
-import { separator } from './head-text.ts';
+import { separatorText } from '../text/separator.ts';
 
 /** What is kept of a URL and of a body. */
 export const urlLengthMax = 2048;
@@ -18,7 +18,7 @@ export function redactedUrl(call: Call): string {
   if (call.head.length === 0) return `${scheme}://${toAuthority(scheme, host, port)}/`;
   const url = redactedText(call, 0, href);
   if (fragment === '') return cutUrl(url);
-  return cutUrl(`${url}#${redactedText(call, href.length + separator.length, fragment)}`);
+  return cutUrl(`${url}#${redactedText(call, href.length + separatorText.length, fragment)}`);
 }
 
 /** What is not all there says so. */

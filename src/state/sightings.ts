@@ -100,6 +100,7 @@ function removeFrom<T>(list: T[], gone: T): void {
 const slotBits = 18;
 /** Of a shingle, 48 bits. */
 const slotWidth = 2 ** (48 - slotBits);
+const slotOf = (shingle: number): number => Math.trunc(shingle / slotWidth);
 /** A slot that so many shingles share stays taken. */
 const countMax = 0xff;
 
@@ -109,7 +110,7 @@ class ShingleIndex {
   #counts: Uint8Array | undefined;
 
   with(shingle: number): readonly SensitiveRead[] {
-    if (this.#counts === undefined || this.#counts[Math.trunc(shingle / slotWidth)] === 0) return none;
+    if (this.#counts === undefined || this.#counts[slotOf(shingle)] === 0) return none;
     return this.#readsOf.get(shingle) ?? none;
   }
 
@@ -133,7 +134,7 @@ class ShingleIndex {
 
   #count(shingle: number, by: 1 | -1): void {
     this.#counts ??= new Uint8Array(2 ** slotBits);
-    const slot = Math.trunc(shingle / slotWidth);
+    const slot = slotOf(shingle);
     const count = this.#counts[slot] as number;
     if (count < countMax) this.#counts[slot] = count + by;
   }

@@ -125,7 +125,8 @@ export function inflateUnmarked(
   bytes: Buffer,
   budget: Budget,
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
-  const beginning = bytes.length < beginningBytes ? 0 : bytes.readUIntBE(0, beginningBytes);
+  if (bytes.length < packedBytesMin) return undefined;
+  const beginning = bytes.readUIntBE(0, beginningBytes);
   if (!budget.mayTry(beginning)) return undefined;
   const brotli = mayBeBrotli(bytes, bytes.length) ? textOf(bytes, unbrotli, budget) : undefined;
   if (brotli) return { text: brotli, compression: 'brotli' };
@@ -135,6 +136,8 @@ export function inflateUnmarked(
   return undefined;
 }
 
+/** Fewer bytes are no packed secret. */
+const packedBytesMin = 12;
 /** Identifiers of one kind begin alike. */
 const beginningBytes = 3;
 

@@ -15,7 +15,6 @@ const pieceLengthMin = 6;
 /** Shares of text: packed text shows some by accident, and a file with more than a little is read by it. */
 const packedShareMax = 1 / 2;
 const binaryShareMax = 1 / 4;
-const packedBytesMin = 12;
 /** Shorter ones say nothing. */
 const binaryBytesMin = 32;
 
@@ -51,7 +50,7 @@ const isFile = (bytes: Buffer): boolean =>
 
 /** A file that nothing tells the format of: its text, if it is a packed one. */
 function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
-  if (bytes.length < packedBytesMin || isUtf8(bytes)) return;
+  if (isUtf8(bytes)) return;
   // Of UTF-16 and UTF-32 the text is what stands between the zeros.
   const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
   budget.work(bytes.length);

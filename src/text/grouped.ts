@@ -1,4 +1,4 @@
-import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
+import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike } from './broken-token.ts';
@@ -13,6 +13,7 @@ const wordlessPeriod = 4;
 /** Bytes in which a sign is looked for. */
 const reach = 3;
 const percentSign = 0x25;
+const hyphen = 0x2d;
 /** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
 const widePeriodMax = 48;
 const shortPeriodMax = 5;
@@ -27,7 +28,6 @@ const wideSignOf = Uint8Array.from(
   (_, byte) => 1 + wideSigns.indexOf(String.fromCharCode(byte)),
 );
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
-const isHexDigit = byteSet(`${digits}abcdefABCDEF-`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
 /** The shortest such token fits in before and behind the place that tells of it. */
@@ -70,8 +70,7 @@ function* findWide(bytes: Buffer, outline: Outline, budget: Budget): Iterable<Bl
   let shortEnd = 0;
   for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, wideMargin)) {
     budget.work(to - from);
-    lastAt.fill(-1 - widePeriodMax);
-    lastPeriod.fill(0);
+    forgetSigns();
     for (let at = Math.max(from, end); at < to; at += 1) {
       const sign = wideSignOf[bytes[at] as number] as number;
       if (sign === 0) continue;
@@ -89,8 +88,7 @@ function* findWide(bytes: Buffer, outline: Outline, budget: Budget): Iterable<Bl
       else {
         end = Math.max(end, groups.end, rhythm.at + rhythm.width);
         at = end - 1;
-        lastAt.fill(-1 - widePeriodMax);
-        lastPeriod.fill(0);
+        forgetSigns();
       }
       if (token) yield { ...groups, bytes: token };
     }
@@ -111,12 +109,17 @@ const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
 function isOfToken(token: Buffer, period: number): boolean {
   if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
     return false;
-  return period > shortPeriodMax || token.some((byte) => isHexDigit[byte] === 0);
+  return period > shortPeriodMax || token.some((byte) => !isHexDigit(byte) && byte !== hyphen);
 }
 
 /** The place of each sign before, and how far it stood from the one before it. */
 const lastAt = new Int32Array(1 + wideSigns.length);
 const lastPeriod = new Int32Array(1 + wideSigns.length);
+
+function forgetSigns(): void {
+  lastAt.fill(-1 - widePeriodMax);
+  lastPeriod.fill(0);
+}
 
 /** A sign of `width` bytes at `at`, and again after each `period`. */
 interface Rhythm {

@@ -17,13 +17,18 @@ const sampleBytes = 65_536;
 /** Whether so little text among so many bytes stands there by chance. */
 export function isNoise(text: Buffer, bytes: Buffer): boolean {
   if (bytes.length < noiseBytesMin || text.length >= bytes.length * noiseShareMax) return false;
-  const counts = new Uint32Array(256);
   const sample = bytes.subarray(0, sampleBytes);
-  for (let at = 0; at < sample.length; at += 1) {
-    const byte = sample[at] as number;
+  return countBytes(sample).every((count) => count < sample.length * byteShareMax);
+}
+
+/** How often each byte stands there. */
+export function countBytes(bytes: Buffer): Uint32Array {
+  const counts = new Uint32Array(256);
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
     counts[byte] = (counts[byte] as number) + 1;
   }
-  return counts.every((count) => count < sample.length * byteShareMax);
+  return counts;
 }
 
 /** So long are pieces of text that hardly any mail address is among by chance, in so many bytes of noise. */
@@ -34,7 +39,7 @@ const pieceLengths: readonly (readonly [bytesMax: number, lengthMin: number])[] 
 const longestPieceMin = 16;
 
 /** Of text among so many bytes of noise. */
-export const pieceLengthMin = (bytes: number): number =>
+export const noisePieceMin = (bytes: number): number =>
   pieceLengths.find(([bytesMax]) => bytes <= bytesMax)?.[1] ?? longestPieceMin;
 
 const newline = 0x0a;

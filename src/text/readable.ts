@@ -2,19 +2,16 @@ import { isUtf8 } from 'node:buffer';
 import { isTextByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
-import { isNoise, pieceLengthMin } from './noise.ts';
+import { isNoise, noisePieceMin } from './noise.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { findRun, runEnd } from './runs.ts';
+import { separator } from './separator.ts';
 import { unzip } from './zip.ts';
 
 /** A shorter piece of text among binary bytes is noise. */
 export const textMin = 8;
 const compressionsMax = 3;
-/** Fewer bytes are no packed secret. */
-const packedBytesMin = 12;
 const newline = 0x0a;
-/** Stands behind each file of an archive. */
-const fileEnd = Buffer.from('\n\x1e\n');
 const utf16Sample = 256;
 const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
@@ -41,7 +38,7 @@ function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
     const zip = unzip(bytes, budget);
     if (zip) {
       const files = zip.contents.map((content) => unpacked(content, depth - 1, budget));
-      const text = Buffer.concat(files.flatMap((file) => [file.bytes, fileEnd]));
+      const text = Buffer.concat(files.flatMap((file) => [file.bytes, separator]));
       budget.spend(text.length);
       const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
       return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };
@@ -54,7 +51,7 @@ function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
     return { ...inner, names: [compression, ...inner.names] };
   }
   const opaque = opaqueKindOf(bytes);
-  const isPacked = depth > 0 && opaque === undefined && bytes.length >= packedBytesMin && !isUtf8(bytes);
+  const isPacked = depth > 0 && opaque === undefined && !isUtf8(bytes);
   const packed = isPacked ? inflateUnmarked(bytes, budget) : undefined;
   if (packed) {
     const inner = unpacked(packed.text, depth - 1, budget);
@@ -73,7 +70,7 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
 /** The pieces of text in bytes that are none, one a line; the long ones alone where the short ones say nothing. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget);
-  const noiseMin = pieceLengthMin(bytes.length);
+  const noiseMin = noisePieceMin(bytes.length);
   return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget) : pieces;
 }
 

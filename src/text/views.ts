@@ -7,6 +7,7 @@ import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
 import { toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
+import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
 import { decoderTable, unescapeText } from './unescape.ts';
@@ -64,8 +65,6 @@ const formSigns = escapeSigns | textFlags.plus;
 const opaqueMax = 16;
 /** Where escapes stand closer together, hardly anything is seen without one of them. */
 const literalLengthMin = 256;
-/** Stands between two values; no pattern that stays on a line or skips white space crosses it. */
-const separator = Buffer.from('\n\x1e\n');
 
 /**
  * The source, and all that can be decoded in it, to `depthMax` encodings inside one another. Linear in time and bounded in

@@ -140,11 +140,14 @@ t.test(
   },
 );
 
+const tokensOf = (sample: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, nth) =>
+    expandSample(sample).replace(/.{4}$/, nth.toString(36).padStart(4, 'Q')),
+  );
+
 t.test('a list of tokens is no picture, nor is one among the lines of a picture', async (t) => {
   for (const sample of ['hf_{letter:34}', 'r8_{alnum:37}', 'AIza{alnum:35}', 'ghp_{alnum:36}']) {
-    const tokens = Array.from({ length: 300 }, (_, nth) =>
-      expandSample(sample).replace(/.{4}$/, nth.toString(36).padStart(4, 'Q')),
-    );
+    const tokens = tokensOf(sample, 300);
     const body = Buffer.from(`${tokens.join('\n')}\n`);
     const { findings } = readPart(bodyPart(body, 'text/plain', 'api.example'), engine, bounds);
     t.ok(findings.length >= 290, `${sample}: ${findings.length} of 300`);
@@ -156,14 +159,14 @@ t.test('a list of tokens is no picture, nor is one among the lines of a picture'
 
 t.test('a list of long tokens in a string is found whole', async (t) => {
   for (const sample of ['EAA{alnum:197}', 'vcp_{alnum:56}', 'sk-{alnum:57}']) {
-    const tokens = Array.from({ length: 120 }, (_, nth) =>
-      expandSample(sample).replace(/.{4}$/, nth.toString(36).padStart(4, 'Q')),
-    );
-    for (const separator of ['\n', '/']) {
+    const tokens = tokensOf(sample, 120);
+    for (const [separator, least] of [
+      ['\n', 100],
+      ['/', 1],
+    ] as const) {
       const body = Buffer.from(JSON.stringify({ tokens: tokens.join(separator) }));
       const { findings } = readPart(bodyPart(body, 'application/json', 'api.example'), engine, bounds);
-      t.ok(findings.length >= 100 || separator === '/', `${sample}: ${findings.length}`);
-      t.not(findings.length, 0, sample);
+      t.ok(findings.length >= least, `${sample}: ${findings.length}`);
     }
   }
 });
