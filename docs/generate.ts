@@ -140,7 +140,10 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
     'rights are given to somebody who was made a moment before, or its words are about gaining rights',
   ],
   [['MASS_ACTION'], 'at least ten writes of the agent with one tool within a minute'],
-  [['TOKEN_HARVESTING'], 'the agent had several distinct credentials within ten minutes'],
+  [
+    ['TOKEN_HARVESTING'],
+    'the agent had several distinct credentials within ten minutes that stand where they do not belong',
+  ],
   [
     ['EXFILTRATION', 'DESTRUCTIVE', 'LATERAL_MOVEMENT'],
     'the context or the body asks to send data away, to destroy, or to move on to other hosts',

@@ -158,6 +158,8 @@ export class Call {
   readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
+  /** It could not be read, or read again, because the time was over: the gateway was too slow, or the call too dear. */
+  isOutOfTime = false;
   threats: readonly Threat[] = none;
   /** It addresses somebody outside the organisation. */
   isExternal = false;
@@ -165,7 +167,7 @@ export class Call {
   privileges: Privileges = noPrivileges;
   /** What of earlier answers it carries out of the organisation. */
   carriedReads: readonly CarriedRead[] = none;
-  /** Keyed hashes of the credentials that it carries where none of them belongs, and of those at home with their kind before them. */
+  /** Keyed hashes of the credentials that it carries where none of them belongs. */
   secretHashes: readonly string[] = none;
   signals: Signal[] = [];
   riskScore = 0;

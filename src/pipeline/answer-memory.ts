@@ -44,7 +44,7 @@ export function createAnswerMemory(
   return {
     isSensitive,
     saw({ tenantId, toolName, host, account, sent = [], ...seen }, reading) {
-      const { classes, texts, secrets } = reading;
+      const { sensitiveClasses: classes, texts, secrets } = reading;
       const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
       if (isRead) {
         const { ofRead, ofWrite } = shingler(tenantId);
@@ -62,7 +62,7 @@ export function createAnswerMemory(
       }
       if (secrets.length > 0) {
         const key = credentialKey(tenantId);
-        const hashes = new Set(secrets.slice(0, hashedMax).map((it) => `away:${hashOf(key, it)}`));
+        const hashes = new Set(secrets.slice(0, hashedMax).map((it) => hashOf(key, it)));
         store.noteSighting(tenantId, { kind: 'secrets', ...seen, hashes: [...hashes].slice(0, hashesMax) });
       }
     },

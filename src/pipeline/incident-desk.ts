@@ -4,6 +4,7 @@ import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { gateway, withTraces } from '../state/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../state/store.ts';
+import { excuseOf } from './excuse.ts';
 import { createRepeatedDenials, denialsEnough } from './repeated-denials.ts';
 
 /** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. Tenants do not take each other's room. */
@@ -141,7 +142,8 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
   return {
     take(call, shipped) {
       for (const cause of call.incidents) add(toEntry(call, cause, undefined));
-      if (call.verdict?.decision === 'DENY') noteDenial(call, shipped);
+      const { verdict } = call;
+      if (verdict?.decision === 'DENY' && !excuseOf(call, verdict)) noteDenial(call, shipped);
       if (waiting.size > 0) start();
     },
     async close() {

@@ -11,6 +11,7 @@ import {
 } from '../call.ts';
 import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { isCertain } from '../signals/read-then-write.ts';
+import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
 import { counts, defaultCuts, sanitizedBody } from './sanitize.ts';
 import { sentenceOf } from './told-agent.ts';
@@ -111,13 +112,15 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 
 /**
  * What an analyst should look at: what the opinion says; content on its way out and a listed destination, whatever becomes of the call; and
- * one denial of critical risk.
+ * one denial of critical risk that is not the gateway's own doing.
  */
-export function incidentsOf(call: Call, { decision, incidents: given }: Opinion): readonly IncidentCause[] {
+export function incidentsOf(call: Call, opinion: Opinion): readonly IncidentCause[] {
+  const { decision, incidents: given } = opinion;
   const noticed: IncidentCause[] = [];
   if (carriesContent(call)) noticed.push(readThenWrite);
   if (isThreatHit(call)) noticed.push(threatHit);
-  if (decision === 'DENY' && call.riskBand === 'CRITICAL') noticed.push(criticalDenial);
+  const isCritical = decision === 'DENY' && call.riskBand === 'CRITICAL';
+  if (isCritical && !excuseOf(call, opinion)) noticed.push(criticalDenial);
   return noticed.length === 0 ? given : [...given, ...noticed];
 }
 

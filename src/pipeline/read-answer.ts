@@ -35,7 +35,9 @@ export interface AnswerReading {
   readonly plain: Buffer;
   /** The content and its decoded forms, as far as they could be read. */
   readonly texts: readonly Buffer[];
-  /** Credentials in it, as they stand there. */
+  /** The classes of what is in it beside tokens that it issues. */
+  readonly sensitiveClasses: readonly DataClass[];
+  /** Credentials in it, as they stand there, but for tokens that it issues. */
   readonly secrets: readonly Buffer[];
   /** Why it could not be read to its end; a sentence without content. */
   readonly unreadable: string | undefined;
@@ -80,6 +82,14 @@ export interface AnswerReaderOptions {
 /** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
 const nowhere = 'answer.invalid';
 const noBytes = Buffer.alloc(0);
+/** Where a token endpoint puts the tokens that it issues (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3), and what it must say beside them. */
+const issuedPlaces: ReadonlySet<string> = new Set([
+  'body:$.access_token',
+  'body:$.refresh_token',
+  'body:$.id_token',
+]);
+const tokenType = /"token_type"\s{0,16}:/;
+const tokenAnswerBytesMax = 65_536;
 /** Senders choose theirs. */
 const contentTypesMax = 64;
 
@@ -128,6 +138,7 @@ export function createAnswerReader({
     const { findings, views, unreadable } = readPart(part, engine, bounds);
     const injection = readInjection(injections, views, part, { isOver });
     const found = findings.filter(counts);
+    const brought = withoutIssued(found, text);
     const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
     if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(body);
     return {
@@ -138,7 +149,8 @@ export function createAnswerReader({
       injection,
       plain: body,
       texts: views.map((it) => it.bytes),
-      secrets: found.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
+      sensitiveClasses: dataClasses.filter((name) => brought.some((it) => it.class === name)),
+      secrets: brought.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
       unreadable: problem,
     };
   }
@@ -199,6 +211,14 @@ const nothingFound = {
   places: 0,
   values: 0,
   injection: notDetected,
+  sensitiveClasses: [],
   secrets: [],
   unreadable: undefined,
 };
+
+/** An agent that is issued tokens has asked for them, to use them elsewhere: it has neither gathered them nor read somebody's data. */
+function withoutIssued(found: readonly Finding[], text: Buffer): readonly Finding[] {
+  if (!found.some((it) => issuedPlaces.has(it.location)) || text.length > tokenAnswerBytesMax) return found;
+  if (!tokenType.test(text.toString('latin1'))) return found;
+  return found.filter((it) => it.class !== 'SECRETS' || !issuedPlaces.has(it.location));
+}

@@ -71,6 +71,8 @@ export interface Reading {
   readonly opaque: readonly string[];
   /** Why it could not be read to its end. */
   readonly unreadable: string | undefined;
+  /** It could not because the time was over, which says nothing of the content. */
+  readonly isOutOfTime: boolean;
 }
 
 /** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
@@ -80,7 +82,7 @@ export function readPart(
   { maxDecodedBytes, isOver }: ReadBounds,
 ): Reading {
   const { bytes, format, sent } = part;
-  const { views, opaque, noise, unreadable } = decodeViews(bytes, {
+  const { views, opaque, noise, unreadable, isOutOfTime } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
     isOver,
@@ -141,6 +143,7 @@ export function readPart(
       sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
     unreadable: problem,
+    isOutOfTime: isOutOfTime || problem === tooLong,
   };
 }
 

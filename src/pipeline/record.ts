@@ -8,6 +8,7 @@ import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import { lostWithinHour } from '../state/trust.ts';
 import type { Credentials } from './credentials.ts';
+import { excuseOf } from './excuse.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
@@ -143,6 +144,8 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
     line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
   if (credential !== undefined) line += `,"credential":${json(credential)}`;
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
+  const excuse = verdict && excuseOf(call, verdict);
+  if (excuse) line += `,"excuse":"${excuse}"`;
   line += list('classifications', verdict?.classifications);
   line += list('signals', signals.length === 0 ? signals : signals.map(recordedSignal));
   line += list('tags', verdict?.tags);

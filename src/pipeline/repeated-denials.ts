@@ -66,8 +66,15 @@ export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTra
 const isRun = (times: readonly number[]): boolean =>
   times.length === denialsEnough && (times.at(-1) ?? 0) - (times[0] ?? 0) < hourMs;
 
-/** Nothing for a call that was refused rather than judged: its trace says DENY as well, but explains nothing. */
+/**
+ * Nothing for a call that was refused rather than judged, whose trace says DENY as well but explains nothing, and nothing for a denial that
+ * was the gateway's own doing.
+ */
 function timeOfDenial(line: string): readonly number[] {
-  const { at, explanation } = JSON.parse(line) as { readonly at: string; readonly explanation?: unknown };
-  return explanation === undefined ? [] : [Date.parse(at)];
+  const { at, explanation, excuse } = JSON.parse(line) as {
+    readonly at: string;
+    readonly explanation?: unknown;
+    readonly excuse?: unknown;
+  };
+  return explanation === undefined || excuse !== undefined ? [] : [Date.parse(at)];
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import { protobufTexts } from '../text/protobuf.ts';
-import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
+import { bodyPart, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { counts } from './sanitize.ts';
 
 /*
@@ -16,17 +16,23 @@ const nowhere = 'seam.invalid';
 const noBytes = Buffer.alloc(0);
 const none: readonly Finding[] = Object.freeze([]);
 
+type Across = Pick<Reading, 'findings' | 'unreadable' | 'isOutOfTime'>;
+const nothingAcross: Across = Object.freeze({ findings: none, unreadable: undefined, isOutOfTime: false });
+
 /** Findings that begin `before` the message and end in it, with the bytes that they have of the message. */
 export function findAcross(
   before: Buffer,
   message: Buffer,
   engine: DetectorEngine,
   bounds: ReadBounds,
-): { readonly findings: readonly Finding[]; readonly unreadable: string | undefined } {
-  if (before.length === 0 || message.length === 0 || areDocuments(before, message))
-    return { findings: none, unreadable: undefined };
+): Across {
+  if (before.length === 0 || message.length === 0 || areDocuments(before, message)) return nothingAcross;
   const joined = Buffer.concat([before, message.subarray(0, seamBytesMax)]);
-  const { findings, unreadable } = readPart(bodyPart(joined, 'text/plain', nowhere), engine, bounds);
+  const { findings, unreadable, isOutOfTime } = readPart(
+    bodyPart(joined, 'text/plain', nowhere),
+    engine,
+    bounds,
+  );
   const seam = before.length;
   const across = findings.filter((it) => counts(it) && it.start < seam && it.end > seam);
   return {
@@ -35,6 +41,7 @@ export function findAcross(
       ...{ location: 'body', start: 0, end: it.end - seam, isRest: true },
     })),
     unreadable,
+    isOutOfTime,
   };
 }
 
@@ -51,16 +58,16 @@ export function findAcrossFields(
   message: Buffer,
   engine: DetectorEngine,
   bounds: ReadBounds,
-): { readonly findings: readonly Finding[]; readonly unreadable: string | undefined } {
+): Across {
   const found: Finding[] = [];
-  if (before.size === 0) return { findings: none, unreadable: undefined };
+  if (before.size === 0) return nothingAcross;
   for (const { path, start, end } of protobufTexts(message)) {
     const text = message.subarray(start, end);
-    const { findings, unreadable } = findAcross(before.get(path) ?? noBytes, text, engine, bounds);
-    if (unreadable !== undefined) return { findings: found, unreadable };
-    found.push(...findings.map((it) => ({ ...it, start, end: start + it.end })));
+    const across = findAcross(before.get(path) ?? noBytes, text, engine, bounds);
+    if (across.unreadable !== undefined) return { ...across, findings: found };
+    found.push(...across.findings.map((it) => ({ ...it, start, end: start + it.end })));
   }
-  return { findings: found, unreadable: undefined };
+  return { ...nothingAcross, findings: found };
 }
 
 export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {

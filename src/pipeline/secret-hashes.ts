@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Call, Finding } from '../call.ts';
 import { counts } from './sanitize.ts';
 
-/** The credentials that a call carries, as hashes that nobody can guess without the key: `away:…`, or the detector's id where they are at home. */
+/** Answers the credentials that a call carries where they do not belong, as hashes that nobody can guess without the key. */
 export type HashSecrets = (call: Call) => readonly string[];
 
 /** That one call can have, of so many findings: there may be many copies of one. */
@@ -15,13 +15,10 @@ export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSec
   return function hashSecrets(call) {
     const { findings, identity } = call;
     if (findings.length === 0 || !identity) return none;
-    const secrets = findings
-      .filter((it) => it.class === 'SECRETS' && it.confidence !== 'low')
-      .slice(0, hashedMax);
+    const secrets = findings.filter((it) => it.class === 'SECRETS' && counts(it)).slice(0, hashedMax);
     if (secrets.length === 0) return none;
     const key = keyOf(identity.tenantId);
-    const hashes = secrets.map((it) => `${counts(it) ? 'away' : it.kind}:${hashOf(key, textOf(call, it))}`);
-    return [...new Set(hashes)].slice(0, hashesMax);
+    return [...new Set(secrets.map((it) => hashOf(key, textOf(call, it))))].slice(0, hashesMax);
   };
 }
 

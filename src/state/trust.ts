@@ -7,6 +7,9 @@ import type { TrustRecord, TrustTerms } from './store.ts';
 export const trustPartsMax = 10_000;
 /** That are kept and shown. */
 export const marksMax = 32;
+/** Anomalies that are held against an agent within a day: what is unusual adds up to no loss of trust by itself. */
+export const anomaliesMax = 5;
+const dayMs = 24 * hourMs;
 
 /** Until the configuration says something else. */
 export const defaultTrustTerms: TrustTerms = Object.freeze({ parts: 100, calls: 50 });
@@ -46,12 +49,21 @@ export function afterCalls(
 }
 
 /** After something that counts against the agent. What idle hours have brought back before cannot make it good. */
-export const afterMark = (trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord => ({
-  parts: Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts),
-  clean: 0,
-  atMs: Math.max(trust.atMs, mark.atMs),
-  marks: [...trust.marks, mark].slice(-marksMax),
-});
+export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord {
+  if (isOneTooMany(trust.marks, mark)) return trust;
+  return {
+    parts: Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts),
+    clean: 0,
+    atMs: Math.max(trust.atMs, mark.atMs),
+    marks: [...trust.marks, mark].slice(-marksMax),
+  };
+}
+
+/** Answers whether a day's anomalies have taken all that they may, and this is one more. */
+export function isOneTooMany(marks: readonly TrustMark[], { cause, atMs }: TrustMark): boolean {
+  if (cause !== 'anomaly') return false;
+  return marks.filter((it) => it.cause === 'anomaly' && atMs - it.atMs < dayMs).length >= anomaliesMax;
+}
 
 /** What was lost within the hour before. */
 export const lostWithinHour = (marks: readonly TrustMark[], nowMs: number): number =>

@@ -10,6 +10,9 @@ export interface Bounds {
 /** Something could not be read to its end. The message is a sentence for the caller, without content. */
 export class UnreadableError extends Error {}
 
+/** The time was over before the content was: nothing is said of the content by that. */
+export class OutOfTimeError extends UnreadableError {}
+
 /** Bytes that are read between two looks at the clock; a decoder reads so many in well under a millisecond. */
 const bytesPerCheck = 65_536;
 
@@ -43,7 +46,7 @@ export class Budget {
   }
 
   check(): void {
-    if (this.#bounds.isOver()) throw new UnreadableError('Reading the content took too long.');
+    if (this.#bounds.isOver()) throw new OutOfTimeError('Reading the content took too long.');
   }
 
   /** Tells of bytes that were read, or of steps like it; now and then that is a `check`. */

@@ -1,6 +1,6 @@
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import type { Block } from './block-decoder.ts';
-import { type Bounds, Budget, UnreadableError } from './budget.ts';
+import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
@@ -78,6 +78,8 @@ export function decodeViews(
   opaque: readonly OpaqueContent[];
   noise: readonly Noise[];
   unreadable: string | undefined;
+  /** It is unreadable because the time was over. */
+  isOutOfTime: boolean;
 } {
   const budget = new Budget(bounds);
   const outline = outlineOf(source);
@@ -107,9 +109,11 @@ export function decodeViews(
     }
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    return { views: [...layers, ...tables], opaque, noise, unreadable: error.message };
+    const isOutOfTime = error instanceof OutOfTimeError;
+    return { views: [...layers, ...tables], opaque, noise, unreadable: error.message, isOutOfTime };
   }
-  return { views: tables.length > 0 ? [...layers, ...tables] : layers, opaque, noise, unreadable: undefined };
+  const views = tables.length > 0 ? [...layers, ...tables] : layers;
+  return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */

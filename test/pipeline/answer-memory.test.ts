@@ -29,6 +29,7 @@ function remembered(seen: Partial<SeenAnswer>, reading: Partial<AnswerReading>):
     {
       ...{ classes: ['PII'], places: 1, values: 1, texts: [], secrets: [], plain: Buffer.alloc(0) },
       ...{ injection: { detected: false, score: 0, findings: [] }, unreadable: undefined, findings: [] },
+      ...{ sensitiveClasses: reading.classes ?? ['PII'] },
       ...reading,
     },
   );

@@ -91,6 +91,7 @@ t.test('reading takes the time that its tenant grants and no more', async (t) =>
   };
   const hasty = await readCall({ body }, { limits: { scan_timeout: '1ms' }, clock: ticking() });
   t.match(hasty.unreadable, /too long/);
+  t.ok(hasty.isOutOfTime);
   const patient = await readCall(
     { body },
     { limits: { scan_timeout: '60s' }, daemonLimits: { scan_timeout: '1ms' }, clock: ticking() },
@@ -103,6 +104,7 @@ t.test('more findings than are kept make a call unreadable', async (t) => {
   t.equal((await of(900)).unreadable, undefined);
   const flood = await of(1100);
   t.match(flood.unreadable, /too many findings/);
+  t.notOk(flood.isOutOfTime, 'that is no question of time');
   t.ok(flood.findings.length <= 1001);
 });
 

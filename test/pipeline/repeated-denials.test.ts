@@ -52,11 +52,12 @@ async function openNode(t: Test, store: Store) {
     agoMs: number,
     outcome: Decision | GatewayError,
     fields: Partial<Call> = {},
+    reasonCodes: readonly string[] = [],
   ): Promise<string> => {
     const receivedAtMs = Date.now() - agoMs;
     const call = Object.assign(callOf({ receivedAtMs, traceId: newTraceId(receivedAtMs) }), fields);
     call.identity = identityOf({ agentId });
-    if (typeof outcome === 'string') call.verdict = verdictOf(outcome);
+    if (typeof outcome === 'string') call.verdict = { ...verdictOf(outcome), reasonCodes };
     await record(call, typeof outcome === 'string' ? undefined : outcome);
     await incidents.close();
     return call.traceId;
@@ -75,10 +76,12 @@ async function openNodes(t: Test) {
 }
 
 const minute = 60_000;
+/** Denied, since there was no time to read it. */
+const outOfTime = 'out of time';
 const limited = new GatewayError('RATE_LIMITED', 'slower');
 
 /** Minutes ago, the node, and what became of the call. */
-type Event = readonly [agoMinutes: number, node: 0 | 1, outcome: Decision | GatewayError];
+type Event = readonly [agoMinutes: number, node: 0 | 1, outcome: Decision | GatewayError | typeof outOfTime];
 
 const cases: readonly {
   readonly name: string;
@@ -129,6 +132,19 @@ const cases: readonly {
     opens: false,
   },
   {
+    name: 'four denials and what the gateway had no time to read, on another node',
+    events: [
+      [50, 0, 'DENY'],
+      [45, 1, outOfTime],
+      [40, 1, 'DENY'],
+      [30, 0, 'DENY'],
+      [25, 1, outOfTime],
+      [20, 1, 'DENY'],
+      [10, 0, outOfTime],
+    ],
+    opens: false,
+  },
+  {
     name: 'four denials and calls that were refused, held or allowed',
     events: [
       [50, 0, 'DENY'],
@@ -150,7 +166,10 @@ for (const { name, events, opens } of cases) {
     let last = '';
     for (const [ago, node, outcome] of events) {
       t.same(await incidents(), [], 'there is none before the last');
-      last = await nodes[node].note(ago * minute, outcome);
+      last =
+        outcome === outOfTime
+          ? await nodes[node].note(ago * minute, 'DENY', { isOutOfTime: true }, ['UNREADABLE'])
+          : await nodes[node].note(ago * minute, outcome);
     }
     const opened = await incidents();
     if (!opens) t.same(opened, []);

@@ -1,16 +1,16 @@
 import t from 'tap';
 import type { Call, Decision, Signal, Threat, Verdict } from '../../src/call.ts';
-import { noHabits } from '../../src/history.ts';
+import { noHabits, type TrustMark } from '../../src/history.ts';
 import { toParts, trustLossOf, trustTermsOf } from '../../src/pipeline/trust-loss.ts';
 import { callOf } from '../support/call.ts';
 import { trustLosses } from '../support/noticing.ts';
 
 const nowMs = Date.UTC(2026, 2, 4);
 
-const verdictOf = (decision: Decision): Verdict => ({
+const verdictOf = (decision: Decision, reasonCodes: readonly string[]): Verdict => ({
   ...{
     decision,
-    reasonCodes: [],
+    reasonCodes,
     classifications: [],
     explanation: [],
     matchedRules: [],
@@ -33,12 +33,16 @@ const anomaly = (score: number, name = 'BASELINE_ANOMALY'): Signal => ({
   ...{ engine: 'baseline', name, details: '' },
   score,
 });
+const secret: Signal = { engine: 'classifier', name: 'SENSITIVE_DATA', score: 0.8, details: '' };
+const anomalies = (count: number): TrustMark[] =>
+  Array.from({ length: count }, (_, at) => ({ cause: 'anomaly', parts: 1, atMs: nowMs - at, traceId: '' }));
 /** Bursts begin with the fiftieth call within ten minutes. */
 const lately = (count: number) => ({ ...noHabits, windows: 200, windowCalls: 2_000, lately: count });
 
 const cases: readonly {
   name: string;
   decision?: Decision;
+  reasonCodes?: readonly string[];
   call?: Partial<Call>;
   /** Causes and what they take, in ten-thousandths. */
   want: readonly (readonly [cause: string, parts: number])[];
@@ -56,8 +60,63 @@ const cases: readonly {
   },
   { name: 'a hit that was let out', call: { threats: [threat('target')] }, want: [['threat', 2_000]] },
   { name: 'a URL in the body that a feed lists', call: { threats: [threat('body')] }, want: [] },
-  { name: 'an anomaly', call: { signals: [anomaly(0.6)] }, want: [['anomaly', 200]] },
-  { name: 'what is a little odd', call: { signals: [anomaly(0.59)] }, want: [] },
+  {
+    name: 'an anomaly that carries a secret',
+    call: { signals: [anomaly(0.6), secret] },
+    want: [['anomaly', 200]],
+  },
+  { name: 'an anomaly that carries nothing', call: { signals: [anomaly(1)] }, want: [] },
+  {
+    name: 'an anomaly that carries an address',
+    call: { signals: [anomaly(1), { ...secret, score: 0.6 }] },
+    want: [],
+  },
+  { name: 'a secret where the agent has always been', call: { signals: [secret] }, want: [] },
+  { name: 'what is a little odd', call: { signals: [anomaly(0.59), secret] }, want: [] },
+  {
+    name: 'an anomaly when the day has seen five',
+    call: { signals: [anomaly(0.9), secret], trustMarks: anomalies(5) },
+    want: [],
+  },
+  {
+    name: 'an anomaly when the day has seen four',
+    call: { signals: [anomaly(0.9), secret], trustMarks: anomalies(4) },
+    want: [['anomaly', 200]],
+  },
+  {
+    name: 'a call that the gateway had no time to read',
+    decision: 'DENY',
+    reasonCodes: ['UNREADABLE', 'BASELINE_ANOMALY'],
+    call: { isOutOfTime: true, signals: [anomaly(1), secret] },
+    want: [],
+  },
+  {
+    name: 'a call that the gateway had no time to cut',
+    decision: 'DENY',
+    reasonCodes: ['UNSANITIZABLE', 'SECRETS'],
+    call: { isOutOfTime: true },
+    want: [],
+  },
+  {
+    name: 'a call that nobody can read',
+    decision: 'DENY',
+    reasonCodes: ['UNREADABLE'],
+    want: [['denial', 500]],
+  },
+  {
+    name: 'a call that a rule denies, whether or not there was time',
+    decision: 'DENY',
+    reasonCodes: ['POLICY_DENY'],
+    call: { isOutOfTime: true },
+    want: [['denial', 500]],
+  },
+  { name: 'a denial without the state', decision: 'DENY', call: { isDegraded: true }, want: [] },
+  {
+    name: 'a hit in a feed without the state',
+    decision: 'DENY',
+    call: { isDegraded: true, threats: [threat('target')] },
+    want: [['threat', 2_000]],
+  },
   { name: 'a new destination', call: { signals: [anomaly(1, 'NEW_DESTINATION')] }, want: [] },
   { name: 'a call before a burst', call: { habits: lately(49) }, want: [] },
   { name: 'the call with which a burst begins', call: { habits: lately(50) }, want: [['anomaly', 200]] },
@@ -69,13 +128,13 @@ const cases: readonly {
   { name: 'a third call of a new agent', call: { habits: { ...noHabits, lately: 3 } }, want: [] },
   {
     name: 'an anomaly with which a burst begins',
-    call: { habits: lately(50), signals: [anomaly(0.9)] },
+    call: { habits: lately(50), signals: [anomaly(0.9), secret] },
     want: [['anomaly', 200]],
   },
   {
     name: 'an anomaly that is denied',
     decision: 'DENY',
-    call: { signals: [anomaly(0.9)] },
+    call: { signals: [anomaly(0.9), secret] },
     want: [
       ['denial', 500],
       ['anomaly', 200],
@@ -83,7 +142,7 @@ const cases: readonly {
   },
   {
     name: 'whatever an agent does in monitor mode',
-    call: { isMonitored: true, threats: [threat('target')], signals: [anomaly(1)] },
+    call: { isMonitored: true, threats: [threat('target')], signals: [anomaly(1), secret] },
     want: [],
   },
   {
@@ -105,9 +164,12 @@ const cases: readonly {
   },
 ];
 
-for (const { name, decision = 'ALLOW', call: fields = {}, want } of cases) {
+for (const { name, decision = 'ALLOW', reasonCodes = [], call: fields = {}, want } of cases) {
   t.test(`what is held against an agent: ${name}`, async (t) => {
-    const call = Object.assign(callOf({ receivedAtMs: nowMs }), { verdict: verdictOf(decision), ...fields });
+    const call = Object.assign(callOf({ receivedAtMs: nowMs }), {
+      verdict: verdictOf(decision, reasonCodes),
+      ...fields,
+    });
     const expected = want.map(([cause, parts]) => ({ cause, parts, atMs: nowMs, traceId: call.traceId }));
     t.same(trustLossOf(call, trustLosses), expected);
     t.same(

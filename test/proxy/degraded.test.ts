@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { basic } from '../support/clients.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { type ApiReply, startTestGateway } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -73,4 +74,46 @@ for (const onFailure of ['open', 'closed'] as const) {
       'who manages is not let in on what was known a moment ago',
     );
   });
+}
+
+t.test('what is denied while the state is away is held against nobody', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const { gateway, entrances } = await startLab(t, redis, 'open');
+  for (const enter of Object.values(entrances)) t.match(await enter(), { status: 200 });
+  // The same call again: where the agent has been nobody can tell without the state.
+  await gateway.apply([
+    { rule_id: 'new', match: {}, condition: { is_new_destination: true }, action: 'DENY' },
+  ]);
+  t.match(await entrances.scan(), { reasons: '' });
+  await redis.kill();
+  const traceIds: string[] = [];
+  for (let at = 0; at < 10; at += 1) {
+    const { body } = await gateway.api('POST', '/v1/scan', {
+      method: 'GET',
+      url: 'https://api.test.example/x',
+    });
+    t.match(body, { decision: 'DENY', reason_codes: ['POLICY_DENY', 'GATEWAY_DEGRADED'] });
+    traceIds.push(body.trace_id);
+  }
+  await redis.start();
+  const ask = (path: string) => gateway.api('GET', path, undefined, `Bearer ${gateway.adminSecret}`);
+  for (const traceId of traceIds) {
+    const trace = await eventually(() => ask(`/v1/traces/${traceId}`));
+    t.match(trace, { decision: 'DENY', excuse: 'state' });
+  }
+  t.match(await eventually(() => ask(`/v1/agents/${gateway.agentId}`)), {
+    trust_score: 1,
+    trust_reasons: [],
+  });
+  t.same((await eventually(() => ask('/v1/incidents'))).items, []);
+});
+
+/** Asks until the state is back and has it. */
+async function eventually(ask: () => Promise<ApiReply>): Promise<ApiReply['body']> {
+  for (;;) {
+    const { status, body } = await ask();
+    if (status === 200) return body;
+    await sleep(20);
+  }
 }

@@ -50,11 +50,12 @@ const turnBytesMax = 16_384;
  */
 export function read({ policies, tenants, clock, injections, meanings }: ReadOptions): Stage {
   /** Adds what a part shows to the call; answers its texts, the bytes themselves first. */
-  function note(call: Call, { findings, texts, tails, opaque, unreadable }: Reading): readonly Buffer[] {
+  function note(call: Call, reading: Reading): readonly Buffer[] {
+    const { findings, texts, tails, opaque } = reading;
     if (tails.length > 0) call.leftTails = [...call.leftTails, ...tails];
     call.findings.push(...findings);
     if (opaque.length > 0) call.opaque = [...call.opaque, ...opaque];
-    call.unreadable ??= unreadable;
+    noteUnreadable(call, reading);
     return texts;
   }
 
@@ -115,9 +116,9 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
       findAcross(from.before, body, engine, bounds),
       findAcrossFields(from.fieldEnds, body, engine, bounds),
     ];
-    for (const { findings, unreadable } of seams) {
-      call.findings.push(...findings);
-      call.unreadable ??= unreadable;
+    for (const seam of seams) {
+      call.findings.push(...seam.findings);
+      noteUnreadable(call, seam);
     }
   }
 
@@ -132,9 +133,10 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     }
     const locator: Part['locator'] = () => () => 'body';
     const part = { ...sentOf(call), name: 'body', bytes: beside, format: 'text', locator } as const;
-    const { findings, unreadable } = readPart(part, engine, bounds);
-    call.unreadable =
-      findings.length > 0 ? 'something is hidden in the content coding of the body' : unreadable;
+    const reading = readPart(part, engine, bounds);
+    if (reading.findings.length > 0)
+      call.unreadable = 'something is hidden in the content coding of the body';
+    else noteUnreadable(call, reading);
   }
 
   function readCall(call: Call, page: TenantRules): void {
@@ -167,7 +169,8 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
   const readerOf =
     (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
     (body) => {
-      const { findings, unreadable } = readPart(bodyOf(call, body), engine, boundsFrom(tenant));
+      const { findings, unreadable, isOutOfTime } = readPart(bodyOf(call, body), engine, boundsFrom(tenant));
+      if (isOutOfTime) call.isOutOfTime = true;
       return unreadable === undefined ? findings : undefined;
     };
 
@@ -186,6 +189,16 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
       return call.body.length > turnBytesMax ? readCall(call, page) : runInTurn(() => readCall(call, page));
     },
   };
+}
+
+/** The first reason stands. */
+function noteUnreadable(
+  call: Call,
+  { unreadable, isOutOfTime }: Pick<Reading, 'unreadable' | 'isOutOfTime'>,
+): void {
+  if (call.unreadable !== undefined || unreadable === undefined) return;
+  call.unreadable = unreadable;
+  call.isOutOfTime = isOutOfTime;
 }
 
 /** gRPC, gRPC-Web and Connect put a coding on each message, which is said beside that of the body. */

@@ -1,6 +1,7 @@
 -- What is usual for an agent and what its trust has come to: the steps of habits.ts and trust.ts, on a hash. `marks` is a list beside it.
 
 local windowsMax, marksMax = 1008, 32
+local anomaliesMax, dayMs = 5, 86400000
 local windowMs, hourMs = 600000, 3600000
 local habitFields = { 'calls', 'first', 'window', 'inWindow', 'windows', 'sized', 'sizeSum', 'sizeSquares' }
 
@@ -91,7 +92,19 @@ local function addToTrust(key, ms, isClean, parts, calls)
   putNumbers(key, trustFields, it)
 end
 
+-- Whether a day's anomalies have taken all that they may.
+local function isOneTooMany(marks, mark)
+  if string.sub(mark, 1, 10) ~= '["anomaly"' then return false end
+  local ms, count = cjson.decode(mark)[3], 0
+  for _, text in ipairs(redis.call('LRANGE', marks, 0, -1)) do
+    local earlier = cjson.decode(text)
+    if earlier[1] == 'anomaly' and ms - earlier[3] < dayMs then count = count + 1 end
+  end
+  return count >= anomaliesMax
+end
+
 local function markTrust(key, marks, parts, mark)
+  if isOneTooMany(marks, mark) then return end
   local it = trustOf(key)
   it.trust, it.clean = math.max(0, it.trust - parts), 0
   putNumbers(key, trustFields, it)

@@ -2,6 +2,7 @@ import type { TrustMark } from '../../../src/history.ts';
 import { newId, newTraceId } from '../../../src/ids.ts';
 import type { TrustRecord } from '../../../src/state/store.ts';
 import {
+  anomaliesMax,
   defaultTrustTerms,
   marksMax,
   trustPartsAt,
@@ -92,6 +93,25 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
       t.same(await standing(), { parts: 7_300, clean: 0, atMs: noonMs + 3, marks: [denial, ...odd] });
     },
   );
+
+  await t.test('a day of anomalies takes so much trust and no more, however many come at once', async (t) => {
+    const { acme, standing } = await open();
+    const anomaly = (atMs: number) => markOf({ cause: 'anomaly', parts: 200, atMs });
+    const calls = Array.from({ length: 20 }, (_, at) =>
+      callOf(acme, { atMs: noonMs + at, marks: [anomaly(noonMs + at)] }),
+    );
+    await Promise.all([endCalls(store, calls.slice(0, 10)), endCalls(other, calls.slice(10))]);
+    t.match(await standing(), { parts: 9_000, marks: { length: anomaliesMax } });
+    await endCalls(store, [callOf(acme, { atMs: noonMs + 30, decision: 'DENY', marks: [markOf()] })]);
+    t.match(await standing(), { parts: 8_500 }, 'a denial takes what it takes');
+    const laterMs = noonMs + 24 * hourMs + 20;
+    await endCalls(store, [callOf(acme, { atMs: laterMs, marks: [anomaly(laterMs)] })]);
+    t.match(
+      await standing(),
+      { parts: 9_800, marks: { length: anomaliesMax + 2 } },
+      'and so does the next day',
+    );
+  });
 
   await t.test('runs of clean calls bring trust back', async (t) => {
     const { acme, standing, clean, deny } = await open();
