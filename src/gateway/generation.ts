@@ -17,6 +17,7 @@ import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
 import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
 import { type Catalogues, createCatalogues } from '../pipeline/catalogues.ts';
 import { createCredentials } from '../pipeline/credentials.ts';
+import { createDescribeRefused } from '../pipeline/describe-refused.ts';
 import type { Engines } from '../pipeline/engines.ts';
 import type { Events } from '../pipeline/events.ts';
 import type { Gate, GateStatus } from '../pipeline/gate.ts';
@@ -163,7 +164,12 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
-  const record = createRecorder({ ...on, trustLosses: config.risk.trust, credentials });
+  const record = createRecorder({
+    ...on,
+    trustLosses: config.risk.trust,
+    credentials,
+    describeRefused: createDescribeRefused({ ...judging, policies }),
+  });
   let running = 0;
   const closeWhenIdle = (): void => {
     if (isRetired && running === 0)

@@ -7,7 +7,9 @@ import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import { lostWithinHour } from '../state/trust.ts';
+import { fieldOf } from '../upstream/headers.ts';
 import type { Credentials } from './credentials.ts';
+import type { DescribeRefused } from './describe-refused.ts';
 import { excuseOf } from './excuse.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
@@ -25,6 +27,7 @@ export interface RecorderOptions {
   readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
   readonly log: Log;
+  readonly describeRefused: DescribeRefused;
 }
 
 /**
@@ -38,6 +41,7 @@ export function createRecorder({
   log,
   trustLosses,
   credentials,
+  describeRefused,
 }: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     store.noteCall({ ...call, decision: 'DENY' });
@@ -52,6 +56,11 @@ export function createRecorder({
   return function record(call, refusal) {
     const { identity } = call;
     if (!identity) return nothingToRecord;
+    const described = refusal && describeRefused(call);
+    return described ? described.then(() => write(call, identity, refusal)) : write(call, identity, refusal);
+  };
+
+  function write(call: Call, identity: Identity, refusal: GatewayError | undefined): Promise<void> {
     if (refusal) refusal.traceId = call.traceId;
     if (refusal?.code === 'INTERNAL')
       log.error({ trace_id: call.traceId, err: refusal.cause }, 'a call failed');
@@ -88,7 +97,7 @@ export function createRecorder({
       },
       (cause: unknown) => unrecorded(recorded, cause),
     );
-  };
+  }
 }
 
 /** Whether a request goes out for it: a further message goes with none of its own. */
@@ -143,6 +152,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
   if (signals.length > 0 || call.riskFloor > 0 || call.trustModifier > 0)
     line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
   if (credential !== undefined) line += `,"credential":${json(credential)}`;
+  if (refusal) line += refusalFields(call, refusal);
   line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
   const excuse = verdict && excuseOf(call, verdict);
   if (excuse) line += `,"excuse":"${excuse}"`;
@@ -167,6 +177,17 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
   const approvalId = verdict?.approval?.approvalId ?? verdict?.byApproval;
   if (approvalId !== undefined) line += `,"approval_id":"${approvalId}"`;
   return `${line}${list('explanation', verdict?.explanation)}}`;
+}
+
+/** Why a call was refused, in the words of its answer, and how large it said that it is. */
+function refusalFields({ headers }: Call, { message, extra }: GatewayError): string {
+  const length = fieldOf(headers, 'content-length');
+  const declared = /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+  let fields = `,"detail":${json(message)}`;
+  if (declared !== undefined) fields += `,"declared_bytes":${declared}`;
+  if (extra.actual_bytes !== undefined) fields += `,"actual_bytes":${extra.actual_bytes}`;
+  if (extra.limit_bytes !== undefined) fields += `,"limit_bytes":${extra.limit_bytes}`;
+  return fields;
 }
 
 /** What only the agent is told stands in its answer alone. */

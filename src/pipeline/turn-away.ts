@@ -6,6 +6,8 @@ import type { Gate } from './gate.ts';
 
 /** What the activity log shows of refused calls: whose key it was, what was forbidden, too large, too much. */
 const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
+/** What it shows besides of those that came on the wire: what was malformed, or asked for what no proxy can do. */
+const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
 
 /**
  * The one way in which entrances refuse a call that the pipeline has not judged. Takes nothing from quota and rate, and leaves the trace
@@ -22,7 +24,9 @@ export async function turnAway(
   const isServed = holder.ok && gate.tenants.find(holder.identity.tenantId) !== undefined;
   if (!isServed || !isAddressAllowed(holder.key, call.clientAddress))
     return gate.inspect(call).then(() => refusal, toGatewayError);
-  if (!recordedStatuses.has(problems[refusal.code].status)) return refusal;
+  const { status } = problems[refusal.code];
+  const isOnWire = call.entrance === 'forward' || call.entrance === 'inbound';
+  if (!recordedStatuses.has(status) && !(isOnWire && recordedOnWire.has(status))) return refusal;
   call.identity = holder.identity;
   await gate.record(call, refusal);
   return refusal;

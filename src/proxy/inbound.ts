@@ -126,6 +126,7 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
   const bodyless = toCall(noBody);
   const { target, key } = bodyless;
   const turnBack = async (error: unknown): Promise<never> => {
+    understandByRoute(gate, bodyless, route, path);
     throw await turnAway(gate, bodyless, toGatewayError(error));
   };
   const refused =

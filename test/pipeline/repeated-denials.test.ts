@@ -40,6 +40,7 @@ async function openNode(t: Test, store: Store) {
     incidents,
     log,
     trustLosses,
+    describeRefused: () => undefined,
     credentials: { nameFor: () => undefined },
   });
   t.teardown(async () => {

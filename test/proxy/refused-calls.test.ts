@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { basic, openSecureTunnel, openTunnel, type Reply, send } from '../support/clients.ts';
 import { agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { gitlabToken } from '../support/secrets.ts';
 import { startUpstream, type TestUpstream } from '../support/upstream.ts';
 
 /* What is refused before it is judged: the same through all entrances, in the activity of its tenant, and at no cost. */
@@ -271,4 +272,75 @@ t.test('a host that nobody may go to is refused with a trace, and never resolved
     t.match(await tracesOf(lab, keyId, 1), want, `${name}: it leaves a trace`);
     t.equal(await usageOf(lab), used, `${name}: it takes no quota`);
   }
+});
+
+t.test('the trace of a refusal says what was asked, how large it was, and why it was refused', async (t) => {
+  const lab = await startLab(t, {
+    resolve: [{ host: 'slack.com', address: '127.0.0.1', port: 1 }],
+  });
+  const secret = gitlabToken();
+  const path = `/api/chat.postMessage?ticket=12&token=${secret}`;
+  const body = 'x'.repeat(bodyBytesMax + 1);
+  const tooLarge = {
+    detail: `The body may have ${bodyBytesMax} bytes.`,
+    declared_bytes: body.length,
+    actual_bytes: body.length,
+    limit_bytes: bodyBytesMax,
+    reason_codes: ['PAYLOAD_TOO_LARGE'],
+  };
+  const cases: readonly {
+    name: string;
+    limits?: Readonly<Record<string, unknown>>;
+    body: string;
+    want: object;
+  }[] = [
+    { name: 'what is too large', body, want: tooLarge },
+    {
+      name: 'what comes too often',
+      limits: { per_minute: 1 },
+      body: '{}',
+      want: { detail: /rate|often|many/i, declared_bytes: 2, reason_codes: ['RATE_LIMITED'] },
+    },
+  ];
+  for (const { name, limits = {}, body: sent, want } of cases) {
+    const { key, key_id: keyId } = await lab.gateway.mint(limits);
+    const headers = {
+      host: 'slack.com',
+      'proxy-authorization': basic(key),
+      'content-type': 'application/json',
+    };
+    const ask = () => request(lab.gateway.proxyUrl, `https://slack.com${path}`, headers, sent);
+    let traces: Record<string, unknown>[] = [];
+    // A bucket holds more than one.
+    for (let tries = 0; tries < 5; tries += 1) await ask();
+    traces = (await tracesOf(lab, keyId, 5)).filter((it: { detail?: string }) => it.detail !== undefined);
+    t.ok(traces.length > 0, name);
+    t.match(
+      traces[0],
+      {
+        ...{
+          decision: 'DENY',
+          method: 'POST',
+          tool_name: 'slack',
+          operation: 'post_message',
+          entrance: 'forward',
+        },
+        url: 'https://slack.com/api/chat.postMessage?ticket=12&token=[REDACTED:gitlab-token]',
+        ...want,
+      },
+      name,
+    );
+    t.notOk(JSON.stringify(traces).includes(secret));
+  }
+});
+
+t.test('the trace of a refusal on a route says the tool of the route', async (t) => {
+  const lab = await startLab(t);
+  const { key, key_id: keyId } = await lab.gateway.mint();
+  const body = 'x'.repeat(bodyBytesMax + 1);
+  const path = '/inbound/bot/orders/7?q=1';
+  await request(lab.gateway.controlUrl, path, { authorization: `Bearer ${key}` }, body);
+  t.match(await tracesOf(lab, keyId, 1), [
+    { url: /\/orders\/7\?q=1$/, method: 'POST', tool_name: 'custom_proxy', actual_bytes: body.length },
+  ]);
 });
