@@ -19,6 +19,7 @@ import {
 import { listAudit } from './routes/audit.ts';
 import { listCredentials, putCredential, rekeyCredentials, revokeCredential } from './routes/credentials.ts';
 import { ephemeralKey } from './routes/ephemeral-key.ts';
+import { explain } from './routes/explain.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
 import {
@@ -67,6 +68,7 @@ export const apiRoutes: readonly Route[] = [
   ready,
   openApiRoute(() => apiRoutes),
   scan,
+  explain,
   scanResponse,
   a2aScan,
   mintKey,

@@ -67,7 +67,7 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
 }
 
 /** The answer with the sanitised body, where there is one: in the form in which the body was described. */
-export function withSanitizedBody<T extends ScanAnswer>(
+export function withSanitizedBody<T extends Partial<ScanAnswer>>(
   answer: T,
   { sanitizedBody }: Verdict,
   form: DescribedBody['form'],

@@ -121,7 +121,7 @@ t.test('the admin secret goes before the key, and a call is always that of the k
   await postern(['--url', url, 'usage'], { env: { ...env, POSTERN_URL: 'http://127.0.0.1:1' } });
   t.same(seen, [
     'GET /v1/usage?tenant_id=a%26b Bearer the-secret',
-    'POST /v1/scan Bearer the-key',
+    'POST /v1/explain Bearer the-key',
     'GET /v1/usage Bearer the-secret',
   ]);
 });

@@ -5,7 +5,7 @@ import t from 'tap';
 import { keyDigest } from '../../src/key-text.ts';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
-import { agentId, writeTestConfig } from '../support/gateway.ts';
+import { agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { operatorOf, postern } from './support.ts';
 
@@ -28,6 +28,12 @@ const key = await mint();
 const asAgent = { POSTERN_KEY: key };
 const explain = (url: string, ...args: string[]) =>
   json<Record<string, string>>(['explain', 'GET', url, ...args], asAgent);
+
+/** A call that is made, of which things follow. */
+async function scan(url: string): Promise<Record<string, string>> {
+  const api = apiClient(daemon.controlUrl);
+  return (await api('POST', '/v1/scan', { method: 'GET', url }, `Bearer ${key}`)).body;
+}
 
 function writePolicy(name: string, ...documents: object[]): string {
   const file = join(dir, name);
@@ -143,7 +149,7 @@ t.test('recorded calls are scored by other weights', async (t) => {
 t.test('a held call is approved or denied, once', async (t) => {
   const policy = { name: 'held', rules: [rule('REQUIRE_APPROVAL', 'https://held.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('held.yaml', policy)])).code, 0);
-  const hold = async (url: string): Promise<string> => String((await explain(url))['approval_id']);
+  const hold = async (url: string): Promise<string> => String((await scan(url))['approval_id']);
 
   const first = await hold('https://held.test/a');
   t.match((await operator(['approval', 'list', '--status', 'pending'])).stdout, first);
@@ -161,7 +167,7 @@ t.test('a held call is approved or denied, once', async (t) => {
     note: 'fine',
     decided_by: 'admin',
   });
-  t.match(await explain('https://held.test/a'), {
+  t.match(await scan('https://held.test/a'), {
     decision: 'ALLOW',
     reason_codes: ['RECENT_APPROVAL_GRANT'],
   });
@@ -171,7 +177,7 @@ t.test('a held call is approved or denied, once', async (t) => {
 
   const other = await hold('https://held.test/b');
   t.equal((await operator(['approval', 'deny', other])).stdout, `${other} is denied.\n`);
-  t.match(await explain('https://held.test/b'), {
+  t.match(await scan('https://held.test/b'), {
     decision: 'DENY',
     reason_codes: ['RECENT_APPROVAL_DENIAL'],
   });
@@ -181,7 +187,7 @@ t.test('a held call is approved or denied, once', async (t) => {
 t.test('an incident is looked into and closed with a code', async (t) => {
   const policy = { name: 'alarm', rules: [rule('OPEN_INCIDENT', 'https://alarm.test/')] };
   t.equal((await operator(['policy', 'apply', writePolicy('alarm.yaml', policy)])).code, 0);
-  const { trace_id: traceId } = await explain('https://alarm.test/');
+  const { trace_id: traceId } = await scan('https://alarm.test/');
   let id = '';
   await until('an incident', async () => {
     const { items } = await json<{ items: Record<string, string>[] }>([

@@ -2,18 +2,13 @@ import { z } from 'zod';
 import type { Call, Verdict } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
-import { createBudgets } from '../../pipeline/budgets.ts';
 import { withCandidates } from '../../pipeline/candidates.ts';
-import type { Gate } from '../../pipeline/gate.ts';
 import { givenFacts } from '../../pipeline/given-facts.ts';
 import type { Trace } from '../../pipeline/recorded-call.ts';
-import type { Ground } from '../../pipeline/simulate.ts';
 import { createTraceJudge, type Outcome } from '../../pipeline/simulate-traces.ts';
 import { toSimulatedCall } from '../../pipeline/simulated-call.ts';
-import { trustTermsOf } from '../../pipeline/trust-loss.ts';
 import { type CompiledInput, compilePolicies } from '../../policy/index.ts';
 import { policiesMax } from '../../state/policy-bounds.ts';
-import { trustPartsAt, trustPartsMax, wholeTrust } from '../../state/trust.ts';
 import { jsonElementSpans, jsonValueSpan } from '../../text/locate.ts';
 import {
   contentEncodingOf,
@@ -29,6 +24,7 @@ import { demand } from '../permissions.ts';
 import { type CheckedPolicy, checkPolicy } from '../policy-fields.ts';
 import { type ApiRequest, route } from '../route.ts';
 import { type SimulatedAgent, SimulatedAgents } from '../simulated-agents.ts';
+import { standingIn } from '../standing-in.ts';
 import { toFilter, traceFilter } from '../trace-query.ts';
 
 const callsMax = 1000;
@@ -165,23 +161,6 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
     await pause();
   }
   return simulation;
-}
-
-/** What the state says of a call now. */
-function standingIn({ store, tenants, config }: Gate): Ground['standingOf'] {
-  const chargesOf = createBudgets(tenants);
-  const terms = trustTermsOf(config.risk.trust);
-  return async (call) => {
-    if (!call.identity) throw new Error('a simulated call has an identity');
-    const { tenantId, agentId } = call.identity;
-    const charges = chargesOf?.(call, call.identity) ?? [];
-    const question = { tenantId, agentId, destination: call.destination, charges };
-    const [standing, [trust = wholeTrust]] = await Promise.all([
-      store.standingOf(question),
-      store.trustOf(tenantId, [agentId]),
-    ]);
-    return { ...standing, trustScore: trustPartsAt(trust, call.receivedAtMs, terms) / trustPartsMax };
-  };
 }
 
 /** `written` is the text of the description. */

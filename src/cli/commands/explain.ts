@@ -22,13 +22,12 @@ const fields = [
   'findings',
   'policy_name',
   'matched_rules',
-  'approval_id',
-  'trace_id',
+  'not_considered',
 ];
 
-/** `postern explain`: what the gate would say of a call, and why. It is a scan like any other: counted, and recorded. */
+/** `postern explain`: what the gate would say of a call, and why. Nothing follows from it: it is not counted, recorded, held or told. */
 export function addExplain(program: Command): void {
-  command(program, 'explain', 'what the gate would say of a call of POSTERN_KEY, and why; counts as a scan')
+  command(program, 'explain', 'what the gate would say of a call of POSTERN_KEY, and why; without any effect')
     .argument('<method>')
     .argument('<url>')
     .argument('[body]', 'text, or - for standard input')
@@ -36,7 +35,7 @@ export function addExplain(program: Command): void {
     .option('--header <name: value>', 'header field of the call; may be repeated', collectHeader)
     .action(
       asks<ExplainOptions>(async ({ client, operands: [method, url, body], options, show }) => {
-        const answer = await client.send<Record<string, unknown>>('POST', '/v1/scan', {
+        const answer = await client.send<Record<string, unknown>>('POST', '/v1/explain', {
           method,
           url,
           body: body === '-' ? (await readInput(undefined, bodyBytesMax)).toString('utf8') : body,
