@@ -37,6 +37,8 @@ export interface ApiRequest<Body, Query> {
    * one. Throws where there is none.
    */
   tenantId(): string;
+  /** What the request itself says of that, in query or body; undefined where it says nothing. */
+  readonly namedTenant: string | undefined;
   /** Aborts when the client has gone away: nobody waits for the answer. */
   readonly signal: AbortSignal;
 }

@@ -11,6 +11,7 @@ import { checkReplay } from '../pipeline/replay.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import { authenticate } from './authenticate.ts';
 import { bodyBytesMaxOf } from './body-limit.ts';
+import { invalid } from './invalid.ts';
 import { createApiLimits } from './limits.ts';
 import { lacking } from './permissions.ts';
 import { type Asked, requestAsCall } from './request-as-call.ts';
@@ -83,7 +84,7 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
       const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
       const query = parseQuery(route, searchParams);
       const { raw, body } = await receive(current, route, exchange, caller, nowMs);
-      const named = searchParams.get('tenant_id') ?? namedIn(body);
+      const named = namedIn(searchParams, body);
       // Another node may have registered it.
       if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
       const leaving = new AbortController();
@@ -103,6 +104,7 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
           headers: exchange.request.headers,
           ...asked,
           tenantId,
+          namedTenant: named,
           signal: leaving.signal,
         });
         if (!(answered instanceof StreamAnswer)) {
@@ -172,9 +174,14 @@ const noBody = Buffer.alloc(0);
 const isInBase64 = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && Reflect.get(body, 'body_encoding') === 'base64';
 
-function namedIn(body: unknown): string | undefined {
-  const named = typeof body === 'object' && body !== null ? Reflect.get(body, 'tenant_id') : undefined;
-  return typeof named === 'string' ? named : undefined;
+/** The tenant that a request names, be it in its query or in its body. Throws where the two disagree. */
+function namedIn(query: URLSearchParams, body: unknown): string | undefined {
+  const written = typeof body === 'object' && body !== null ? Reflect.get(body, 'tenant_id') : undefined;
+  const inQuery = query.get('tenant_id') || undefined;
+  const inBody = typeof written === 'string' && written !== '' ? written : undefined;
+  if (inQuery !== undefined && inBody !== undefined && inQuery !== inBody)
+    throw invalid([{ path: 'tenant_id', message: 'the query names another tenant than the body' }]);
+  return inQuery ?? inBody;
 }
 
 function send(response: ServerResponse, status: number, body: Buffer): void {

@@ -124,10 +124,10 @@ export const rekeyCredentials = route({
       .array(z.object({ tenant_id: z.string(), name: z.string() }))
       .describe('Sealed with a key that is not there.'),
   }),
-  async handle({ gate, caller, body, tenantId, nowMs }) {
+  async handle({ gate, caller, tenantId, namedTenant, nowMs }) {
     const { store, vault } = gate;
     const done = { rekeyed: 0, unchanged: 0, unreadable: [] as { tenant_id: string; name: string }[] };
-    const isOfAll = caller.kind === 'admin' && body.tenant_id === undefined;
+    const isOfAll = caller.kind === 'admin' && namedTenant === undefined;
     for (const tenant of isOfAll ? gate.tenants.ids() : [tenantId()]) {
       for (const { name, place, from, reseal } of await sealedOf(store, tenant)) {
         const secret = vault.open(place, from);

@@ -8,7 +8,7 @@ import type { Gate } from '../../pipeline/gate.ts';
 import { liveKey } from '../../state/live-key.ts';
 import type { AgentRecord } from '../../state/store.ts';
 import { auditEvent } from '../audit-event.ts';
-import { envName, instant, missing, ofTenant, uuid } from '../fields.ts';
+import { envName, instant, missing, ofTenant, tenantId, uuid } from '../fields.ts';
 import { invalid } from '../invalid.ts';
 import { ipAllowlist, keyDescription, keyName, publicKey, showOneKey } from '../key-fields.ts';
 import { type Caller, route } from '../route.ts';
@@ -40,10 +40,10 @@ export const mintKey = route({
   body: mintRequest,
   answer: publicKey.extend({ key: z.string() }),
   status: 201,
-  async handle({ gate, caller, body, nowMs }) {
+  async handle({ gate, caller, body, namedTenant, nowMs }) {
     if (body.expires_at && body.expires_at <= nowMs)
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }]);
-    const tenant = await tenantFor(gate, caller, body, nowMs);
+    const tenant = await tenantFor(gate, caller, namedTenant, nowMs);
     checkEnvironments(tenant, body);
     const agent = await agentFor(gate, tenant, body, nowMs);
     const text = newKeyText('live');
@@ -75,10 +75,12 @@ export const mintKey = route({
 async function tenantFor(
   gate: Gate,
   caller: Caller,
-  { tenant_id: named }: MintRequest,
+  named: string | undefined,
   nowMs: number,
 ): Promise<TenantConfig> {
   if (caller.kind === 'admin' && named && !gate.tenants.find(named) && gate.config.autoRegisterTenants) {
+    const { error } = tenantId.safeParse(named);
+    if (error) throw invalid([{ path: 'tenant_id', message: error.issues[0]?.message ?? 'is no name' }]);
     await gate.store.registerTenant(named, nowMs);
     gate.tenants.register(named);
   }

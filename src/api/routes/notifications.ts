@@ -100,11 +100,11 @@ function summaryOf({ body }: DeadMessage): string {
   return typeof summary === 'string' ? summary : '';
 }
 
-type Asking = Pick<ApiRequest<unknown, unknown>, 'caller' | 'tenantId'>;
+type Asking = Pick<ApiRequest<unknown, unknown>, 'caller' | 'tenantId' | 'namedTenant'>;
 
 /** Whose channels are meant; undefined: all. Only the admin secret sees those of the daemon. */
-const ownerOf = ({ caller, tenantId }: Asking, named: string | null | undefined): string | undefined =>
-  caller.kind === 'admin' && !named ? undefined : tenantId();
+const ownerOf = ({ caller, tenantId, namedTenant }: Asking): string | undefined =>
+  caller.kind === 'admin' && namedTenant === undefined ? undefined : tenantId();
 
 /** The channel, where the caller may see it. */
 function findChannel({ notifications }: Gate, name: string, owner: string | undefined) {
@@ -122,8 +122,8 @@ export const listChannels = route({
   access: 'activity:read',
   query: z.object(ofTenantQuery),
   answer: z.object({ items: z.array(channel) }).meta({ id: 'NotificationChannelList' }),
-  async handle({ gate, query, nowMs, ...asking }) {
-    const owner = ownerOf(asking, query.tenant_id);
+  async handle({ gate, nowMs, ...asking }) {
+    const owner = ownerOf(asking);
     const all = await gate.notifications.channels();
     const own = all.filter(({ config }) => owner === undefined || config.tenantId === owner);
     return { items: own.map((it) => toChannel(it, nowMs)) };
@@ -141,7 +141,7 @@ export const listFailed = route({
   answer: pageOf(failed),
   perKeyMax: 4,
   async handle({ gate, query, ...asking }) {
-    const owner = ownerOf(asking, query.tenant_id);
+    const owner = ownerOf(asking);
     const filter = {
       ...(owner === undefined ? {} : { owner }),
       ...(query.channel === undefined ? {} : { channel: query.channel }),
@@ -163,9 +163,9 @@ export const replayFailed = route({
   isBodyOptional: true,
   query: z.object(ofTenantQuery),
   answer: replayed,
-  async handle({ gate, params, query, body, nowMs, ...asking }) {
+  async handle({ gate, params, nowMs, ...asking }) {
     const id = idOf(params, 'id', 'failed notification');
-    const owner = ownerOf(asking, query.tenant_id ?? body?.tenant_id);
+    const owner = ownerOf(asking);
     const message = await gate.store.deadMessageById(id);
     if (!message || (owner !== undefined && message.owner !== owner)) throw missing('failed notification');
     if (!gate.notifications.find(message.channel))
@@ -186,8 +186,8 @@ export const replayChannel = route({
   body: z.object({ ...ofTenant, name: channelName }),
   query: z.object(ofTenantQuery),
   answer: replayed,
-  async handle({ gate, query, body, nowMs, ...asking }) {
-    const owner = ownerOf(asking, query.tenant_id ?? body.tenant_id);
+  async handle({ gate, body, nowMs, ...asking }) {
+    const owner = ownerOf(asking);
     const { name } = findChannel(gate, body.name, owner);
     // The channel may have been another tenant's before.
     const filter = { channel: name, ...(owner === undefined ? {} : { owner }) };
@@ -222,8 +222,8 @@ export const testChannel = route({
   answer: z
     .object({ name: z.string(), delivered: z.boolean(), reason: z.string().nullable() })
     .meta({ id: 'NotificationTest' }),
-  async handle({ gate, query, body, ...asking }) {
-    const { name } = findChannel(gate, body.name, ownerOf(asking, query.tenant_id ?? body.tenant_id));
+  async handle({ gate, body, ...asking }) {
+    const { name } = findChannel(gate, body.name, ownerOf(asking));
     const outcome = await gate.notifications.test(name);
     if (!outcome) throw missing('channel');
     const isDelivered = outcome.kind === 'delivered';
