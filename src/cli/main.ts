@@ -5,6 +5,8 @@ import { commands } from './commands/index.ts';
 /** Exit codes: 0 done, 1 refused or failed, 2 wrong usage. */
 const failed = 1;
 const wrongUsage = 2;
+/** For what a command that has failed is still closing. */
+const leftOpenMs = 5_000;
 
 /** `bin/postern`: finds the command and runs it. Sets the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -20,6 +22,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = report(error);
+    // What the command has left open must not keep it alive: whoever started it waits for its end.
+    setTimeout(() => process.exit(), leftOpenMs).unref();
   }
 }
 

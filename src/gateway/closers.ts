@@ -6,7 +6,16 @@ export class Closers {
     this.#steps.push(step);
   }
 
+  /** Rejects with the first failure, when all was tried. */
   async close(): Promise<void> {
-    for (const step of this.#steps.splice(0).reverse()) await step();
+    const failures: unknown[] = [];
+    for (const step of this.#steps.splice(0).reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }

@@ -20,6 +20,8 @@ import type { AgentRecord, KeyRecord } from '../state/store.ts';
 
 /** Where `npm start` keeps its state, seen from the working directory. */
 const stateDir = './data';
+/** In the folder of the state. */
+export const firstStartFile = 'first-start.env';
 const tenantId = 'default';
 const envName = 'default';
 const agentName = 'agent';
@@ -44,7 +46,7 @@ export interface FirstStart {
  * state, so that a crash between the two is mended by the next start.
  */
 export function openFirstStart(env: Environment): FirstStart {
-  const file = resolve(stateDir, 'first-start.env');
+  const file = resolve(stateDir, firstStartFile);
   const isNew = !existsSync(file);
   if (isNew) makeFile(file, env['SERVICE_API_KEYS_ADMIN_SECRET']);
   const exports = readFileSync(file, 'utf8');

@@ -5,7 +5,11 @@ import { type Log, openLog } from '../log.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './announce.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { alone } from './foundations.ts';
-import { openServing } from './serving.ts';
+import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
+import { nextSteps } from './next-steps.ts';
+import { untilStateAnswers } from './patience.ts';
+import type { Found } from './seed.ts';
+import { openServing, type Serving } from './serving.ts';
 
 export interface Gateway {
   /** URLs of the first listener of each kind. */
@@ -14,6 +18,8 @@ export interface Gateway {
   readonly caFile: string;
   readonly firstStart: FirstStart | undefined;
   readonly log: Log;
+  /** Sentences on what is missing before anybody can call. */
+  readonly nextSteps: readonly string[];
   /** Reads the configuration again; answers whether it was taken. A refused one leaves everything as it was. */
   reload(): Promise<boolean>;
   /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
@@ -24,22 +30,46 @@ export interface Gateway {
 
 const graceMsDefault = 30_000;
 
-/** Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when something is wrong. */
+/**
+ * Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when something is wrong; and with nothing
+ * made, where that is an address.
+ */
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
+  const planned = loadConfig(file, env, disk);
+  const held = await holdAddresses(planned, disk);
+  try {
+    return await openGateway(planned, env, held);
+  } catch (error) {
+    await held.release();
+    throw error;
+  }
+}
+
+async function openGateway(planned: Config, env: Environment, held: HeldAddresses): Promise<Gateway> {
+  const { file } = planned;
   const firstStart = file === undefined ? openFirstStart(env) : undefined;
   const read = (): Config =>
     firstStart
       ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
       : loadConfig(file, env, disk);
-  let config = read();
+  let config = firstStart ? read() : planned;
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
-  const serving = await openServing({ config, files: disk }, { place: alone, log, standing, firstStart });
+  const open = async (): Promise<{ serving: Serving; found: Found }> => {
+    const opened = await openServing({ config, files: disk }, { place: alone, log, standing, firstStart });
+    try {
+      return { serving: opened, found: await opened.seed() };
+    } catch (error) {
+      await opened.stop(0);
+      throw error;
+    }
+  };
+  const { serving, found } = await untilStateAnswers(config, log, open);
   let bound: Bound;
   try {
-    await serving.seed();
     warn(config, log);
+    await held.release();
     bound = await serving.listen();
     announce(config, bound);
   } catch (error) {
@@ -81,6 +111,7 @@ export async function startGateway(configFile: string | undefined, env: Environm
     caFile: serving.certFile,
     firstStart,
     log,
+    nextSteps: nextSteps(config, found),
     reload() {
       // One after the other: two signals in a row must not build two generations at once.
       const next = reloading.then(reload);

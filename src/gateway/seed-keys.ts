@@ -27,12 +27,14 @@ export interface SeedKeysOptions {
  *
  * The configuration that was read last is taken for the newest: nodes that share a state must not be started with an older one. Nothing
  * tells a file that does not know a key yet from one that knows it no more, and a key that was taken out must not outlive that.
+ *
+ * Answers whether any of its tenants has a valid key then.
  */
 export async function seedKeys(
   store: Store,
   config: Config,
   { pepper, log, ofOthers }: SeedKeysOptions,
-): Promise<void> {
+): Promise<boolean> {
   const nowMs = Date.now();
   const keys = [
     ...config.keys.map((it) => fromConfig(it, pepper, config, nowMs)),
@@ -58,7 +60,10 @@ export async function seedKeys(
   for (let at = 0; at < keys.length; at += atOnce)
     await allOrFirstError(keys.slice(at, at + atOnce).map(seed));
   const ids = new Set(keys.map((it) => it.keyId));
-  for (const tenantId of config.tenants.keys()) await revokeOthers(store, tenantId, ids, nowMs, log);
+  let hasKeys = false;
+  for (const tenantId of config.tenants.keys())
+    if (await revokeOthers(store, tenantId, ids, nowMs, log)) hasKeys = true;
+  return hasKeys;
 }
 
 type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
@@ -98,8 +103,11 @@ async function add(store: Store, config: Config, key: KeyRecord): Promise<void> 
   try {
     await addOnce(store, key, 'config');
   } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'NOT_FOUND')
+      throw refusal(config, `the agent of the key "${key.name}" stands neither in agents: nor in the state`);
     // The hash is taken: the key was minted, or belongs to another tenant.
-    if ((error as { code?: unknown }).code !== 'CONFLICT') throw error;
+    if (code !== 'CONFLICT') throw error;
     throw refusal(config, `the key "${key.name}" is known to the state as another one`);
   }
 }
@@ -119,23 +127,30 @@ async function update(store: Store, standing: KeyRecord, key: KeyRecord, nowMs: 
   await store.updateKey(key.tenantId, key.keyId, wanted, event);
 }
 
+/** Answers whether the tenant has a valid key left. */
 async function revokeOthers(
   store: Store,
   tenantId: string,
   ids: ReadonlySet<string>,
   nowMs: number,
   log: Log,
-): Promise<void> {
+): Promise<boolean> {
+  let isAnyValid = false;
   let cursor: string | undefined;
   do {
     const { items, nextCursor } = await store.listKeys(tenantId, { limit: pageSize, cursor });
     for (const key of items) {
-      if (!key.isFromConfig || key.revokedAtMs !== null || ids.has(key.keyId)) continue;
+      if (key.revokedAtMs !== null) continue;
+      if (!key.isFromConfig || ids.has(key.keyId)) {
+        isAnyValid ||= key.expiresAtMs === null || key.expiresAtMs > nowMs;
+        continue;
+      }
       await store.revokeKey(tenantId, key.keyId, eventOf(key, 'key.revoked', nowMs, 'config'));
       log.warn({ key_id: key.keyId, name: key.name }, 'a key that the configuration has no more is revoked');
     }
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);
+  return isAnyValid;
 }
 
 const eventOf = (key: KeyRecord, kind: string, atMs: number, operator: string): AuditEvent => ({

@@ -1,10 +1,12 @@
+import { join } from 'node:path';
+import { disk, readText } from '../config/files.ts';
 import type { AgentConfig, Config } from '../config/schema.ts';
-import { peppered } from '../key-text.ts';
+import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import type { Store } from '../state/store.ts';
-import { type FirstStart, firstStartRecords } from './first-start.ts';
+import { type FirstStart, firstStartFile, firstStartRecords, readExports } from './first-start.ts';
 import { addOnce, seedKeys } from './seed-keys.ts';
 
 export interface SeedOptions {
@@ -14,12 +16,20 @@ export interface SeedOptions {
   readonly log: Log;
 }
 
+/** What a start has found in the state. */
+export interface Found {
+  /** Whether a tenant of the configuration has a valid key. */
+  readonly hasKeys: boolean;
+  /** The exports of a first start beside the state, where the daemon does not take their key. */
+  readonly staleExports: string | undefined;
+}
+
 /**
  * Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. An agent that another
  * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Two processes must
  * not do this at once.
  */
-export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<void> {
+export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<Found> {
   const nowMs = Date.now();
   const ofOthers = new Set<string>();
   for (const agent of agentsOf(config)) {
@@ -37,11 +47,34 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
     const { id: agent_id, tenantId: tenant_id } = agent;
     log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
   }
-  await seedKeys(store, config, { pepper, log, ofOthers });
-  if (!firstStart) return;
-  const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
-  await store.ensureAgent(agent);
-  await addOnce(store, key, 'first-start');
+  const hasKeys = await seedKeys(store, config, { pepper, log, ofOthers });
+  if (firstStart) {
+    const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
+    await store.ensureAgent(agent);
+    await addOnce(store, key, 'first-start');
+  }
+  return { hasKeys, staleExports: await findStaleExports(config, { store, pepper }, nowMs) };
+}
+
+const exportsBytesMax = 64 * 1024;
+
+/** A start without a configuration may have left its exports where this one keeps its state. */
+async function findStaleExports(
+  { state, tenants }: Config,
+  { store, pepper }: Pick<SeedOptions, 'store' | 'pepper'>,
+  nowMs: number,
+): Promise<string | undefined> {
+  const file = join(state.dir, firstStartFile);
+  let text: string;
+  try {
+    text = readText(disk, file, exportsBytesMax);
+  } catch {
+    // As a rule there is none, and what cannot be read is no concern of the daemon's.
+    return undefined;
+  }
+  const key = readKey(readExports(text).get('POSTERN_KEY') ?? '', pepper);
+  const holder = key && (await store.identify(key.hash, nowMs));
+  return holder?.ok && tenants.has(holder.identity.tenantId) ? undefined : file;
 }
 
 /** Those that the file names, and the one that calls without a key are of. */

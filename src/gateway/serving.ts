@@ -13,7 +13,7 @@ import { createGate } from './generation.ts';
 import { readListenersTls } from './listener-tls.ts';
 import { listen } from './listeners.ts';
 import { createReloadAudit } from './reload-audit.ts';
-import { applyTerms, seed } from './seed.ts';
+import { applyTerms, type Found, seed } from './seed.ts';
 import { openServers } from './servers.ts';
 
 /*
@@ -39,7 +39,7 @@ export interface Serving {
   readonly certPem: string;
   readonly pepper: Buffer;
   /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
-  seed(): Promise<void>;
+  seed(): Promise<Found>;
   /** Begins to serve; at `addresses`, where they are not those of the configuration. */
   listen(addresses?: Addresses): Promise<Bound>;
   /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
@@ -52,7 +52,7 @@ export interface Serving {
 
 /** A generation that is not in force yet. */
 export interface Prepared {
-  seed(): Promise<void>;
+  seed(): Promise<Found>;
   /** From the next call on this one judges. */
   take(standing: Standing): Promise<void>;
   drop(): void;
@@ -76,7 +76,8 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
   try {
     return await openAll(loaded, options, closers);
   } catch (error) {
-    await closers.close();
+    // What went wrong first is told.
+    await closers.close().catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
     throw error;
   }
 }

@@ -75,6 +75,10 @@ t.test('what cannot be started is told of once, and nobody stays', async (t) => 
   t.match(third.stderr, /is taken by another program/, 'a port that is taken');
   t.equal(third.stderr.match(/is taken by/g)?.length, 1);
   await crew.redis.kill();
+  // A start goes on trying for thirty times as long.
+  crew.write({
+    state: { url: `redis://${crew.redis.host}:${crew.redis.port}/1`, dir: './other', timeout: '100ms' },
+  });
   const fourth = await run('env', posternCommand(['--config', crew.configFile, '--json', 'serve']));
   t.equal(fourth.code, 1, 'a state that is away');
   t.ok(existsSync(join(crew.dir, 'postern.pid')), 'and the file of the first one stays');

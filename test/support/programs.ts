@@ -27,6 +27,19 @@ export function needProgram(t: { readonly fullname: string }, name: string): str
   return undefined;
 }
 
+/** Likewise of a Node that is too old for Postern itself, and new enough to hand over to the one that comes with it. */
+export async function findOldNode(t: { readonly fullname: string }): Promise<string | undefined> {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+  for (const folder of new Set(folders)) {
+    const path = join(folder, 'node');
+    if (folder === '' || !isExecutable(path)) continue;
+    const major = Number(/^v(\d+)\./.exec((await run(path, ['--version'])).stdout)?.[1]);
+    if (major >= 20 && major < 24) return path;
+  }
+  leaveOut(t, 'an older Node (Debian: nodejs)');
+  return undefined;
+}
+
 /** Likewise of a module of Python; false where it is not there. */
 export async function needPythonModule(t: { readonly fullname: string }, name: string): Promise<boolean> {
   const { code } = await run('python3', ['-c', `import ${name}`]);

@@ -16,15 +16,18 @@ export function addServe(program: Command): void {
 }
 
 function announce(gateway: Gateway, json: boolean): void {
-  const { proxyUrl, controlUrl, caFile, firstStart } = gateway;
+  const { proxyUrl, controlUrl, caFile, firstStart, nextSteps } = gateway;
   if (json) {
+    // Before a script takes the daemon for ready, and looks no further.
+    for (const step of nextSteps) gateway.log.warn(step);
     console.log(
       JSON.stringify({ event: 'ready', proxy: proxyUrl, control: controlUrl, ca: caFile, pid: process.pid }),
     );
     return;
   }
   console.log(`postern is ready: proxy ${proxyUrl}, control ${controlUrl}, authority ${caFile}`);
-  if (!firstStart) return;
+  for (const step of nextSteps) console.log(step);
+  if (!firstStart || nextSteps.length > 0) return;
   console.log(
     firstStart.isNew
       ? `\nThis was the first start. Agents leave through the gate with:\n\n${firstStart.exports}\nThe same stands in ${firstStart.file}, for you alone:  . ${firstStart.file}`

@@ -2,6 +2,7 @@ import { ConfigError, type Mistake } from '../../config/load.ts';
 import { GatewayError, type ProblemCode } from '../../errors.ts';
 import type { Bound } from '../announce.ts';
 import type { Place } from '../foundations.ts';
+import type { Found } from '../seed.ts';
 import type { Addresses, Standing } from '../serving.ts';
 import type { TakenFiles } from './taken-files.ts';
 
@@ -36,7 +37,7 @@ export interface Opened {
 export interface Answers {
   open: Opened;
   listen: Bound;
-  seed: undefined;
+  seed: Found;
   prepare: undefined;
   take: undefined;
   drop: undefined;
@@ -56,6 +57,7 @@ export type AnswerMessage =
 export interface Failure {
   readonly message: string;
   readonly code: ProblemCode | undefined;
+  readonly retryAfterSeconds: number | undefined;
   readonly file: string | undefined;
   readonly mistakes: readonly Mistake[] | undefined;
 }
@@ -63,12 +65,14 @@ export interface Failure {
 export const toFailure = (error: unknown): Failure => ({
   message: error instanceof Error ? error.message : String(error),
   code: error instanceof GatewayError ? error.code : undefined,
+  retryAfterSeconds: error instanceof GatewayError ? error.extra.retryAfterSeconds : undefined,
   file: error instanceof ConfigError ? error.file : undefined,
   mistakes: error instanceof ConfigError ? error.mistakes : undefined,
 });
 
 /** The error again, of the same kind. */
-export function fromFailure({ message, code, file, mistakes }: Failure): Error {
+export function fromFailure({ message, code, retryAfterSeconds, file, mistakes }: Failure): Error {
   if (mistakes) return new ConfigError(file, mistakes);
-  return code === undefined ? new Error(message) : new GatewayError(code, message);
+  if (code === undefined) return new Error(message);
+  return new GatewayError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }

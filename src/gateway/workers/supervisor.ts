@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { parseListenAddress } from '../../config/addresses.ts';
-import { loadConfig } from '../../config/load.ts';
+import { disk, loadConfig } from '../../config/load.ts';
 import type { Environment } from '../../config/references.ts';
 import { checkFixedKeys } from '../../config/reload.ts';
 import type { Config } from '../../config/schema.ts';
@@ -16,9 +16,13 @@ import { loadRoots } from '../../upstream/roots.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
 import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from '../announce.ts';
 import type { Gateway } from '../gateway.ts';
+import { type HeldAddresses, holdAddresses } from '../held-addresses.ts';
 import { readListenersTls } from '../listener-tls.ts';
 import { readerOfRoots, readPolicyFile } from '../named-files.ts';
+import { nextSteps } from '../next-steps.ts';
+import { untilStateAnswers } from '../patience.ts';
 import { loadPepper } from '../pepper.ts';
+import type { Found } from '../seed.ts';
 import type { Addresses, Standing } from '../serving.ts';
 import { Member, WorkerGone } from './member.ts';
 import type { Opened } from './messages.ts';
@@ -52,15 +56,43 @@ interface InForce {
   readonly standing: Standing;
 }
 
-/** Starts a daemon of several workers. Throws, with none left, when something is wrong. */
+type First = ReturnType<typeof load>;
+
+/** Starts a daemon of several workers. Throws, with none left, when something is wrong; and with nothing made, where that is an address. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
   const first = load(file, env);
+  const held = await holdAddresses(first.config, disk);
+  try {
+    return await openWorkers(file, env, first, held);
+  } catch (error) {
+    await held.release();
+    throw error;
+  }
+}
+
+async function openWorkers(
+  file: string,
+  env: Environment,
+  first: First,
+  held: HeldAddresses,
+): Promise<Gateway> {
   const log = openLog(first.config.log);
   const caFile = makeOnce(first.config, log);
-  const crew = new Crew(file, env, { ...first, standing: { generation: 1, loadedAtMs: Date.now() } }, log);
+  const inForce = { ...first, standing: { generation: 1, loadedAtMs: Date.now() } };
+  const open = async (): Promise<{ crew: Crew; found: Found }> => {
+    const opened = new Crew(file, env, inForce, log);
+    try {
+      return { crew: opened, found: await opened.open() };
+    } catch (error) {
+      await opened.stop(0);
+      throw error;
+    }
+  };
+  const { crew, found } = await untilStateAnswers(first.config, log, open);
   let bound: Bound;
   try {
-    bound = await crew.start();
+    await held.release();
+    bound = await crew.listen();
     warn(first.config, log);
     announce(first.config, bound);
   } catch (error) {
@@ -72,6 +104,7 @@ export async function startWorkers(file: string, env: Environment): Promise<Gate
     caFile,
     firstStart: undefined,
     log,
+    nextSteps: nextSteps(first.config, found),
     broken: crew.broken,
     reload: () => crew.reload(),
     stop: (graceMs = graceMsDefault) => crew.stop(graceMs).then(() => removePid(crew.config)),
@@ -118,6 +151,10 @@ class Crew {
   #reloading: Promise<unknown> = Promise.resolve();
   #reloads = 0;
   #stopping: Promise<void> | undefined;
+  // However the parent ends by itself: a worker that is stuck would not see that its channel is closed.
+  readonly #killAll = (): void => {
+    for (const member of this.#members.values()) member.kill();
+  };
 
   constructor(file: string, env: Environment, inForce: InForce, log: Log) {
     this.#file = file;
@@ -136,10 +173,7 @@ class Crew {
       args: [],
       serialization: 'advanced',
     });
-    // However the parent ends by itself: a worker that is stuck would not see that its channel is closed.
-    process.once('exit', () => {
-      for (const member of this.#members.values()) member.kill();
-    });
+    process.once('exit', this.#killAll);
   }
 
   /** The one in force. */
@@ -147,13 +181,21 @@ class Crew {
     return this.#inForce.config;
   }
 
-  /** Resolves when all workers serve. */
-  async start(): Promise<Bound> {
+  /** Starts the workers, and has one of them seed the state. */
+  async open(): Promise<Found> {
     const slots = Array.from({ length: this.#workers }, (_, at) => at + 1);
     const members = slots.map((slot) => this.#fork(slot));
-    const [first, ...others] = await allOrFirstError(members.map((it) => this.#open(it).then(() => it)));
+    const [first] = await allOrFirstError(members.map((it) => this.#open(it).then(() => it)));
     if (!first) throw new Error('there is no worker');
-    await first.ask({ to: 'seed' }, openMs(this.#workers));
+    return first.ask({ to: 'seed' }, openMs(this.#workers));
+  }
+
+  /** Resolves when all workers serve. */
+  async listen(): Promise<Bound> {
+    const members = [...this.#members.values()];
+    const [first, ...others] = members;
+    if (!first || members.length < this.#workers)
+      throw new Error('a worker ended before all could serve; the log says why');
     // One by itself, so that a port that is taken is told of once, and a free one is known.
     this.#bound = await this.#listen(first);
     await allOrFirstError(others.map((it) => this.#listen(it)));
@@ -182,6 +224,7 @@ class Crew {
   async #stop(graceMs: number): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     await Promise.all([...this.#members.values()].map((it) => this.#end(it, graceMs)));
+    process.off('exit', this.#killAll);
   }
 
   /** One that does not serve yet has nothing to drain. */

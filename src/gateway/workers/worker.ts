@@ -32,8 +32,7 @@ class Worker {
       case 'listen':
         return this.#opened().listen(order.addresses);
       case 'seed':
-        await (this.#prepared ?? this.#opened()).seed();
-        return undefined;
+        return (this.#prepared ?? this.#opened()).seed();
       case 'prepare':
         this.#prepared = this.#opened().prepare(this.#load(order.taken));
         return undefined;

@@ -73,7 +73,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     heard,
   });
   const traces = createTraces(connection, names, report, termsOf);
-  for (const warning of await warningsOf(connection)) log.warn({}, warning);
+  try {
+    for (const warning of await warningsOf(connection)) log.warn({}, warning);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
 
   return {
     ...createKeys(connection, names, commits),
