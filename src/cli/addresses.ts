@@ -14,9 +14,11 @@ function addressOf(config: Config, listener: Listener): string | undefined {
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }
 
-/** The same as a URL. */
+/** The same as a URL; of a daemon that listens everywhere, on this machine. */
 export function urlOf(config: Config, listener: Listener): string | undefined {
-  const address = addressOf(config, listener);
+  const address = addressOf(config, listener)
+    ?.replace(/^0\.0\.0\.0:/, '127.0.0.1:')
+    .replace(/^\[::\]:/, '[::1]:');
   return address && `${config[listener].tls ? 'https' : 'http'}://${address}`;
 }
 
@@ -26,9 +28,14 @@ function boundAddresses({ state }: Config, listener: Listener): readonly string[
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Error(`${file} cannot be read, and only it names the port: does the daemon run?`, {
-      cause: error,
-    });
+    throw new NoAddressError(file, error);
   }
   return (JSON.parse(text) as Record<Listener, string[]>)[listener];
+}
+
+/** The port is any, and no daemon has written down which one it took. */
+export class NoAddressError extends Error {
+  constructor(file: string, cause: unknown) {
+    super(`${file} cannot be read, and only it names the port: does the daemon run?`, { cause });
+  }
 }

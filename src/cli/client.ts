@@ -1,6 +1,8 @@
 import { urlOf } from './addresses.ts';
 import { readConfig } from './configuration.ts';
 import { printable } from './output.ts';
+import { isUnknown, noKey, noSecret, unknownSecret } from './remedies.ts';
+import { type Outgoing, readText, send } from './transport.ts';
 
 /** What every command understands. */
 export interface CommonOptions {
@@ -11,7 +13,7 @@ export interface CommonOptions {
   readonly tenant?: string;
 }
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = Outgoing['method'];
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
@@ -37,7 +39,8 @@ export async function openClient(
   as: 'operator' | 'agent' = 'operator',
 ): Promise<Client> {
   const base = await controlUrl(options);
-  const authorization = `Bearer ${secretOf(as)}`;
+  const secret = secretOf(as, options);
+  const authorization = `Bearer ${secret}`;
 
   function urlFor(path: string, query: Query): URL {
     const url = new URL(path, base);
@@ -52,8 +55,9 @@ export async function openClient(
     const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     const { status, answer } = await exchange(url, { method, headers, ...text });
-    if (status >= 200 && status < 300) return answer;
-    throw new Error(toSentence(answer, status));
+    if (isDone(status)) return answer;
+    const remedy = isUnknown(status, answer) ? `\n${unknownSecret(secret, options.config)}` : '';
+    throw new Error(`${toSentence(answer, status)}${remedy}`);
   }
 
   async function* pages<T>(path: string, query: Query = {}) {
@@ -84,6 +88,13 @@ export async function isAnswering(options: CommonOptions): Promise<boolean> {
   }
 }
 
+/** Whether the daemon at `url` refuses a key as one that it does not know, or that was revoked. */
+export async function isRefused(url: string, key: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${key}` };
+  const { status, answer } = await exchange(new URL('/v1/feeds', url), { method: 'GET', headers });
+  return isUnknown(status, answer);
+}
+
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
@@ -93,7 +104,7 @@ export interface Page<T> {
 async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
   const text = named || process.env['POSTERN_URL'] || (await configuredUrl(config)) || urlDefault;
   const url = URL.parse(text);
-  // The text may hold a password; fetch would quote it.
+  // The text may hold a password; an error would quote it.
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new Error('the URL of the control plane must be http:// or https://, without user and password.');
   return url;
@@ -104,39 +115,39 @@ async function configuredUrl(named: string | undefined): Promise<string | undefi
   return file === undefined ? undefined : urlOf(config, 'control');
 }
 
-function secretOf(as: 'operator' | 'agent'): string {
+function secretOf(as: 'operator' | 'agent', options: CommonOptions): string {
   const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key } = process.env;
   const secret = as === 'operator' ? admin || key : key;
   if (!secret)
-    throw new Error(
-      as === 'operator'
-        ? 'set POSTERN_KEY to a key that may do this, or SERVICE_API_KEYS_ADMIN_SECRET.'
-        : 'set POSTERN_KEY to the key of the agent.',
-    );
+    throw new Error(as === 'operator' ? noSecret(options.config) : noKey('the agent', options.config));
   // What is no header field would be quoted by whoever refuses it.
   if (!/^[\x21-\x7e]+$/.test(secret))
     throw new Error('POSTERN_KEY or SERVICE_API_KEYS_ADMIN_SECRET has characters that no secret has.');
   return secret;
 }
 
-async function exchange(url: URL, init: RequestInit): Promise<{ status: number; answer: unknown }> {
-  let response: Response;
+interface Exchanged {
+  readonly status: number;
+  readonly answer: unknown;
+}
+
+async function exchange(url: URL, outgoing: Omit<Outgoing, 'signal'>): Promise<Exchanged> {
+  const signal = AbortSignal.timeout(requestTimeoutMs);
+  let status: number;
   let text: string;
   try {
-    const signal = AbortSignal.timeout(requestTimeoutMs);
-    response = await fetch(url, { ...init, redirect: 'error', signal });
-    text = await readText(response);
+    const incoming = await send(url, { ...outgoing, signal });
+    status = incoming.status;
+    text = await readText(incoming, answerBytesMax);
   } catch (error) {
-    throw new Error(`${url.origin} cannot be asked: ${reasonOf(error)}. Does the daemon run there?`, {
+    throw new Error(`${url.origin} cannot be asked: ${reasonOf(error, signal)}. Does the daemon run there?`, {
       cause: error,
     });
   }
   try {
-    return { status: response.status, answer: JSON.parse(text) };
+    return { status, answer: JSON.parse(text) };
   } catch {
-    throw new Error(
-      `${url.origin} answered ${response.status}, and not as the control plane of Postern does.`,
-    );
+    throw new Error(`${url.origin} answered ${status}, and not as the control plane of Postern does.`);
   }
 }
 
@@ -147,9 +158,10 @@ async function* readAsItComes(
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(new DOMException('', 'TimeoutError')), requestTimeoutMs);
   try {
-    const response = await fetch(url, { headers, redirect: 'error', signal: ending.signal });
-    if (!response.ok) throw new Refused(await readText(response), response.status);
-    for await (const chunk of response.body ?? []) {
+    const incoming = await send(url, { method: 'GET', headers, signal: ending.signal });
+    if (!isDone(incoming.status))
+      throw new Refused(await readText(incoming, answerBytesMax), incoming.status);
+    for await (const chunk of incoming) {
       timer.refresh();
       yield chunk;
       // However long whoever reads it takes.
@@ -157,12 +169,15 @@ async function* readAsItComes(
     }
   } catch (error) {
     if (error instanceof Refused) throw new Error(error.sentence, { cause: error });
-    throw new Error(`${url.origin} has not answered to the end: ${reasonOf(error)}.`, { cause: error });
+    const reason = reasonOf(error, ending.signal);
+    throw new Error(`${url.origin} has not answered to the end: ${reason}.`, { cause: error });
   } finally {
     clearTimeout(timer);
     ending.abort();
   }
 }
+
+const isDone = (status: number): boolean => status >= 200 && status < 300;
 
 /** What the daemon said instead of an answer. */
 class Refused extends Error {
@@ -180,22 +195,10 @@ class Refused extends Error {
   }
 }
 
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error('the answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** fetch says "fetch failed", and why in its cause. */
-function reasonOf(error: unknown): string {
-  const { cause, name } = error as Error;
-  if (name === 'TimeoutError') return `no answer in ${requestTimeoutMs / 1000} seconds`;
-  const { code, message } = (cause ?? error) as NodeJS.ErrnoException;
+function reasonOf(error: unknown, { aborted, reason }: AbortSignal): string {
+  if (aborted && (reason as Error).name === 'TimeoutError')
+    return `no answer in ${requestTimeoutMs / 1000} seconds`;
+  const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;
 }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
 import { openLog } from '../log.ts';
 import { openStore } from '../state/open.ts';
 import type { Store } from '../state/store.ts';
@@ -20,11 +21,16 @@ const tenantOfFirstStart = 'default';
  */
 export async function openStoredState(named: string | undefined): Promise<StoredState> {
   const { file, config } = await readConfig(named);
-  const { url, dir, timeoutMs, caFile } = config.state;
-  if (url.driver === 'embedded' && !existsSync(join(url.dir, 'state.db')))
-    throw new Error(`there is no state in ${url.dir}; name the configuration with --config.`);
-  const log = openLog({ level: config.log.level, file: null });
-  const store = await openStore({ url, dir, timeoutMs, caFile, log });
+  const store = await openStateOf(config);
+  if (!store)
+    throw new Error(`there is no state in ${config.state.dir}; name the configuration with --config.`);
   const configured = file === undefined ? [tenantOfFirstStart] : [...config.tenants.keys()];
   return { store, tenantIds: [...new Set([...configured, ...(await store.registeredTenants())])] };
+}
+
+/** The state that a configuration names; undefined where an embedded one was never made. */
+export async function openStateOf({ state, log: { level } }: Config): Promise<Store | undefined> {
+  const { url, dir, timeoutMs, caFile } = state;
+  if (url.driver === 'embedded' && !existsSync(join(url.dir, 'state.db'))) return undefined;
+  return openStore({ url, dir, timeoutMs, caFile, log: openLog({ level, file: null }) });
 }

@@ -28,10 +28,17 @@ function readBytes(path: string, maxBytes: number): Buffer {
     for (let read = -1; read !== 0 && length < buffer.length; length += read) {
       read = readSync(file, buffer, length, buffer.length - length, null);
     }
-    if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+    if (length > maxBytes) throw new TooLongError(maxBytes);
     return buffer.subarray(0, length);
   } finally {
     closeSync(file);
+  }
+}
+
+/** A file has more bytes than may be read of it. */
+export class TooLongError extends Error {
+  constructor(maxBytes: number) {
+    super(`it has more than ${maxBytes} bytes`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { checkConfig } from './checks.ts';
-import { baseOf, disk, type Files, readText } from './files.ts';
+import { baseOf, disk, type Files, readText, TooLongError } from './files.ts';
 import { type Finding, toFindings } from './issues.ts';
 import { ConfigError, dotted, type Mistake } from './mistakes.ts';
 import type { Environment } from './references.ts';
@@ -15,7 +15,10 @@ import { readYaml, type Source } from './yaml.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
 export { ConfigError, type Mistake, sentenceOf } from './mistakes.ts';
 
+/** A file of this size takes seconds to read, and a reload reads it while nothing else has its turn. */
 const configBytesMax = 4 * 1024 * 1024;
+const tooLong =
+  'the file has more than 4 MB, which is the most: policies have files of their own, and keys, agents and routes can be made over the API';
 const referencedBytesMax = 1024 * 1024;
 
 /** What stands around a configuration. */
@@ -35,6 +38,8 @@ export function loadConfig(file: string | undefined, env: Environment, files: Fi
   try {
     text = readText(files, path, configBytesMax);
   } catch (error) {
+    if (error instanceof TooLongError)
+      throw new ConfigError(path, [{ path: '', line: undefined, message: tooLong }]);
     throw new ConfigError(path, [
       { path: '', line: undefined, message: `the file cannot be read: ${reasonOf(error)}` },
     ]);
@@ -45,9 +50,7 @@ export function loadConfig(file: string | undefined, env: Environment, files: Fi
 /** Parses the text of a configuration. Throws `ConfigError` with everything that is wrong. */
 export function parseConfig(text: string, context: ConfigContext): Config {
   if (Buffer.byteLength(text) > configBytesMax) {
-    throw new ConfigError(context.file, [
-      { path: '', line: undefined, message: 'the file has more than 4 MB' },
-    ]);
+    throw new ConfigError(context.file, [{ path: '', line: undefined, message: tooLong }]);
   }
   const base = baseOf(context.file);
   const read = context.readFile ?? ((path: string) => readText(disk, path, referencedBytesMax));

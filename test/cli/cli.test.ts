@@ -1,9 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { stringify } from 'yaml';
 import { run } from '../support/clients.ts';
 import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
-import { adminSecret, agentId, writeTestConfig } from '../support/gateway.ts';
+import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { operatorOf } from './support.ts';
@@ -139,4 +140,53 @@ t.test('config check tells what a daemon would refuse, and what it would warn of
   t.match(open.stdout, /warning: .*proxy\.require_auth: .*can be reached by others/);
   const local = await check({ proxy: { listen: ['[::1]:0', '127.0.0.1:3128'], require_auth: false } });
   t.notMatch(local.stdout, /reached by others/);
+});
+
+t.test('config check refuses a route, or a key, of an agent that a daemon would not find', async (t) => {
+  const stranger = '7b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c22';
+  const route = (auth: string, prefix: string) => ({
+    prefix,
+    auth,
+    tenant: 'acme',
+    agent: stranger,
+    upstream: 'https://x.test.example',
+  });
+  const hash = `sha256:${'0'.repeat(64)}`;
+  const inbound = [route('none', 'hook'), route('key', 'keyed')];
+  const { configFile } = writeTestConfig(t, {
+    config: { inbound, keys: [{ name: 'k', tenant: 'acme', agent: stranger, hash, permissions: ['scan'] }] },
+  });
+  const checked = await postern('config', 'check', configFile);
+  t.equal(checked.code, 1);
+  t.match(checked.stderr, /inbound\[0\]\.agent: there is no such agent/);
+  t.match(checked.stderr, /keys\[0\]\.agent: there is no such agent/);
+  t.notMatch(checked.stderr, /inbound\[1\]/, 'the agent of a route with keys may come later');
+  const served = await postern('--config', configFile, 'serve');
+  t.match(served, {
+    code: 1,
+    stderr: /the agent of the key ".*" stands neither in agents: nor in the state/,
+  });
+
+  const later = writeTestConfig(t, { config: { inbound: [route('key', 'keyed')] } });
+  const daemon = await startDaemon(t, later.dir, ['--config', later.configFile]);
+  const minted = await operatorOf(daemon)(['key', 'mint', '--name', 'x', '--agent', stranger]);
+  t.equal(minted.code, 0, minted.stderr);
+  writeFileSync(later.configFile, stringify(testConfig({ config: { inbound } })));
+  const whileUp = await postern('config', 'check', later.configFile);
+  t.match(whileUp, { code: 0, stdout: /warning: inbound\[0\]\.agent: .* cannot be told/ });
+  t.equal(await daemon.end('SIGTERM'), 0);
+  const known = await postern('config', 'check', later.configFile);
+  t.equal(known.code, 0, known.stderr);
+  t.notMatch(known.stdout, /no such agent|cannot be told/, 'the state has it');
+  await startDaemon(t, later.dir, ['--config', later.configFile]);
+});
+
+t.test('a configuration that is too long says how long it may be, and what else to do', async (t) => {
+  const { configFile } = writeTestConfig(t, {});
+  writeFileSync(configFile, `# ${'x'.repeat(4 * 1024 * 1024)}\n`);
+  const checked = await postern('config', 'check', configFile);
+  t.match(checked, {
+    code: 1,
+    stderr: /more than 4 MB, which is the most: policies have files of their own/,
+  });
 });

@@ -157,3 +157,43 @@ t.test('an export that is broken off fails, with what had come before', async (t
   const refused = await postern(['trace', 'export'], { env: { POSTERN_KEY: secret, POSTERN_URL: refusing } });
   t.match(refused, { code: 1, stdout: '', stderr: /Too many\. \(RATE_LIMITED\)/ });
 });
+
+t.test('no command goes through the proxy that its shell exports for agents', async (t) => {
+  const proxied: (string | undefined)[] = [];
+  const proxy = createServer((request, response) => {
+    proxied.push(request.url);
+    response.end('{}');
+  });
+  proxy.on('connect', (request, socket) => {
+    proxied.push(request.url);
+    socket.destroy();
+  });
+  proxy.listen(0, '127.0.0.1');
+  t.teardown(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  await once(proxy, 'listening');
+  const through = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const asked: (string | undefined)[] = [];
+  const url = await serve(t, (request, response) => {
+    asked.push(request.url);
+    response.end('{"items":[],"next_cursor":null}');
+  });
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
+  const env = {
+    ...Object.fromEntries(names.map((name) => [name, through])),
+    NODE_USE_ENV_PROXY: '1',
+    NO_PROXY: '',
+    no_proxy: '',
+    POSTERN_URL: url,
+    POSTERN_KEY: secret,
+    POSTERN_CA: '/ca.pem',
+  };
+  for (const args of [['usage'], ['trace', 'export'], ['run', '--', 'true']])
+    t.equal((await postern(args, { env })).code, 0, args.join(' '));
+  // Nobody is there, and nobody is asked instead.
+  t.equal((await postern(['usage'], { env: { ...env, POSTERN_URL: 'https://127.0.0.1:1' } })).code, 1);
+  t.same(proxied, [], 'nothing came to the proxy');
+  t.same(asked, ['/v1/usage', '/v1/traces/export?format=ndjson', '/healthz', '/v1/feeds']);
+});

@@ -15,7 +15,7 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { sentenceOf } = await import('../../config/load.ts');
+      const { ConfigError, sentenceOf } = await import('../../config/load.ts');
       const { ignoredKeys } = await import('../../gateway/not-yet.ts');
       const { enginesFor, loadPolicyFiles } = await import('../../gateway/generation.ts');
       const { namesInFiles } = await import('../../pipeline/known-names.ts');
@@ -25,8 +25,11 @@ export function addConfig(program: Command): void {
       enginesFor(config, loadEngines());
       const known = namesInFiles(config, createCatalogues(config, ownTables()));
       const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
+      const { findUnknownAgents } = await import('../unknown-agents.ts');
+      const agents = await findUnknownAgents(config);
+      if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
       const { size: tenants } = config.tenants;
-      const warnings = [...config.warnings.map(sentenceOf), ...ignoredKeys(config)];
+      const warnings = [...config.warnings.map(sentenceOf), ...ignoredKeys(config), ...agents.warnings];
       await print(
         json
           ? `${toJson({ file, ok: true, tenants, policies, warnings })}\n`

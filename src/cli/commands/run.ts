@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Gateway } from '../../gateway/gateway.ts';
+import { NoAddressError } from '../addresses.ts';
+import type { CommonOptions } from '../client.ts';
+import type { WayOut } from '../way-out.ts';
+
+type Variables = WayOut['variables'];
 
 /** `postern run -- CMD`: runs a program whose calls leave through the gate; starts a gate of its own where none runs. */
 export function addRun(program: Command): void {
@@ -12,11 +15,11 @@ export function addRun(program: Command): void {
     .description('run a command whose calls leave through the gate')
     .argument('<command...>', 'the command and its arguments, after --')
     .action(async (command: string[]) => {
-      const { config } = program.opts<{ config?: string }>();
-      const standing = await standingVariables();
-      const gateway = standing ? undefined : await startOwn(config);
-      const variables = standing ?? (await variablesOf(gateway));
+      const options = program.opts<CommonOptions>();
+      const standing = await standingVariables(options);
+      const gateway = standing ? undefined : await startOwn(options.config);
       try {
+        const variables = standing ?? (await variablesOf(gateway, options));
         process.exitCode = await runCommand(command, variables);
       } finally {
         await gateway?.stop();
@@ -29,45 +32,39 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
   return startGateway(config, process.env);
 }
 
-/** The exports of the daemon that runs already, if one answers. */
-async function standingVariables(): Promise<Record<string, string> | undefined> {
-  const file = resolve('data', 'first-start.env');
-  const { HTTPS_PROXY: proxy, POSTERN_URL: named, POSTERN_CA: ca } = process.env;
-  const { clientVariables, readExports } = await import('../../gateway/first-start.ts');
-  const made = existsSync(file) ? Object.fromEntries(readExports(readFileSync(file, 'utf8'))) : {};
-  const url = named ?? made['POSTERN_URL'];
-  if (url === undefined || !(await answers(url))) return undefined;
-  const proxyUrl = proxy ?? made['HTTPS_PROXY'];
-  const caFile = ca ?? made['POSTERN_CA'];
-  return proxyUrl && caFile ? clientVariables(proxyUrl, caFile) : undefined;
+/** The way through the daemon that runs already; undefined where none does. */
+async function standingVariables(options: CommonOptions): Promise<Variables | undefined> {
+  const { stands, toldWay, wayOfShell } = await import('../way-out.ts');
+  const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
+  if (ofShell) return (await stands(ofShell)) ? ofShell.variables : undefined;
+  const way = await toldWay(options).catch((error: unknown) => {
+    // Where the port is any, nobody has taken one yet.
+    if (error instanceof NoAddressError) return undefined;
+    throw error;
+  });
+  if (way && (await stands(way))) return way.variables;
+  const named = options.url ?? process.env['POSTERN_URL'];
+  const { isAnswering } = await import('../client.ts');
+  // A second gate beside the one that was meant would judge by other rules.
+  if (named && named !== way?.url && (await isAnswering({ url: named })))
+    throw new Error(
+      'a daemon answers there, and nothing says where its proxy is: name its configuration with --config, or export what "postern env" prints beside it.',
+    );
+  return undefined;
 }
 
-const answerTimeoutMs = 2000;
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(answerTimeoutMs) });
-    return response.ok;
-  } catch {
-    // Nobody there: that is the question.
-    return false;
-  }
-}
-
-async function variablesOf(gateway: Gateway | undefined): Promise<Record<string, string>> {
+async function variablesOf(gateway: Gateway | undefined, { config }: CommonOptions): Promise<Variables> {
+  const { noKey } = await import('../remedies.ts');
   const key = gateway?.firstStart?.keyText ?? process.env['POSTERN_KEY'];
-  if (!gateway || !key) throw new Error('set POSTERN_KEY to the key that the command shall use.');
-  const { clientVariables } = await import('../../gateway/first-start.ts');
-  return clientVariables(gateway.proxyUrl.replace('://', `://agent:${key}@`), gateway.caFile);
+  if (!gateway || !key) throw new Error(noKey('the command', config));
+  const { variablesFor } = await import('../way-out.ts');
+  return variablesFor({ url: gateway.controlUrl, proxy: gateway.proxyUrl, key, ca: gateway.caFile });
 }
 
 /** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
-function runCommand(
-  [name = '', ...args]: readonly string[],
-  variables: Record<string, string>,
-): Promise<number> {
+function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
-    // The command gets the way out, not the keys to the gate.
+    // The command gets the key that it calls with, and never the secret that is above all keys.
     const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, ...own } = process.env;
     const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));

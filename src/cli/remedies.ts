@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { findConfigFile } from '../config/files.ts';
+import { toGetSecret } from '../gateway/next-steps.ts';
+
+/* What commands say where they lack a key or a secret, or have one that the daemon does not take. `config` is what `--config` names. */
+
+/** Where a start without a configuration keeps key and secret, seen from its folder. */
+export const firstExports = 'data/first-start.env';
+
+function toHaveSecret(config: string | undefined): string {
+  const file = findConfigFile(config, process.env);
+  return file === undefined && existsSync(firstExports)
+    ? `The daemon that was started here without a configuration has both in ${firstExports}: ". ${firstExports}" exports them.`
+    : `Where the daemon has none, ${toGetSecret(file)}.`;
+}
+
+export const noSecret = (config: string | undefined): string =>
+  `set POSTERN_KEY to a key that may do this, or SERVICE_API_KEYS_ADMIN_SECRET to the admin secret of the daemon. ${toHaveSecret(config)}`;
+
+export const noKey = (of: string, config: string | undefined): string =>
+  `set POSTERN_KEY to the key of ${of}; "postern key mint --name NAME" makes one, with the admin secret of the daemon. ${toHaveSecret(config)}`;
+
+/** Whether the daemon takes neither such a key nor such a secret; one without a secret answers that there is no such endpoint. */
+export const isUnknown = (status: number, answer: unknown): boolean =>
+  (status === 401 && Object(answer).code === 'INVALID_KEY') ||
+  (status === 404 && /^Without an admin secret\b/.test(String(Object(answer).detail)));
+
+export const unknownSecret = (secret: string, config: string | undefined): string =>
+  secret === process.env['POSTERN_KEY']
+    ? 'The daemon does not take the key in POSTERN_KEY.'
+    : `The daemon does not take what this shell has in SERVICE_API_KEYS_ADMIN_SECRET; it must be the daemon's own. ${toHaveSecret(config)}`;

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { clientVariables, readExports, toExports } from '../gateway/first-start.ts';
+import { staleExports } from '../gateway/next-steps.ts';
+import { urlOf } from './addresses.ts';
+import { type CommonOptions, isAnswering, isRefused } from './client.ts';
+import { readConfig } from './configuration.ts';
+import { firstExports, noKey } from './remedies.ts';
+
+/* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */
+
+export interface WayOut {
+  /** Of the control plane; undefined where that has no address that others than this machine's files can name. */
+  readonly url: string | undefined;
+  readonly key: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** As a shell reads them. */
+  readonly exports: string;
+  /** Where the key comes from, should the daemon not take it. */
+  readonly refused: string;
+}
+
+interface Ends {
+  readonly url: string | undefined;
+  readonly proxy: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** The variables by which a program finds the gate, and asks it with its key. */
+export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, string> {
+  return {
+    ...(url === undefined ? {} : { POSTERN_URL: url }),
+    POSTERN_KEY: key,
+    POSTERN_CA: ca,
+    ...clientVariables(proxy.replace('://', `://agent:${key}@`), ca),
+  };
+}
+
+/** To the daemon of a configuration, with the key of the shell. */
+export function wayByConfig(config: Config, options: CommonOptions): WayOut {
+  const url = options.url ?? urlOf(config, 'control');
+  const key = process.env['POSTERN_KEY'];
+  if (!key) throw new Error(noKey('the programs that shall leave through the gate', options.config));
+  const proxy = urlOf(config, 'proxy');
+  if (proxy === undefined) throw new Error('proxy.listen names no address.');
+  const variables = variablesFor({ url, proxy, key, ca: config.authority.cert });
+  const refused = 'the daemon does not take the key in POSTERN_KEY.';
+  return { url, key, variables, exports: toExports(variables), refused };
+}
+
+/** To the daemon that was started in this folder without a configuration; undefined where none ever was. */
+export function wayOfFirstStart(): WayOut | undefined {
+  const file = resolve(firstExports);
+  if (!existsSync(file)) return undefined;
+  const exports = readFileSync(file, 'utf8');
+  const made = Object.fromEntries(readExports(exports));
+  const { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, HTTPS_PROXY: proxy } = made;
+  if (!url || !key || !ca || !proxy)
+    throw new Error(`${file} lacks exports; restore the file, or remove it.`);
+  const variables = { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, ...clientVariables(proxy, ca) };
+  const refused = `${staleExports(file)}, or name the configuration of the daemon with --config.`;
+  return { url, key, variables, exports, refused };
+}
+
+/** What `env` has exported to this shell, as a whole: another proxy than the gate's comes without its authority. */
+export function wayOfShell(): WayOut | undefined {
+  const { HTTPS_PROXY: proxy, POSTERN_CA: ca, POSTERN_URL: url } = process.env;
+  if (!proxy || !ca || !url) return undefined;
+  const key = decodeURIComponent(URL.parse(proxy)?.password ?? '') || (process.env['POSTERN_KEY'] ?? '');
+  const variables = { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, ...clientVariables(proxy, ca) };
+  return {
+    url,
+    key,
+    variables,
+    exports: toExports(variables),
+    refused: 'the daemon does not take the key in HTTPS_PROXY of this shell.',
+  };
+}
+
+/** The way that `--config` and the folder tell of, and the configuration's file; undefined where neither does. */
+export async function toldWay(options: CommonOptions): Promise<WayOut | undefined> {
+  const { file, config } = await readConfig(options.config);
+  return file === undefined ? wayOfFirstStart() : wayByConfig(config, options);
+}
+
+/** Whether its daemon answers. Throws where that does not take the key: a program would be refused with it at every call. */
+export async function stands({ url, key, refused }: WayOut): Promise<boolean> {
+  if (url === undefined || !(await isAnswering({ url }))) return false;
+  if (key !== '' && (await isRefused(url, key))) throw new Error(refused);
+  return true;
+}

@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+import { stringify } from 'yaml';
+import { readExports, toExports } from '../../src/gateway/first-start.ts';
+import { newKeyText } from '../../src/key-text.ts';
+import { run } from '../support/clients.ts';
+import { posternCommand, startDaemon } from '../support/daemon.ts';
+import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
+import { operatorOf, postern } from './support.ts';
+
+/* From a configuration of one's own to the first call. */
+
+const tenants = [{ id: 'acme', environments: ['production'] }, { id: 'b' }];
+const agentOfB = '7b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c22';
+
+/** What `postern serve` prints up to its ready line and `lines` more, as a person reads it. */
+async function served(t: Test, configFile: string, lines: number): Promise<string[]> {
+  const child = spawn('env', posternCommand(['--config', configFile, 'serve']), {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.teardown(async () => {
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const said: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(line);
+    if (said.length > lines) break;
+  }
+  return said;
+}
+
+t.test('--tenant names the tenant of a minted key, and of all that a command changes', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {
+    config: {
+      tenants,
+      credentials: tenants.map(({ id }) => ({
+        name: 'api',
+        tenant: id,
+        type: 'bearer',
+        hosts: ['x.test.example'],
+        vault: true,
+      })),
+    },
+  });
+  const operator = operatorOf(await startDaemon(t, dir, ['--config', configFile]));
+  const unnamed = await operator(['key', 'mint', '--name', 'x']);
+  t.equal(unnamed.code, 1, 'of two tenants one must be named');
+  const mint = ['--json', 'key', 'mint', '--name', 'x', '--agent', agentOfB, '--tenant', 'b'];
+  const minted = await operator(mint);
+  t.equal(minted.code, 0, minted.stderr);
+  t.match(JSON.parse(minted.stdout), { tenant_id: 'b', default_agent_id: agentOfB });
+  const misspelt = await operator(['key', 'mint', '--name', 'x', '--tenant', '../b']);
+  t.equal(misspelt.code, 1, 'what cannot be a name makes no tenant');
+  for (const { id } of tenants) {
+    const set = await operator(['credential', 'set', 'api', '--type', 'bearer', '--tenant', id], {
+      input: 'some-secret',
+    });
+    t.equal(set.code, 0, set.stderr);
+  }
+  const rekeyed = await operator(['--json', 'credential', 'rekey', '--tenant', 'b']);
+  t.match(JSON.parse(rekeyed.stdout), { rekeyed: 0, unchanged: 1 }, 'the other tenant is not looked at');
+  const suspended = await operator(['--json', 'agent', 'suspend', '--all', '--tenant', 'b']);
+  t.match(JSON.parse(suspended.stdout), { tenant_id: 'b' });
+});
+
+t.test('a daemon that nobody can call says what to do next, until there is a key', async (t) => {
+  const without = writeTestConfig(t, { config: { control: { listen: '127.0.0.1:0', admin_secret: '' } } });
+  const [, next = ''] = await served(t, without.configFile, 1);
+  t.match(next, 'control.admin_secret in ');
+  t.match(next, without.configFile, 'the file is named');
+  t.match(next, 'SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon');
+  t.match(next, 'key mint');
+
+  const { dir, configFile } = writeTestConfig(t, {});
+  const [, mint = ''] = await served(t, configFile, 1);
+  t.match(mint, /no key\. With the admin secret in SERVICE_API_KEYS_ADMIN_SECRET, .* key mint/);
+  t.notMatch(mint, adminSecret);
+  const other = writeTestConfig(t, {});
+  const daemon = await startDaemon(t, other.dir, ['--config', other.configFile]);
+  await operatorOf(daemon)(['key', 'mint', '--name', 'x', '--agent', agentId]);
+  await daemon.end('SIGTERM');
+  writeFileSync(other.configFile, stringify(testConfig({ config: { log: { level: 'warn' } } })));
+  const again = await startDaemon(t, other.dir, ['--config', other.configFile]);
+  t.notMatch(JSON.stringify(again.log), /Nobody can call/);
+  t.ok(dir);
+});
+
+t.test('who has neither key nor secret is told what the daemon needs, and not the shell', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {
+    config: { control: { listen: '127.0.0.1:0', admin_secret: '' } },
+  });
+  await startDaemon(t, dir, ['--config', configFile]);
+  const remedy = `control.admin_secret in ${configFile}, or SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon`;
+  const cases = [
+    { args: ['env'], env: {} },
+    { args: ['run', '--', 'true'], env: {} },
+    { args: ['key', 'mint', '--name', 'x'], env: {} },
+    { args: ['key', 'mint', '--name', 'x'], env: { SERVICE_API_KEYS_ADMIN_SECRET: 'of-the-shell-alone' } },
+  ];
+  for (const { args, env } of cases) {
+    const ran = await postern(['--config', configFile, ...args], { env });
+    t.equal(ran.code, 1, args.join(' '));
+    t.match(ran.stderr, remedy, args.join(' '));
+    t.notMatch(ran.stderr, 'of-the-shell-alone');
+  }
+});
+
+t.test('run and env lead through a daemon that was started with a configuration', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const key = (await operatorOf(daemon)(['key', 'mint', '--name', 'x', '--agent', agentId])).stdout.trim();
+  const env = { POSTERN_KEY: key, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret };
+  const printed = await postern(['--config', configFile, 'env'], { env });
+  t.equal(printed.code, 0, printed.stderr);
+  const exported = Object.fromEntries(readExports(printed.stdout));
+  const wanted = {
+    POSTERN_URL: daemon.controlUrl,
+    POSTERN_KEY: key,
+    POSTERN_CA: daemon.caFile,
+    HTTPS_PROXY: daemon.proxyUrl.replace('://', `://agent:${key}@`),
+  };
+  t.match(exported, wanted);
+  const show = 'process.stdout.write(JSON.stringify(process.env))';
+  for (const [name, args, shell] of [
+    ['--config', ['--config', configFile], env],
+    ['what env has exported', [], { ...exported, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret }],
+  ] as const) {
+    const ran = await postern([...args, 'run', '--', process.execPath, '-e', show], { env: shell });
+    t.equal(ran.code, 0, ran.stderr);
+    const seen = JSON.parse(ran.stdout);
+    t.match(seen, wanted, name);
+    t.notOk(seen.SERVICE_API_KEYS_ADMIN_SECRET, 'the secret above all keys stays behind');
+  }
+  const unknown = { POSTERN_KEY: newKeyText('live') };
+  for (const args of [['env'], ['run', '--', 'true']]) {
+    const ran = await postern(['--config', configFile, ...args], { env: unknown });
+    t.match(ran, { code: 1, stdout: '', stderr: /does not take the key in POSTERN_KEY/ }, args.join(' '));
+  }
+  const alone = await run(
+    'sh',
+    ['-c', 'cd "$1" && shift && "$@"', 'sh', dir, 'env', ...posternCommand(['run', '--', 'true'])],
+    {
+      ...env,
+      POSTERN_URL: daemon.controlUrl,
+    },
+  );
+  t.match(alone, { code: 1, stderr: /name its configuration with --config/ }, 'no second gate is started');
+});
+
+t.test('exports of a first start whose key the daemon does not know are said to be stale', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, { config: { log: { level: 'warn' } } });
+  const { proxyUrl, ...made } = { proxyUrl: 'http://127.0.0.1:1', POSTERN_KEY: newKeyText('live') };
+  const write = (folder: string, url: string): void => {
+    mkdirSync(join(folder, 'data'), { recursive: true });
+    const ends = { POSTERN_URL: url, POSTERN_CA: '/ca.pem', HTTPS_PROXY: proxyUrl };
+    writeFileSync(join(folder, 'data', 'first-start.env'), toExports({ ...made, ...ends }));
+  };
+  write(dir, 'http://127.0.0.1:1');
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  t.match(JSON.stringify(daemon.log), /first-start\.env is stale/, 'the daemon finds them beside its state');
+
+  const folder = mkdtempSync(join(tmpdir(), 'postern-stale-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  write(folder, daemon.controlUrl);
+  const inFolder = (...args: string[]) =>
+    run('sh', [
+      '-c',
+      'cd "$1" && shift && "$@"',
+      'sh',
+      folder,
+      'env',
+      '-u',
+      'POSTERN_URL',
+      ...posternCommand(args),
+    ]);
+  for (const args of [['env'], ['run', '--', 'true']])
+    t.match(
+      await inFolder(...args),
+      { code: 1, stdout: '', stderr: /first-start\.env is stale/ },
+      args.join(' '),
+    );
+  write(folder, 'http://127.0.0.1:1');
+  const offline = await inFolder('env');
+  t.match(
+    offline,
+    { code: 0, stdout: readFileSync(join(folder, 'data/first-start.env'), 'utf8') },
+    'nobody to ask',
+  );
+});
