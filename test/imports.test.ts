@@ -15,6 +15,7 @@ const rows: readonly (readonly string[])[] = [
     'operation.ts',
     'target.ts',
     'errors.ts',
+    'glob.ts',
     'ids.ts',
     'log.ts',
     'key-text.ts',

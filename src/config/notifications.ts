@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { bands } from '../call.ts';
-import { globProblem } from '../policy/glob.ts';
+import { globProblem } from '../glob.ts';
 import {
   dottedName,
   duration,

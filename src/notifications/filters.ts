@@ -1,6 +1,6 @@
 import { type Band, bands } from '../call.ts';
 import type { NotificationConfig } from '../config/schema.ts';
-import { compileGlob } from '../policy/glob.ts';
+import { compileGlob } from '../glob.ts';
 import type { Notice } from './notice.ts';
 
 /* Which channels are told of what. */

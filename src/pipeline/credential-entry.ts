@@ -1,6 +1,6 @@
 import type { OwnAgent } from '../call.ts';
 import type { CredentialConfig } from '../config/schema.ts';
-import { compileGlob } from '../policy/glob.ts';
+import { compileGlob } from '../glob.ts';
 import { parseTarget } from '../target.ts';
 import { toHostMatcher } from '../upstream/host-glob.ts';
 import { toSecret } from './credential-secret.ts';

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
-import { compileGlob, type Glob } from '../policy/glob.ts';
 import { compileUrlPattern, type UrlMatcher } from '../policy/url-pattern.ts';
 import type { Target } from '../target.ts';
+import { type HostMatcher, toHostMatcher } from '../upstream/host-glob.ts';
 import { readingsOf } from '../url-readings.ts';
 
 /** Whether a target is on a tenant's list. */
@@ -19,13 +19,13 @@ export const compileAllowlist = (entries: readonly string[]): DestinationList =>
 function compile(entries: readonly string[], allows: boolean): DestinationList {
   const ranges = new BlockList();
   const urls: UrlMatcher[] = [];
-  const hosts: Glob[] = [];
+  const hosts: HostMatcher[] = [];
   for (const entry of entries) {
     const [, address = '', bits = ''] = /^([0-9a-f.:]+)\/(\d+)$/i.exec(entry) ?? [];
     const family = isIP(address);
     if (family !== 0) ranges.addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
     else if (entry.includes('://')) urls.push(compileUrlPattern(entry, allows));
-    else hosts.push(compileGlob(entry.toLowerCase()));
+    else hosts.push(toHostMatcher(entry));
   }
   const isListed = (url: string): boolean => urls.some((matches) => matches(url));
   return ({ host, href, isAddress }) => {

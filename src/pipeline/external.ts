@@ -1,6 +1,7 @@
 import { type Call, type Operation, operationAndParts, type Resource } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Target } from '../target.ts';
+import { type HostMatcher, toHostMatcher } from '../upstream/host-glob.ts';
 
 /**
  * Whether the call addresses somebody outside the organisation: a principal whose domain or account is not the tenant's own;
@@ -83,10 +84,19 @@ function isOwn(principal: string, toolName: string, tenant: TenantConfig): boole
 }
 
 const isOwnHost = (host: string, { orgDomains, internal }: TenantConfig): boolean =>
-  isWithin(host, orgDomains) || internal.hosts.some((glob) => matchesHost(glob, host));
+  isWithin(host, orgDomains) || matchersOf(internal.hosts).some((matches) => matches(host));
 
 const isWithin = (host: string, domains: readonly string[]): boolean =>
   domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
 
-const matchesHost = (glob: string, host: string): boolean =>
-  glob.startsWith('*.') ? host.endsWith(glob.slice(1)) : glob === host;
+const matchersOfGlobs = new WeakMap<readonly string[], readonly HostMatcher[]>();
+
+/** A list of the configuration never changes, so it is compiled once. */
+function matchersOf(globs: readonly string[]): readonly HostMatcher[] {
+  let matchers = matchersOfGlobs.get(globs);
+  if (!matchers) {
+    matchers = globs.map(toHostMatcher);
+    matchersOfGlobs.set(globs, matchers);
+  }
+  return matchers;
+}

@@ -1,4 +1,4 @@
-import { compileGlob, type Glob } from '../policy/glob.ts';
+import { compileGlob, type Glob } from '../glob.ts';
 
 export type PathGlob = (path: string) => boolean;
 

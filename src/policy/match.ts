@@ -1,6 +1,6 @@
 import { type Resource, type Unclear, type UnknownField, type Verb, verbs } from '../call.ts';
+import { compileGlob, type Glob } from '../glob.ts';
 import type { Facts } from './facts.ts';
-import { compileGlob, type Glob } from './glob.ts';
 import { compilePrincipalPattern } from './principal.ts';
 import type { Match } from './schema.ts';
 import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';

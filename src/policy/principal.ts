@@ -1,4 +1,4 @@
-import { compileGlob, type Glob } from './glob.ts';
+import { compileGlob, type Glob } from '../glob.ts';
 
 /*
  * Principals are mail addresses, or names as the tool gives them (a login, an ARN, an account). A pattern without a name before

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bands, contentClasses, verbs } from '../call.ts';
+import { globProblem } from '../glob.ts';
 import { parseUuid } from '../ids.ts';
-import { globProblem } from './glob.ts';
 import { parsePath } from './json-path.ts';
 import { principalGlob } from './principal.ts';
 import { isTimeZone } from './time-window.ts';

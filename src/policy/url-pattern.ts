@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
+import { compileGlob, type Glob, globProblem } from '../glob.ts';
 import { parseAuthority, toAuthority } from '../target.ts';
 import { toCanonical } from '../url-readings.ts';
-import { compileGlob, type Glob, globProblem } from './glob.ts';
 
 /*
  * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*` crosses `/`.

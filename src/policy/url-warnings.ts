@@ -1,4 +1,4 @@
-import { compileGlob } from './glob.ts';
+import { compileGlob } from '../glob.ts';
 import { nearest } from './nearest.ts';
 import { shorten } from './shorten.ts';
 import { schemePorts, splitUrlPattern, type UrlPattern } from './url-pattern.ts';

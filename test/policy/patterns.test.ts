@@ -1,6 +1,6 @@
 import picomatch from 'picomatch';
 import t from 'tap';
-import { compileGlob, globLengthMax, globProblem } from '../../src/policy/glob.ts';
+import { compileGlob, globLengthMax, globProblem } from '../../src/glob.ts';
 import { compileUrlPattern, urlPatternProblem } from '../../src/policy/url-pattern.ts';
 import { readingsOf } from '../../src/url-readings.ts';
 

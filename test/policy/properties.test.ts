@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { compileGlob, globProblem } from '../../src/policy/glob.ts';
+import { compileGlob, globProblem } from '../../src/glob.ts';
 import {
   type CompiledInput,
   compilePolicies,
