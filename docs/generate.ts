@@ -49,7 +49,7 @@ export const matchKeys: Entries<Match> = {
   ],
   url_patterns: [
     '["https://api.acme.com/v1/", "*://*/admin/*"]',
-    'A prefix of the URL, or, with `*`, `?` or `[`, a glob over the whole of it.',
+    'A prefix of the URL, or, with `*`, `?` or `[`, a glob over the whole of it; URLs that headers name in its place (`X-Original-URL`) count as well.',
   ],
 };
 

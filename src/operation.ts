@@ -74,6 +74,16 @@ export type BodyValue =
 export const operationAndParts = (operation: Operation): readonly Omit<Operation, 'parts'>[] =>
   operation.parts ? [operation, ...operation.parts.map((it) => it.operation)] : [operation];
 
+/** Where a call leads: its target, and those of its parts that have their own. */
+export const targetsOf = ({
+  target,
+  operation,
+}: {
+  readonly target: Target;
+  readonly operation: Operation | undefined;
+}): readonly Target[] =>
+  operation?.parts ? [...new Set([target, ...operation.parts.flatMap((it) => it.target ?? [])])] : [target];
+
 /** What of a call has to do with rights. */
 export interface Privileges {
   readonly creates?: PrivilegedOperation;

@@ -1,9 +1,10 @@
 import { GatewayError } from '../errors.ts';
+import { foldedName } from '../http1/folded-name.ts';
 import { isObject } from './body-path.ts';
 import { decodeField, formStart, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
-/** With `-` for all that `toFolded` folds. */
+/** With `-` for all that `foldedName` folds. */
 const overrides = new Set([
   ...['-method', '-httpmethod'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
@@ -105,10 +106,7 @@ function takeFields(text: string, values: string[]): void {
 const isOverridingField = (name: string): boolean => (name.charCodeAt(0) | 0x20) === 0x78 && isOverride(name);
 
 const isOverride = (name: string): boolean =>
-  name.length >= lengths.least && name.length <= lengths.most && overrides.has(toFolded(name.trim()));
-
-/** There are servers to which `X_Http_Method` is `X-Http-Method` (RFC 3875, 4.1.18), and some that write `_` for dots and spaces. */
-const toFolded = (name: string): string => name.toLowerCase().replace(/[_. ]/g, '-');
+  name.length >= lengths.least && name.length <= lengths.most && overrides.has(foldedName(name.trim()));
 
 /** One that names the method itself must not hide another behind it. */
 function methodsIn(values: readonly string[], own: string): readonly string[] {

@@ -8,6 +8,7 @@ import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { mayHideMessages, messagesOf, ofProtocols, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
+import { overridingTargets } from './overriding-target.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { Reading, type Request } from './reading.ts';
@@ -38,7 +39,19 @@ export interface Catalogue {
 const customProxy = 'custom_proxy';
 
 export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
+  /** As the URL says, or one that overrides it where that is stricter. */
   function understand(request: Request, mayBeBatch: boolean): Operation {
+    const operation = understandTarget(request, mayBeBatch);
+    const others = overridingTargets(request);
+    if (others.length === 0) return operation;
+    const further = others.map((target) => ({
+      operation: understandTarget({ ...request, target }, mayBeBatch),
+      target,
+    }));
+    return together([{ operation }, ...further]);
+  }
+
+  function understandTarget(request: Request, mayBeBatch: boolean): Operation {
     const { scheme, host } = request.target;
     const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
     // A batch in a batch is none that a vendor takes.

@@ -27,6 +27,7 @@ import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
+import { createOwnUpstream } from '../pipeline/own-upstream.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
@@ -198,6 +199,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     feeds: on.feeds,
     guard,
     upstream,
+    isOwnUpstream: createOwnUpstream(config.upstream, tenants),
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
     inspect: createPipeline(stages, record),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),

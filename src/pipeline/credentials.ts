@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Call, OwnAgent } from '../call.ts';
+import { overridingTargets } from '../catalogue/overriding-target.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { after } from '../state/after.ts';
@@ -164,7 +165,7 @@ export function createCredentials(
       const own = identity && owned.ofFile(identity.tenantId);
       if (!own) return undefined;
       const candidates = candidatesFor(call, own.near(target.host), identity.ownAgent);
-      const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, target.href);
+      const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, call);
       return more.length === 0 ? chosen?.name : undefined;
     },
     forCall(call) {
@@ -174,7 +175,7 @@ export function createCredentials(
         const near = own?.near(target.host);
         if (!near || near.entries.length === 0) return undefined;
         const candidates = candidatesFor(call, near, identity.ownAgent);
-        const chosen = candidates.length === 0 ? undefined : choose(candidates, target.href);
+        const chosen = candidates.length === 0 ? undefined : choose(candidates, call);
         if (chosen && target.scheme !== 'https')
           throw unavailable(`The credential ${chosen.name} is sent over https only.`);
         return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
@@ -239,18 +240,19 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
   return ready.length === 0 ? undefined : near.scrub;
 }
 
-/** A path that servers read in several ways must lead to one credential in all of them. */
-function choose(candidates: readonly Entry[], href: string): Entry | undefined {
-  const [chosen, ...more] = chosenBy(candidates, href);
+/** A path that servers read in several ways, or that a header names beside it, must lead to one credential in all of them. */
+function choose(candidates: readonly Entry[], call: Call): Entry | undefined {
+  const [chosen, ...more] = chosenBy(candidates, call);
   if (more.length > 0)
     throw unavailable('The path can be read in several ways, which lead to different credentials.');
   return chosen;
 }
 
 /** By each reading of the path. */
-const chosenBy = (candidates: readonly Entry[], href: string): readonly (Entry | undefined)[] => [
-  ...new Set(pathsOf(href).map((path) => candidates.find((it) => it.isAt(path)))),
-];
+const chosenBy = (candidates: readonly Entry[], call: Call): readonly (Entry | undefined)[] => {
+  const hrefs = [call.target, ...overridingTargets(call)].map(({ href }) => href);
+  return [...new Set(hrefs.flatMap(pathsOf).map((path) => candidates.find((it) => it.isAt(path))))];
+};
 
 const isAlwaysAt = (entry: Entry, href: string): boolean => pathsOf(href).every((path) => entry.isAt(path));
 

@@ -83,8 +83,11 @@ function isOwn(principal: string, toolName: string, tenant: TenantConfig): boole
   return own.some((it) => it.toLowerCase() === principal.toLowerCase());
 }
 
-const isOwnHost = (host: string, { orgDomains, internal }: TenantConfig): boolean =>
-  isWithin(host, orgDomains) || matchersOf(internal.hosts).some((matches) => matches(host));
+/** Whether the host is one of the tenant's own. */
+export const isOwnHost = (
+  host: string,
+  { orgDomains, internal }: Pick<TenantConfig, 'orgDomains' | 'internal'>,
+): boolean => isWithin(host, orgDomains) || matchersOf(internal.hosts).some((matches) => matches(host));
 
 const isWithin = (host: string, domains: readonly string[]): boolean =>
   domains.some((domain) => host === domain || host.endsWith(`.${domain}`));

@@ -17,6 +17,7 @@ import type { Catalogues } from './catalogues.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { CheckOpen, InspectMessage } from './message.ts';
+import type { IsOwnUpstream } from './own-upstream.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
 import type { AnswerReader } from './read-answer.ts';
@@ -43,6 +44,7 @@ export interface Gate {
   readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
   readonly guard: Guard;
   readonly upstream: Upstream;
+  readonly isOwnUpstream: IsOwnUpstream;
   /** Whether tunnels to a host are not read. */
   isPassedThrough(host: string): boolean;
   readonly credentials: Credentials;

@@ -1,4 +1,4 @@
-import type { Call, OperationPart } from '../call.ts';
+import { type Call, type OperationPart, targetsOf } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type DestinationList } from './destination-list.ts';
@@ -52,7 +52,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
       denylist = compileDenylist(tenant.denylist);
       denylists.set(tenant, denylist);
     }
-    return denylist(call.target);
+    return targetsOf(call).some(denylist);
   }
 
   function opinionOn(call: Call, tenant: TenantConfig, rules: PolicySet, given: Given): Opinion {

@@ -1,4 +1,4 @@
-import type { Call, Threat } from '../call.ts';
+import { type Call, type Threat, targetsOf } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import type { ThreatHit } from '../feeds/threat-index.ts';
@@ -37,11 +37,7 @@ export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Te
       if (hit && threats.length < threatsMax && !(target && isAllowed(tenant, target)))
         threats.push({ ...hit, location });
     };
-    const targets = new Set([
-      call.target,
-      ...(call.operation?.parts?.flatMap((it) => it.target ?? []) ?? []),
-    ]);
-    for (const target of targets) add(index.findTarget(target), 'target', target);
+    for (const target of targetsOf(call)) add(index.findTarget(target), 'target', target);
     for (const readings of urlsIn(call.bodyTexts)) {
       const url = readings.find((it) => index.findUrl(it));
       if (url !== undefined)

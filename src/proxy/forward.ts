@@ -1,4 +1,5 @@
 import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts';
+import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -89,6 +90,7 @@ export function createForward(gate: () => Gate, { connections, webSockets, stand
 
     const proceed = (head: RequestHead, from: Addressed): void => {
       wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
+      const headers = headersFor(current, head, from);
       const toCall = (body: Buffer, bodyBytesMax?: number, contentEncoding = head.contentEncoding): Call =>
         new Call({
           traceId,
@@ -98,7 +100,7 @@ export function createForward(gate: () => Gate, { connections, webSockets, stand
           key: from.key,
           method: exchange.method,
           target: from.target,
-          headers: wantsWebSocket ? withoutHandshake(head.headers) : head.headers,
+          headers: wantsWebSocket ? withoutHandshake(headers) : headers,
           body,
           contentType: head.contentType,
           contentEncoding,
@@ -146,6 +148,16 @@ export function createForward(gate: () => Gate, { connections, webSockets, stand
     }
   };
 }
+
+/** What names another URL is for servers behind proxies of one's own. Anywhere else it is taken out before the call is judged. */
+const headersFor = (
+  { isOwnUpstream }: Gate,
+  { headers }: RequestHead,
+  { tenantId, target }: Addressed,
+): readonly string[] =>
+  hasOverridingTarget(headers) && !isOwnUpstream(tenantId, target.host)
+    ? withoutOverridingTargets(headers)
+    : headers;
 
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
 async function judge(

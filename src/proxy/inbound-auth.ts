@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { PresentedKey } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { foldedName } from '../http1/folded-name.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { isWithin } from '../ranges.ts';
@@ -117,9 +118,6 @@ const latin1Of = (text: string): string =>
 /** Compared as digests: equal lengths, constant time. */
 const isSame = (shown: string | undefined, secret: string): boolean =>
   shown !== undefined && timingSafeEqual(hash('sha256', shown, 'buffer'), hash('sha256', secret, 'buffer'));
-
-/** As CGI and what came of it reads names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there. */
-export const foldedName = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-');
 
 const valuesOf = (headers: readonly string[], name: string): string[] =>
   headers.filter((_, i) => i % 2 === 1 && foldedName(headers[i - 1] as string) === name);

@@ -1,11 +1,13 @@
 import { Call, type Claimed } from '../call.ts';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
+import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
+import { foldedName } from '../http1/folded-name.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
@@ -21,7 +23,7 @@ import { readingsOf } from '../url-readings.ts';
 import { enforce, type FurtherBody } from './enforce.ts';
 import type { Held } from './forward.ts';
 import { receiveGrpc } from './grpc-call.ts';
-import { authenticateInbound, foldedName, noRoute } from './inbound-auth.ts';
+import { authenticateInbound, noRoute } from './inbound-auth.ts';
 import { type InboundPath, isInboundTarget, parseInboundPath, targetBelow } from './inbound-path.ts';
 import { readRequestHead } from './request-head.ts';
 import { createRouteCheck } from './route-check.ts';
@@ -228,18 +230,19 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Cla
 }
 
 /**
- * What proxies before us say of the way to here, which are addresses of the inside; other paths than the one that was judged, which some
- * servers believe; and twins of the fields that frame a message, which CGI takes for them.
+ * What proxies before us say of the way to here, which are addresses of the inside, and twins of the fields that frame a message, which CGI
+ * takes for them. Fields that name another URL than the one that was judged go as well.
  */
 const notForUpstream =
-  /^(?:forwarded|x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip|x-original-url|x-rewrite-url)$/;
+  /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 const framingTwins = new Set(['content-length', 'transfer-encoding']);
 
 const forUpstream = (headers: readonly string[]): readonly string[] =>
   headers.filter((_, i) => {
     const written = headers[i & ~1] as string;
     const name = foldedName(written);
-    return !notForUpstream.test(name) && !(framingTwins.has(name) && /[_.]/.test(written));
+    const isOut = notForUpstream.test(name) || overridesTarget(name);
+    return !isOut && !(framingTwins.has(name) && /[_.]/.test(written));
   });
 
 /** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */

@@ -302,12 +302,21 @@ t.test('a key is of no use from an address outside its allowlist', async (t) => 
 
 t.test('a destination on the denylist is denied, whatever the policies say', async (t) => {
   const tenants = [
-    { id: 'acme', plan: 'enterprise', environments: ['production', 'staging'], denylist: ['*.evil.example'] },
+    {
+      id: 'acme',
+      plan: 'enterprise',
+      environments: ['production', 'staging'],
+      denylist: ['*.evil.example', 'https://x.good.example/shut/'],
+    },
   ];
   const gateway = await startTestGateway(t, { config: { tenants } });
   await gateway.apply([{ rule_id: 'all', priority: 1, match: {}, condition: {}, action: 'ALLOW' }]);
-  const scan = (url: string) => gateway.api('POST', '/v1/scan', { method: 'GET', url });
+  const scan = (url: string, headers = {}) =>
+    gateway.api('POST', '/v1/scan', { method: 'GET', url, headers });
   t.match(await scan('https://x.evil.example/'), {
+    body: { decision: 'DENY', reason_codes: ['DENYLISTED'] },
+  });
+  t.match(await scan('https://x.good.example/', { 'X-Original-URL': '/shut/x' }), {
     body: { decision: 'DENY', reason_codes: ['DENYLISTED'] },
   });
   t.match(await scan('https://x.good.example/'), { body: { decision: 'ALLOW' } });

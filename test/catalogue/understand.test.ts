@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { destinationOf, loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { overridingMethods } from '../../src/catalogue/overriding-method.ts';
+import { overridingTargets } from '../../src/catalogue/overriding-target.ts';
 import { parseTarget, targetWithin } from '../../src/target.ts';
 import { requestOf } from './support.ts';
 
@@ -254,6 +255,53 @@ t.test('a call may name eight methods beside its own and no more', async (t) => 
     });
   t.equal(overridingMethods(of(8)).length, 8);
   t.throws(() => overridingMethods(of(9)), { code: 'VALIDATION_FAILED' });
+});
+
+t.test('a path in a header never makes a call milder', async (t) => {
+  const user = 'https://api.github.com/user';
+  for (const name of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Uri']) {
+    const { parts, ...operation } = understand('DELETE', user, undefined, { [name]: '/repos/acme/app' });
+    t.match(operation, { name: 'delete_repo', verb: 'ADMIN' }, name);
+    t.match(parts?.at(1), { target: { href: 'https://api.github.com/repos/acme/app' } });
+  }
+  const repo = 'https://api.github.com/repos/acme/app';
+  t.match(understand('DELETE', repo, undefined, { 'X-Original-URL': '/user' }), { name: 'delete_repo' });
+  t.equal(understand('GET', repo, undefined, { 'X-Original-URL': '/repos/acme/app' }).parts, undefined);
+});
+
+t.test('a header names the URLs that servers may make of it', async (t) => {
+  const url = 'https://site.example:8443/open/x?a=1';
+  const site = 'https://site.example:8443';
+  const rows: [headers: Record<string, string>, urls: string[]][] = [
+    [{}, []],
+    [{ 'X-Original-URL': '' }, []],
+    [{ 'X-Original-URL': '/open/x?a=1' }, []],
+    [{ 'X-Original-URL': '/b' }, [`${site}/b`, `${site}/b?a=1`]],
+    [{ 'X-Original-URL': '/b?c=2' }, [`${site}/b?c=2`]],
+    [{ 'X-Rewrite-URL': 'http://elsewhere.example/b?c=2' }, [`${site}/b?c=2`]],
+    [{ 'X-Forwarded-Prefix': '/p/' }, [`${site}/p/open/x?a=1`]],
+    [{ 'X-Forwarded-Prefix': '/open' }, [`${site}/open/open/x?a=1`, `${site}/x?a=1`]],
+    [{ 'X-Forwarded-Prefix': '/' }, []],
+    [{ 'X-Forwarded-Host': 'site.example' }, []],
+    [{ 'X-Forwarded-Host': 'SITE.example:8443' }, []],
+    [
+      { 'X-Forwarded-Host': 'b.example, c.example:99' },
+      ['https://b.example/open/x?a=1', 'https://c.example:99/open/x?a=1'],
+    ],
+    [{ Forwarded: 'for=192.0.2.1, for=192.0.2.2;host=b.example' }, ['https://b.example/open/x?a=1']],
+    [{ Forwarded: 'for=192.0.2.1;proto=https;by=myhost' }, []],
+    [{ 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Port': '443' }, []],
+  ];
+  for (const [headers, urls] of rows) {
+    const found = overridingTargets(requestOf('GET', url, headers)).map(({ href }) => href);
+    t.same(found, urls, JSON.stringify(headers));
+  }
+  const many = Array.from({ length: 60_000 }, () => '/b').join();
+  t.equal(overridingTargets(requestOf('GET', `${site}/`, { 'X-Forwarded-Prefix': '/b,/c' })).length, 3);
+  t.throws(() => overridingTargets(requestOf('GET', url, { 'X-Forwarded-Prefix': many })), {
+    code: 'VALIDATION_FAILED',
+  });
+  t.same(overridingTargets(requestOf('GET', 'mcp://server/x', { 'X-Original-URL': '/b' })), []);
 });
 
 t.test('a hostile body changes no more than what it names', async (t) => {

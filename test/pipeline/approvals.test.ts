@@ -40,6 +40,7 @@ const twins: readonly [name: string, asked: object, other: object][] = [
     pay,
     { ...pay, headers: { ...pay.headers, X_HTTP_Method: 'PUT' } },
   ],
+  ['names another URL', pay, { ...pay, headers: { ...pay.headers, 'x-original-url': '/elsewhere' } }],
   ['has its body read in another way', { ...pay, body: 'a=1' }, { ...pay, headers: {}, body: 'a=1' }],
   ['has another fragment', { ...pay, url: `${pay.url}#one` }, { ...pay, url: `${pay.url}#two` }],
   ['is made in another environment', pay, { ...pay, agent_id: undefined, env: 'staging' }],

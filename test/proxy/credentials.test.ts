@@ -120,6 +120,25 @@ t.test('takes the first in the file whose host, path and agent are those of the 
   t.equal(lab.upstream.requests.length, before);
 });
 
+t.test('sends no credential by a path that a header leads away from', async (t) => {
+  const secret = newSecret();
+  const { call, upstream } = await startLab(t, [
+    { name: 'narrow', type: 'bearer', value: secret, hosts, paths: ['/open/**'] },
+  ]);
+  t.equal((await call('/open/x', { headers: { 'X-Original-URL': '/open/y' } })).status, 200);
+  t.equal(upstream.requests.at(-1)?.headers.authorization, `Bearer ${secret}`);
+  const elsewhere = [
+    { 'X-Original-URL': '/admin' },
+    { 'X-Forwarded-Prefix': '/admin' },
+    { x_rewrite_url: '/' },
+  ];
+  for (const headers of elsewhere) {
+    const { status, body } = await call('/open/x', { headers });
+    t.match({ status, body: body.toString() }, { status: 502, body: /CREDENTIAL_UNAVAILABLE/ });
+  }
+  t.equal(upstream.requests.length, 1);
+});
+
 t.test('never sends a call without its credential, nor a credential over plain http', async (t) => {
   const lab = await startLab(t, [{ name: 'gone', type: 'bearer', vault: true, hosts }]);
   const { status, headers, body } = await lab.call('/x', { headers: { authorization: 'Bearer own' } });

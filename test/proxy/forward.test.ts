@@ -311,6 +311,59 @@ t.test('plain http goes in absolute-form, and through a tunnel', async (t) => {
   );
 });
 
+t.test('what names another URL reaches servers of the operator alone, and is judged there', async (t) => {
+  const upstream = await startUpstream(t, undefined, { tls: false });
+  const allow_private = ['127.0.0.1/32', '::1/128'];
+  const resolve = [{ host: '*.test.example', address: '127.0.0.1', port: upstream.port }];
+  const gateway = await startTestGateway(t, { config: { upstream: { allow_private, resolve } } });
+  const shut = { rule_id: 'shut', priority: 1, match: { url_patterns: ['*/shut/*'] }, action: 'DENY' };
+  t.match(await gateway.apply([shut]), { status: 200 });
+  const fields = {
+    'X-Original-URL': '/open/y',
+    x_rewrite_url: '/open/y',
+    'X-Forwarded-Prefix': '/open',
+    'X-Forwarded-Host': 'other.example',
+    Forwarded: 'host=other.example',
+  };
+  const get = async (host: string, headers: http.OutgoingHttpHeaders) => {
+    const authority = `${host}:${upstream.port}`;
+    const { hostname, port } = new URL(gateway.proxyUrl);
+    const answer = http.get({
+      ...{ hostname, port, path: `http://${authority}/open/x` },
+      headers: { host: authority, 'proxy-authorization': basic(gateway.key), 'x-kept': '1', ...headers },
+    });
+    const [response] = (await once(answer, 'response')) as [http.IncomingMessage];
+    response.resume();
+    const names = Object.keys(upstream.requests.at(-1)?.headers ?? {});
+    return { status: response.statusCode, names };
+  };
+  const lower = Object.keys(fields).map((it) => it.toLowerCase());
+
+  const own = await get('api.test.example', fields);
+  t.equal(own.status, 200);
+  t.strictSame(
+    lower.filter((it) => own.names.includes(it)),
+    lower,
+    'as they came, to a server of ours',
+  );
+  t.equal((await get('127.0.0.1', { 'X-Original-URL': '/open/y' })).status, 200);
+  t.ok(upstream.requests.at(-1)?.headers['x-original-url'], 'also by an address in allow_private');
+  const count = upstream.requests.length;
+  for (const host of ['api.test.example', '127.0.0.1'])
+    t.equal((await get(host, { 'X-Original-URL': '/shut/y' })).status, 403, `judged at ${host}`);
+  t.equal(upstream.requests.length, count);
+
+  // The name service leads here: nobody has said whose server it is.
+  const other = await get('localhost', { ...fields, 'X-Rewrite-URL': '/shut/y' });
+  t.equal(other.status, 200, 'what a server is not told is not judged');
+  t.ok(other.names.includes('x-kept'));
+  t.strictSame(
+    lower.filter((it) => other.names.includes(it)),
+    [],
+    'none to a stranger',
+  );
+});
+
 t.test('a tunnel serves the host that it was opened for, and no other', async (t) => {
   const { gateway, upstream, authority, ca, tunnel } = await startLab(t);
   const good = await tunnel();

@@ -285,6 +285,10 @@ t.test('sends on no field that says another way, path or length than the request
   const dropped = {
     'X-Original-URL': '/shut',
     'X-Rewrite-URL': '/shut',
+    'X-Forwarded-Prefix': '/shut',
+    'X-Original-URI': '/shut',
+    'X-Script-Name': '/open',
+    Forwarded: 'host=other.example',
     X_Original_URL: '/shut',
     'X.Rewrite.URL': '/shut',
     X_Forwarded_For: '10.9.9.9',
