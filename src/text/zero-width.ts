@@ -10,7 +10,7 @@ const ranges: readonly (readonly [number, number])[] = [
   [0x061c, 0x061c],
   [0x115f, 0x1160], // Hangul fillers
   [0x180b, 0x180f],
-  [0x200b, 0x200f], // zero-width space, joiners, direction marks
+  [0x200a, 0x200f], // hair space and zero-width space, joiners, direction marks
   [0x202a, 0x202d], // embeddings; the override to the left reverses text and has a decoder of its own
   [0x2060, 0x206f], // word joiner, isolates
   [0x3164, 0x3164],
@@ -23,6 +23,9 @@ const ranges: readonly (readonly [number, number])[] = [
 const invisible = new Set(
   ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index)),
 );
+/** Whether nobody sees the character, or it only changes what stands before it. */
+export const isInvisible = (codePoint: number): boolean => invisible.has(codePoint);
+
 const rightToLeftOverride = 0x202e;
 
 /** Drops what cannot be seen, and turns tags (U+E0009..E007E), which cannot be seen either, into the ASCII they copy. */

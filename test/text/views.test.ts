@@ -156,6 +156,38 @@ const cases: readonly Case[] = [
     cut: 'user&commat;host&period;org',
     encodings: ['html'],
   },
+  ...[
+    ...[
+      '&shy',
+      '&ic;',
+      '&InvisibleTimes;',
+      '&hairsp;',
+      '&VeryThinSpace;',
+      '&ApplyFunction;',
+      '&NegativeThinSpace;',
+    ],
+    ...['&zwj;', '&NoBreak;', '&lrm;', '&DownBreve;'],
+  ].map((entity) => ({
+    name: `nothing that is seen, as ${entity}`,
+    source: `"se${entity}cret"`,
+    finds: '"secret"',
+    cut: `"se${entity}cret"`,
+    encodings: ['html'],
+  })),
+  {
+    name: 'nothing that is seen, in a form',
+    source: 'a=se&shycret&b=1',
+    finds: 'a=secret&b=1',
+    cut: 'a=se&shycret&b=1',
+    encodings: ['html'],
+  },
+  {
+    name: 'entities of letters, of two characters and of spaces',
+    source: 'M&uuml;ller M&uumlller&fjlig;&nGt;&emsp13;&lowast;&dash;&amp&lt&AMP x',
+    finds: 'Müller Müllerfj≫ ∗-&<& x',
+    cut: 'M&uuml;ller M&uumlller&fjlig;&nGt;&emsp13;&lowast;&dash;&amp&lt&AMP x',
+    encodings: ['html'],
+  },
   {
     name: 'zero-width characters',
     source: 'se\u200bcr\u2060e\ufefft',
@@ -609,7 +641,11 @@ const plain = [
     name: 'an unfinished JSON escape',
     source: '\\u12 \\ud800 \\ud800\\udx \\xg1 \\u{110000} \\u{} \\9 \\400 \\UFFFFFFFF \\',
   },
-  { name: 'a broken entity', source: '&; &#; &#x; &amp &nosuch; &#xd800; &#0; &#1114112; &' },
+  { name: 'a broken entity', source: '&; &#; &#x; &nosuch; &apos &#xd800; &#0; &#1114112; &a; &' },
+  {
+    name: 'fields that are named like entities',
+    source: 'a=1&copy=2&region_id=3&section[a]=4&times.x=5&not-before=6&lt=7',
+  },
   {
     name: 'identifiers',
     source: '3f2c9a52-7d0b-4c11-9a6e-0c4f1ad0b3a7 a94a8fe5ccb19ba61c4c0873d391e987982fbbd3',
