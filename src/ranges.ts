@@ -52,3 +52,16 @@ export function unmapped(address: string): string {
   const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return `${a >>> 8}.${a & 255}.${b >>> 8}.${b & 255}`;
 }
+
+/** The part of an address that one client usually has: an IPv4 address whole, of an IPv6 address its /64. */
+export function networkOf(address: string): string {
+  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length);
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::', 2);
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const rest = tail === '' ? 0 : tail.split(':').length;
+    while (groups.length + rest < 8) groups.push('0');
+  }
+  return groups.length < 4 ? address : groups.slice(0, 4).join(':');
+}

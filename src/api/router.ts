@@ -3,6 +3,7 @@ import findMyWay from 'find-my-way';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { tooLarge } from '../http/collect.ts';
+import { type Connections, claimRequest, ownerOf } from '../http/connections.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import type { Log } from '../log.ts';
@@ -29,7 +30,11 @@ type Handler = (exchange: NodeExchange) => void;
 type Params = Readonly<Record<string, string | undefined>>;
 
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
-export function createRouter(routes: readonly Route[], gate: () => Gate, log: Log): Handler {
+export function createRouter(
+  routes: readonly Route[],
+  gate: () => Gate,
+  { connections, log }: { readonly connections: Connections; readonly log: Log },
+): Handler {
   const limits = createApiLimits();
   const unread = createUnreadAnswers();
   const router = findMyWay({ maxParamLength: 512, ignoreTrailingSlash: true });
@@ -39,6 +44,13 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     const here = routes.filter((it) => router.find(it.method, path)?.store === it);
     return [...new Set(here.map((it) => it.method))].join(', ');
   };
+
+  function fieldsBeside({ code }: GatewayError, path: string): string[] {
+    // RFC 9110, 15.5.6.
+    if (code === 'METHOD_NOT_ALLOWED') return ['Allow', methodsOf(path)];
+    // What has no place must not keep one until it is idle for long.
+    return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+  }
 
   function find(method: string, path: string): { route: Route; params: Params } {
     const found = router.find(method as Route['method'], path);
@@ -61,8 +73,7 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
         if (exchange.answer.headersSent && !exchange.answer.destroyed)
           log.warn({ err: error.cause ?? error, path }, 'an answer is broken off');
         if (error.code === 'INTERNAL') log.error({ err: error.cause, path }, 'an endpoint failed');
-        // RFC 9110, 15.5.6.
-        answerProblem(exchange, error, error.code === 'METHOD_NOT_ALLOWED' ? ['Allow', methodsOf(path)] : []);
+        answerProblem(exchange, error, fieldsBeside(error, path));
       })
       .finally(leave);
   };
@@ -78,6 +89,11 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, log: Lo
     const clientAddress = clientAddressOf(request, current.config.control.trustedProxies);
     const authorization = request.headers.authorization ?? '';
     const caller = await authenticate(current, route, { authorization, clientAddress, nowMs });
+    if (caller.kind === 'key')
+      claimRequest(connections, exchange, ownerOf(caller.identity), {
+        bounds: current.tenants.connectionBounds(caller.identity.tenantId),
+        trustedProxies: current.config.control.trustedProxies,
+      });
     limits.spend(route, caller, nowMs);
     const asked = { clientAddress, nowMs };
     try {

@@ -116,10 +116,14 @@ export const limits = section({
   max_headers: integer(1, 10_000).prefault(200).describe('Number of headers of a request.'),
   max_connections: integer(1, 1_000_000)
     .prefault(10_000)
-    .describe('Further ones are answered GATEWAY_BUSY. Of each worker.'),
+    .describe('Further ones are answered GATEWAY_BUSY. Of each of the two listeners, and of each worker.'),
   max_connections_per_agent: integer(1, 1_000_000)
     .prefault(256)
-    .describe('The same for one agent. Of each worker.'),
+    .describe('The same for one agent, its ephemeral keys included. Streams count as well.'),
+  max_connections_per_tenant: integer(1, 1_000_000)
+    .nullable()
+    .default(null)
+    .describe('The same for one tenant; null: as many as are still free, so that others find room.'),
   max_ws_message_bytes: size().prefault('1MB').describe('A larger WebSocket message closes the connection.'),
   replay_window: duration(1000, hour)
     .prefault('60s')

@@ -54,6 +54,10 @@ const tenantLimits = section({
     .nullable()
     .default(null)
     .describe('Instead of limits.max_connections_per_agent.'),
+  max_connections_per_tenant: integer(1, 1_000_000)
+    .nullable()
+    .default(null)
+    .describe('Instead of limits.max_connections_per_tenant.'),
   max_ws_message_bytes: size().nullable().default(null).describe('Instead of limits.max_ws_message_bytes.'),
   replay_window: duration(second, hour).nullable().default(null).describe('Instead of limits.replay_window.'),
 }).prefault({});
@@ -114,6 +118,8 @@ export interface TenantConfig {
   readonly scanTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly maxConnectionsPerAgent: number;
+  /** Null: as many as leave room for others. */
+  readonly maxConnectionsPerTenant: number | null;
   readonly maxWsMessageBytes: number;
   readonly replayWindowMs: number;
   readonly retentionMs: number;
@@ -176,6 +182,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
     scanTimeoutMs: limits.scanTimeoutMs ?? base.limits.scanTimeoutMs,
     bodyTimeoutMs: limits.bodyTimeoutMs ?? base.limits.bodyTimeoutMs,
     maxConnectionsPerAgent: limits.maxConnectionsPerAgent ?? base.limits.maxConnectionsPerAgent,
+    maxConnectionsPerTenant: limits.maxConnectionsPerTenant ?? base.limits.maxConnectionsPerTenant,
     maxWsMessageBytes: limits.maxWsMessageBytes ?? base.limits.maxWsMessageBytes,
     replayWindowMs: limits.replayWindowMs ?? base.limits.replayWindowMs,
     retentionMs: base.retentionMs ?? plan.retentionMs,

@@ -11,7 +11,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Connections } from '../http/connections.ts';
 import { NodeExchange } from '../http/node-exchange.ts';
 import { noticeLeaving } from '../http/notice-leaving.ts';
 import { answerProblem, rawProblem } from '../http/problem.ts';
@@ -146,26 +147,47 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(rawProblem(problem), () => socket.destroy());
 }
 
-/** Refuses connections over the limit with an answer instead of silence. */
-export function limitConnections(server: Server, connectionsMax: () => number): void {
-  let open = 0;
+/**
+ * Counts the connections of a server; those for which there is no place are refused with an answer instead of silence. `addressOf` says for
+ * which address one counts, as far as that is known when it arrives.
+ */
+export function limitConnections(
+  server: Server,
+  connections: Connections,
+  addressOf: (socket: Socket) => string | undefined,
+): void {
+  /** Those of which Node's server makes others that speak TLS: nothing but the ports tells which stands on which. */
+  const underTls = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
-    open += 1;
+    const refusal = connections.arrive(socket) ?? connections.comeFrom(socket, addressOf(socket));
+    if (!(server instanceof TlsServer)) {
+      if (refusal) refuseConnection(socket, refusal);
+      return;
+    }
+    // Who is about to speak TLS could not read an answer.
+    if (refusal) {
+      socket.destroy();
+      return;
+    }
+    const ports = portsOf(socket);
+    underTls.set(ports, socket);
     socket.once('close', () => {
-      open -= 1;
+      if (underTls.get(ports) === socket) underTls.delete(ports);
     });
-    if (open <= connectionsMax()) return;
-    const busy = new GatewayError(
-      'GATEWAY_BUSY',
-      'The gateway has as many connections as it takes; try again.',
-      {
-        retryAfterSeconds: 1,
-      },
-    );
-    // Who is about to speak TLS could not read it.
-    if (server instanceof TlsServer) socket.destroy();
-    else socket.end(rawProblem(busy), () => socket.destroy());
   });
+  if (server instanceof TlsServer)
+    server.on('secureConnection', (secured: Socket) => {
+      const under = underTls.get(portsOf(secured));
+      if (under) connections.alias(under, secured);
+    });
+}
+
+const portsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+
+/** Answers a connection for which there is no place, and closes it. */
+export function refuseConnection(socket: Socket, refusal: GatewayError): void {
+  socket.end(rawProblem(refusal), () => socket.destroy());
 }
 
 /** Listens; resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. */

@@ -1,12 +1,14 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import type { GatewayError } from '../errors.ts';
 import { tellPeerAddress } from '../http/peer-address.ts';
 import { readProxyHeader } from '../http/proxy-header.ts';
 import { Gathered } from '../http1/gathered.ts';
 import { unmapped } from '../ranges.ts';
 import { acceptTls } from '../tls/accept.ts';
 import type { ListenerTls } from './listener-tls.ts';
+import { refuseConnection } from './listeners.ts';
 
 /*
  * A listener behind a load balancer that speaks the PROXY protocol. Every connection begins with its header, before TLS where there is
@@ -18,6 +20,11 @@ export interface ToldConnectionsOptions {
   /** For the header, and then for the handshake. */
   readonly timeouts: () => { readonly headerTimeoutMs: number; readonly handshakeTimeoutMs: number };
   readonly tls: ListenerTls | undefined;
+  /**
+   * Hears of which address a connection is, undefined where that was not told, and as which socket it goes on. Answers why there is no place
+   * for it.
+   */
+  readonly onTold: (socket: Socket, secured: Socket, address: string | undefined) => GatewayError | undefined;
 }
 
 export interface ToldConnections {
@@ -30,7 +37,7 @@ const alpnProtocols = ['http/1.1'];
 /** Puts itself before a server that speaks plain HTTP. A connection without a header is closed without an answer. */
 export function demandProxyHeader(
   server: Server,
-  { timeouts, tls }: ToldConnectionsOptions,
+  { timeouts, tls, onTold }: ToldConnectionsOptions,
 ): ToldConnections {
   const serve = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];
   let secureContext: SecureContext | undefined = tls && createSecureContext(tls);
@@ -42,6 +49,11 @@ export function demandProxyHeader(
       : socket;
     if (secured.destroyed) return;
     if (address !== undefined) tellPeerAddress(secured, unmapped(address));
+    const refusal = onTold(socket, secured, address);
+    if (refusal) {
+      refuseConnection(secured, refusal);
+      return;
+    }
     for (const it of serve) it.call(server, secured);
   }
 

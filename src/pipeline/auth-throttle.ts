@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { networkOf } from '../ranges.ts';
 import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/limits.ts';
 
 /** Failures that an address may have in a row, and how fast they are forgiven. */
@@ -55,10 +56,10 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
 
   return {
     check(address, nowMs) {
-      levelOf(toSource(address), nowMs);
+      levelOf(networkOf(address), nowMs);
     },
     failed(address, nowMs, keyId) {
-      const source = keyId === undefined ? toSource(address) : `${toSource(address)} ${keyId}`;
+      const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
       const level = levelOf(source, nowMs) - partsPerToken;
       buckets.delete(source);
       const oldest = buckets.size >= addressesMax ? buckets.keys().next().value : undefined;
@@ -66,17 +67,4 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
       buckets.set(source, { level, atMs: nowMs });
     },
   };
-}
-
-/** Who has one IPv6 address usually has all of its /64, and would otherwise have a bucket for each. */
-function toSource(address: string): string {
-  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length);
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::', 2);
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const rest = tail === '' ? 0 : tail.split(':').length;
-    while (groups.length + rest < 8) groups.push('0');
-  }
-  return groups.length < 4 ? address : groups.slice(0, 4).join(':');
 }

@@ -1,4 +1,5 @@
 import type { Config, TenantConfig } from '../config/schema.ts';
+import type { ConnectionBounds } from '../http/connections.ts';
 import type { MaybePromise, Store, TenantTerms } from '../state/store.ts';
 
 /** The tenants that are served: those of the configuration, and those that were registered by minting for them. */
@@ -9,6 +10,8 @@ export interface Tenants {
   /** What the plan of a tenant grants; undefined where the tenant is not served. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   ids(): readonly string[];
+  /** How many connections a tenant may hold; none, where it is not served. */
+  connectionBounds(tenantId: string): ConnectionBounds;
   /** Of all tenants: a body of so many bytes is too large for none of them. */
   readonly smallestMaxBodyBytes: number;
   /** Of all tenants: what may be decoded of a call before it is known whose it is. */
@@ -42,6 +45,11 @@ export function createTenants(
     learn: (tenantId) => known.get(tenantId) ?? learn(tenantId),
     termsOf: (tenantId) => known.get(tenantId)?.plan,
     ids: () => [...known.keys()],
+    connectionBounds(tenantId) {
+      const { maxConnectionsPerAgent: perAgent = 0, maxConnectionsPerTenant: perTenant = 0 } =
+        known.get(tenantId) ?? {};
+      return { perAgent, perTenant, isShared: known.size > 1 };
+    },
     smallestMaxBodyBytes: all.reduce((least, it) => Math.min(least, it.maxBodyBytes), Infinity),
     largestMaxDecodedBytes: all.reduce((most, it) => Math.max(most, it.maxDecodedBytes), 0),
     register,

@@ -1,6 +1,7 @@
 import type { Claimed } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { type ConnectionOwner, ownerOf } from '../http/connections.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { isAddressAllowed } from '../state/admission.ts';
@@ -19,10 +20,19 @@ export const proxyAuthRequired = (): GatewayError =>
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? proxyAuthRequired() : error;
 
-function withoutKey({ keyless, tenants }: Gate): { user: ProxyUser; tenant: TenantConfig | undefined } {
+/** Somebody who may use the forward proxy; without a tenant where the key has the form of one and is not valid. */
+export interface Authenticated {
+  readonly user: ProxyUser;
+  readonly tenant: TenantConfig | undefined;
+  /** For whom its connections count. What a call says of its agent changes nothing here. */
+  readonly owner: ConnectionOwner;
+}
+
+function withoutKey({ keyless, tenants }: Gate): Authenticated {
   if (!keyless) throw proxyAuthRequired();
-  const user = { key: keyless.key, claimed: {}, isKeyless: true };
-  return { user, tenant: tenants.find(keyless.tenantId) };
+  const { key, tenantId } = keyless;
+  const user = { key, claimed: {}, isKeyless: true };
+  return { user, tenant: tenants.find(tenantId), owner: { tenantId, agentId: key.hash } };
 }
 
 /**
@@ -46,8 +56,10 @@ export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =
     ? undefined
     : new GatewayError('FORBIDDEN', 'A call without a key cannot name an agent; send a key, or name none.');
 
+const nobody: ConnectionOwner = { tenantId: '', agentId: '' };
+
 /**
- * Who uses the forward proxy; without a tenant where the key has the form of one and is not valid. Throws PROXY_AUTH_REQUIRED where there
+ * Who uses the forward proxy. Throws PROXY_AUTH_REQUIRED where there
  * is no key and one is required, and RATE_LIMITED in place of anything that is wrong with it where too much was; a request that brings none
  * tries nothing, since clients ask that way whether they need one.
  */
@@ -55,7 +67,7 @@ export async function authenticateProxyUser(
   gate: Gate,
   authorization: string | undefined,
   address: string,
-): Promise<{ user: ProxyUser; tenant: TenantConfig | undefined }> {
+): Promise<Authenticated> {
   if (authorization === undefined) return withoutKey(gate);
   const nowMs = Date.now();
   const user = readProxyAuthorization(authorization, gate.readKey);
@@ -65,5 +77,5 @@ export async function authenticateProxyUser(
   if (!holder?.ok || !tenant) keys.failed(address, nowMs);
   else if (!isAddressAllowed(holder.key, address)) keys.failed(address, nowMs, holder.key.keyId);
   if (!user) throw proxyAuthRequired();
-  return { user, tenant };
+  return { user, tenant, owner: holder?.ok ? ownerOf(holder.identity) : nobody };
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { Connections } from '../http/connections.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import { rawProblem, toLines } from '../http/problem.ts';
 import type { Log } from '../log.ts';
@@ -16,14 +17,13 @@ import { whyBlocked } from '../upstream/guard.ts';
 import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
 import type { Tunnel } from './forward.ts';
 import type { JoinedTunnels } from './joined-tunnels.ts';
-import type { KeyConnections } from './key-connections.ts';
 import { passThrough } from './pass-through.ts';
 import { readRequestHead } from './request-head.ts';
 
 export interface ConnectOptions {
   readonly gate: () => Gate;
   readonly contexts: Contexts;
-  readonly connections: KeyConnections;
+  readonly connections: Connections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
   readonly serve: (socket: Socket, tunnel: Tunnel) => void;
   /** Keeps the tunnels that nobody reads. */
@@ -55,18 +55,19 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
       current.names.requestPrefix,
       current.config.limits.maxHeaders,
     );
-    const { user, tenant } = await authenticateProxyUser(current, proxyAuthorization, clientAddress);
+    const { user, tenant, owner } = await authenticateProxyUser(current, proxyAuthorization, clientAddress);
     const turnBack = async (error: GatewayError): Promise<GatewayError> =>
       inProxyTerms(await turnAway(current, connectAsCall(authority, user.key, clientAddress), error));
     if (!tenant) throw await turnBack(proxyAuthRequired());
     const blocked = whyBlocked(current.guard, authority);
     if (blocked) throw await turnBack(blocked);
-    connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
+    connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));
     return {
       scheme: 'https',
       ...authority,
       ...user,
       tenantId: tenant.id,
+      owner,
       clientAddress,
       serverName: '',
       lastHead: noHead(),

@@ -1,6 +1,7 @@
 import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts';
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { ConnectionOwner, Connections } from '../http/connections.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { peerAddress } from '../http/peer-address.ts';
@@ -24,7 +25,6 @@ import {
 } from './authenticate.ts';
 import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
-import type { KeyConnections } from './key-connections.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 import type { Standing } from './standing.ts';
 import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
@@ -37,6 +37,8 @@ export interface Tunnel {
   readonly key: PresentedKey;
   readonly claimed: Claimed;
   readonly tenantId: string;
+  /** For whom it counts as a connection, and each stream in it. */
+  readonly owner: ConnectionOwner;
   readonly clientAddress: string;
   /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
   readonly serverName: string;
@@ -47,7 +49,7 @@ export interface Tunnel {
 
 /** What the entrances keep beyond a call. */
 export interface Held {
-  readonly connections: KeyConnections;
+  readonly connections: Connections;
   readonly webSockets: WebSockets;
   readonly standing: Standing;
 }
@@ -84,7 +86,9 @@ export function createForward(gate: () => Gate, { connections, webSockets, stand
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       // RFC 6455, 4.4: which version would do.
       const beside = wantsWebSocket ? ['Sec-WebSocket-Version', version] : [];
-      answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside]);
+      // What has no place must not keep one until it is idle for long.
+      const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+      answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside, ...ending]);
     };
     exchange.answer.once('close', current.enter());
 
@@ -174,10 +178,9 @@ async function judge(
 const noBody = Buffer.alloc(0);
 
 /** A tunnel counts as one connection; each stream inside counts as well, for each may hold a body. */
-function claimStream(gate: Gate, connections: KeyConnections, { stream }: Exchange, tunnel: Tunnel): void {
+function claimStream(gate: Gate, connections: Connections, { stream }: Exchange, tunnel: Tunnel): void {
   if (!stream) return;
-  const max = gate.tenants.find(tunnel.tenantId)?.maxConnectionsPerAgent ?? 0;
-  connections.claim(stream, tunnel.key.hash, max);
+  connections.claim(stream, tunnel.owner, gate.tenants.connectionBounds(tunnel.tenantId));
 }
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
@@ -211,13 +214,13 @@ function refusalWithoutKey(
 /** Every request in absolute-form says itself who sends it, and where to. */
 async function addressedOutside(
   gate: Gate,
-  connections: KeyConnections,
+  connections: Connections,
   { target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
   const clientAddress = peerAddress(socket);
-  const { user, tenant } = await authenticateProxyUser(gate, head.proxyAuthorization, clientAddress);
-  if (tenant) connections.claim(socket, user.key.hash, tenant.maxConnectionsPerAgent);
+  const { user, tenant, owner } = await authenticateProxyUser(gate, head.proxyAuthorization, clientAddress);
+  if (tenant) connections.claim(socket, owner, gate.tenants.connectionBounds(tenant.id));
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
   }

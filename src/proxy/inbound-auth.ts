@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { PresentedKey } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { type ConnectionOwner, ownerOf } from '../http/connections.ts';
 import { foldedName } from '../http1/folded-name.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
@@ -20,6 +21,8 @@ export interface Shown {
 /** Who calls, and the request without what said so: that is for the gateway, and never goes on. */
 export interface Known extends Pick<Shown, 'headers' | 'query'> {
   readonly key: PresentedKey;
+  /** For whom its connection counts: callers without a key for the route, all together. */
+  readonly owner: ConnectionOwner;
   /** INVALID_KEY, where the key has the form of one and is not valid. */
   readonly refusal?: GatewayError;
 }
@@ -40,10 +43,11 @@ export async function authenticateInbound(
   const { headers, query, clientAddress } = shown;
   const { keys, routeTokens } = gate.throttles;
   const key = gate.routeKey(route);
+  const owner = { tenantId: route.tenantId, agentId: key.hash };
   if (route.auth.type === 'token') {
     routeTokens.check(clientAddress, nowMs);
     const rest = withoutToken(route.auth, shown);
-    if (rest) return { ...rest, key };
+    if (rest) return { ...rest, key, owner };
     routeTokens.failed(clientAddress, nowMs);
     throw unknownCaller();
   }
@@ -51,7 +55,7 @@ export async function authenticateInbound(
     keys.failed(clientAddress, nowMs);
     throw unknownCaller();
   }
-  return { headers, query, key };
+  return { headers, query, key, owner };
 }
 
 async function byKey(
@@ -72,14 +76,16 @@ async function byKey(
   if (!holder.ok) keys.failed(clientAddress, nowMs);
   else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
   const kept = withoutFields(headers, (name, value) => name === 'authorization' || value.includes(text));
-  if (!holder.ok)
-    return { key, query, headers: kept, refusal: new GatewayError('INVALID_KEY', holder.detail) };
+  if (!holder.ok) {
+    const refusal = new GatewayError('INVALID_KEY', holder.detail);
+    return { key, query, headers: kept, owner: { tenantId: '', agentId: '' }, refusal };
+  }
   // As if there was no such route: who belongs to another tenant learns nothing of it.
   if (holder.identity.tenantId !== route?.tenantId) throw noRoute();
   if (query.includes(text)) {
     throw new GatewayError('VALIDATION_FAILED', 'The API key belongs into the Authorization header alone.');
   }
-  return { key, query, headers: kept };
+  return { key, query, headers: kept, owner: ownerOf(holder.identity) };
 }
 
 type TokenAuth = Extract<InboundRoute['auth'], { type: 'token' }>;

@@ -4,6 +4,7 @@ import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
+import { type ConnectionOwner, claimRequest } from '../http/connections.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { NodeExchange } from '../http/node-exchange.ts';
 import { answerProblem } from '../http/problem.ts';
@@ -45,7 +46,9 @@ export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange
     serve(current, held, { exchange, traceId, receivedAtMs, gateNow: gate }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-      answerProblem(exchange, error, refusalHeaders(current.names, traceId, error.code));
+      // What has no place must not keep one until it is idle for long.
+      const ending = error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+      answerProblem(exchange, error, [...refusalHeaders(current.names, traceId, error.code), ...ending]);
     });
   };
 }
@@ -69,7 +72,7 @@ async function serve(
   const route = await gate.routes.find(path.prefix);
   const clientAddress = clientAddressOf(exchange.request, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-  const { key, headers, query, refusal } = await authenticateInbound(
+  const { key, headers, query, owner, refusal } = await authenticateInbound(
     gate,
     route,
     { headers: forUpstream(head.headers), query: path.query, clientAddress },
@@ -107,7 +110,7 @@ async function serve(
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
   await passOn(gate, held, {
-    ...{ exchange, route, path, gateNow },
+    ...{ exchange, route, path, owner, gateNow },
     toCall: (...of) => toCall(target, ...of),
     wantsWebSocket,
   });
@@ -117,6 +120,7 @@ interface Passing {
   readonly exchange: NodeExchange;
   readonly route: InboundRoute;
   readonly path: InboundPath;
+  readonly owner: ConnectionOwner;
   readonly wantsWebSocket: boolean;
   readonly gateNow: () => Gate;
   toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): Call;
@@ -124,9 +128,9 @@ interface Passing {
 
 /** What the caller of a route asks for, as far as the route takes it. */
 async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
-  const { exchange, route, path, wantsWebSocket, toCall } = passing;
+  const { exchange, route, path, owner, wantsWebSocket, toCall } = passing;
   const bodyless = toCall(noBody);
-  const { target, key } = bodyless;
+  const { target } = bodyless;
   const turnBack = async (error: unknown): Promise<never> => {
     understandByRoute(gate, bodyless, route, path);
     throw await turnAway(gate, bodyless, toGatewayError(error));
@@ -137,8 +141,10 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     whyBlocked(gate.guard, target) ??
     (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
   if (refused) return turnBack(refused);
-  const connectionsMax = gate.tenants.find(route.tenantId)?.maxConnectionsPerAgent ?? 0;
-  if (key) held.connections.claim(exchange.socket, key.hash, connectionsMax);
+  claimRequest(held.connections, exchange, owner, {
+    bounds: gate.tenants.connectionBounds(route.tenantId),
+    trustedProxies: gate.config.control.trustedProxies,
+  });
   const bytesMax = bodyBytesMaxOf(gate, route.tenantId, {
     toolName: route.tool ?? undefined,
     bodyless: () => bodyless,

@@ -136,6 +136,7 @@ t.test('a tenant that says nothing has what the daemon has', async (t) => {
     autoRegisterAgents: false,
     scanTimeoutMs: 99,
     maxConnectionsPerAgent: 256,
+    maxConnectionsPerTenant: null,
     internal: { builtin: true, hosts: [], markers: [] },
   };
   t.match(config.tenants.get('acme'), { id: 'acme', name: 'acme', ...wanted });

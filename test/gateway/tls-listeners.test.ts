@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { startGateway } from '../../src/gateway/gateway.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { run } from '../support/clients.ts';
+import { basic, run, send } from '../support/clients.ts';
 import { posternCommand } from '../support/daemon.ts';
 import { adminSecret, startTestGateway, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
@@ -65,6 +65,23 @@ t.test(
     t.equal(upstream.requests.length, 2);
   },
 );
+
+t.test('connections of a listener in TLS count for their address until their agent is known', async (t) => {
+  const { files } = makeFiles(t);
+  const upstream = await startUpstream(t, undefined, { tls: false });
+  const gateway = await startTestGateway(t, {
+    config: { proxy: { tls: files }, limits: { max_connections: 6 } },
+  });
+  const { hostname, port } = new URL(gateway.proxyUrl);
+  const host = `localhost:${upstream.port}`;
+  const headers = { host, 'proxy-authorization': basic(gateway.key) };
+  for (let i = 1; i <= 6; i++) {
+    const socket = tls.connect({ host: hostname, port: Number(port), ca: testAuthority().certPem });
+    t.teardown(() => void socket.destroy());
+    const { status } = await send(socket, { path: `http://${host}/`, headers });
+    t.equal(status, 200, `connection ${i} of 6`);
+  }
+});
 
 t.test(
   'a reload shows a renewed certificate; one that is broken is refused, and the old one stays',

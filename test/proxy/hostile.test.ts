@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
 import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { agentId, startTestGateway } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
 
 /** Clients and upstreams that mean harm, or are broken: the gate answers, lets go of them, and serves the next. */
@@ -37,7 +39,7 @@ t.test('a refused CONNECT does not hold its socket, even where the client never 
   t.pass('the gateway has let go of it');
 });
 
-t.test('one key cannot hold more connections than its tenant allows', async (t) => {
+t.test('one agent cannot hold more connections than its tenant allows, with however many keys', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { limits: { max_connections_per_agent: 2 } },
   });
@@ -55,17 +57,105 @@ t.test('one key cannot hold more connections than its tenant allows', async (t) 
   const third = await open();
   t.equal(third.status, 503);
   t.equal(third.headers['retry-after'], '1');
-  const other = await gateway.mint({ name: 'other' });
-  const ofOther = await openTunnel({
+  const openWith = (key: string) =>
+    openTunnel({
+      proxyUrl: gateway.proxyUrl,
+      authorization: basic(key),
+      authority: 'a.test.example:443',
+    });
+  const ephemeral = (await gateway.api('POST', '/v1/keys/ephemeral', {})).body.key;
+  const ofEphemeral = await openWith(ephemeral);
+  t.equal(ofEphemeral.status, 503, 'an ephemeral key counts for the agent of its maker');
+  const second = await gateway.mint({ name: 'second' });
+  const ofSecond = await openWith(second.key);
+  t.equal(ofSecond.status, 503, 'and so does a second key of the agent');
+  const other = await gateway.mint({ name: 'other', default_agent_id: randomUUID() });
+  const ofOther = await openWith(other.key);
+  t.equal(ofOther.status, 200, 'another agent is not held up');
+  for (const { socket } of [...tunnels, third, ofEphemeral, ofSecond, ofOther]) socket.destroy();
+  await until('there is room', async () => {
+    const { status, socket } = await openWith(ephemeral);
+    socket.destroy();
+    return status === 200;
+  });
+});
+
+t.test('one tenant cannot hold the connections of all, with however many agents', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      limits: { max_connections: 16 },
+      tenants: [
+        { id: 'acme', plan: 'enterprise' },
+        { id: 'other', plan: 'enterprise' },
+      ],
+      agents: [{ id: agentId, tenant: 'acme', name: 'bot' }],
+    },
+  });
+  const keyOf = async (tenant_id: string): Promise<string> =>
+    (await gateway.mint({ tenant_id, default_agent_id: randomUUID() })).key;
+  const open = async (key: string): Promise<number> => {
+    const { status, socket } = await openTunnel({
+      proxyUrl: gateway.proxyUrl,
+      authorization: basic(key),
+      authority: 'a.test.example:443',
+    });
+    t.teardown(() => void socket.destroy());
+    return status;
+  };
+  const statuses: number[] = [];
+  while (statuses.length < 16 && !statuses.includes(503)) statuses.push(await open(await keyOf('acme')));
+  t.equal(statuses.filter((it) => it === 200).length, 8);
+  t.equal(await open(await keyOf('other')), 200, 'another tenant has its own');
+  t.equal(
+    (await gateway.api('GET', '/v1/usage')).status,
+    200,
+    'the control plane has connections of its own',
+  );
+});
+
+t.test('who opens connections and says nothing leaves room for other addresses', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { max_connections: 8 } } });
+  const { hostname, port } = new URL(gateway.proxyUrl);
+  for (let i = 0; i < 12; i++) {
+    const socket = net.connect({ host: hostname, port: Number(port), localAddress: '127.0.0.2' });
+    socket.on('error', () => socket.destroy());
+    t.teardown(() => void socket.destroy());
+    await once(socket, 'connect');
+  }
+  const { status, socket } = await openTunnel({
     proxyUrl: gateway.proxyUrl,
-    authorization: basic(other.key),
+    authorization: basic(gateway.key),
     authority: 'a.test.example:443',
   });
-  t.equal(ofOther.status, 200, 'another key is not held up');
-  const closed = once(tunnels[0]?.socket ?? third.socket, 'close');
-  tunnels[0]?.socket.destroy();
-  await closed;
-  for (const { socket } of [...tunnels, third, ofOther]) socket.destroy();
+  t.equal(status, 200);
+  socket.destroy();
+});
+
+t.test('requests of the control plane count for their agent', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { max_connections_per_agent: 2 } } });
+  const statuses: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    const socket = connectTo(gateway.controlUrl);
+    t.teardown(() => void socket.destroy());
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    statuses.push((await send(socket, { path: '/v1/usage', headers })).status);
+  }
+  t.same(statuses, [200, 200, 503]);
+});
+
+t.test('connections of a trusted proxy, which clients share, count while they are asked on', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      control: { trusted_proxies: ['127.0.0.0/8'] },
+      limits: { max_connections: 8, max_connections_per_agent: 1 },
+    },
+  });
+  for (let i = 1; i <= 7; i++) {
+    const socket = connectTo(gateway.controlUrl);
+    t.teardown(() => void socket.destroy());
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    t.equal((await send(socket, { path: '/v1/usage', headers })).status, 200, `connection ${i}`);
+  }
 });
 
 t.test('malformed requests are answered with a problem, and the next client is served', async (t) => {
