@@ -20,6 +20,8 @@ export interface Operation {
   readonly principals: readonly string[];
   /** Strangers can read what it writes: a gist, a published package. */
   readonly isPublic?: true;
+  /** Whose it is what it acts on, where the organisation of the resource does not say it: accounts, webhooks, chats; empty: nobody's. */
+  readonly owners?: readonly string[];
   /**
    * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
    * the operation that bears them is the strictest. Absent where there is one alone.

@@ -9,6 +9,11 @@ const piecesMax = 10_000;
 /** The host of a URL. What is no URL stays as it is: it is still whom the call addresses. */
 export const hostOf = (url: string): string => URL.parse(url)?.hostname || url;
 
+const address = /[^\s@'"<>()[\]{},;:/\\]{1,64}@[^\s@'"<>()[\]{},;:/\\]{1,255}/g;
+
+/** The mail addresses in any text, such as a URL that names a user: `users('ann@acme.com')`. */
+export const addressesWithin = (text: string): readonly string[] => text.match(address) ?? [];
+
 /** Splits where commas and semicolons stand outside of quotes, comments and angle brackets: `"Doe, Ann" <ann@acme.com>, bob@acme.com`. */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];

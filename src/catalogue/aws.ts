@@ -12,6 +12,9 @@ const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource|QueueUrl)s?(?:\.|$)/;
 /** A queue of SQS is named by its URL. */
 const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
 
+/** Lambda takes the end of a resource name, too. */
+const partialName = /^(\d{12}):function:/;
+
 /**
  * The accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form and outermost JSON object that name a
  * resource.
@@ -21,7 +24,7 @@ export function arnAccounts(reading: Reading): readonly string[] {
   for (const fields of [reading.query(), reading.form()])
     for (const { name, value } of fields) if (naming.test(name)) texts.push(value);
   return texts.flatMap((text) => {
-    if (!text.startsWith('arn:')) return queueUrl.exec(text)?.[1] ?? [];
+    if (!text.startsWith('arn:')) return (queueUrl.exec(text) ?? partialName.exec(text))?.[1] ?? [];
     const [, , , , account = ''] = text.split(':', 5);
     return accountId.test(account) ? [account] : [];
   });

@@ -10,6 +10,8 @@ export interface Extraction {
   readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly Source[] }[];
   readonly tags: readonly TagSource[];
   readonly principals: readonly Source[];
+  /** Undefined: the organisation of the resource. */
+  readonly owner: Extract['owner'];
   /** Acted on even where no place tells which. */
   readonly unknown: readonly UnknownField[];
   /** Names in the path may have encoded slashes. */
@@ -29,6 +31,7 @@ export function toExtraction(layers: readonly Extract[]): Extraction {
       .filter(({ sources }) => sources.length > 0),
     tags: layers.flatMap((layer) => layer.tags ?? []),
     principals: layers.flatMap((layer) => layer.principals ?? []),
+    owner: layers.find((layer) => layer.owner !== undefined)?.owner,
     unknown: unknown.filter((it) => it !== 'principals'),
     addressesUnknown: unknown.includes('principals'),
     decodesSlashes: layers.some((layer) => layer.decode_slashes),
@@ -139,6 +142,18 @@ function qualifyRepo(resource: Draft): boolean {
   );
   resource.repo = whole.join(',');
   return true;
+}
+
+/** Whose it is what the call acts on, where that is told by something else than the organisation. */
+export function readOwners(
+  { owner }: Extraction,
+  resource: Resource,
+  reading: Reading,
+): readonly string[] | undefined {
+  if (owner === undefined) return undefined;
+  if (owner === 'nobody') return none;
+  if (typeof owner === 'string') return resource[owner]?.split(',') ?? none;
+  return owner.flatMap((read) => read(reading)).slice(0, principalsMax);
 }
 
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */

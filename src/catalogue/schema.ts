@@ -15,6 +15,9 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
 export type ResourceField = (typeof resourceFields)[number];
 
+/** What may tell the owner, instead of the organisation. */
+export const ownerFields = ['account', 'channel', 'nobody'] as const;
+
 /** What a call may act on though no place tells which. */
 export const unknownFields = [...resourceFields, 'tags'] as const;
 
@@ -44,6 +47,11 @@ const extract = z.strictObject({
   account: oneOrMore(source).optional(),
   bucket: oneOrMore(source).optional(),
   tags: oneOrMore(tagSource).optional(),
+  /**
+   * What tells whose it is that the operation acts on, as a tenant lists it in `org_accounts`: a field of the resource, or places. Left out it
+   * is the organisation, or that of the repository. `nobody`: it leaves nothing with whom it names, but takes something from there.
+   */
+  owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */

@@ -1,4 +1,4 @@
-import { hostOf, messageRecipients } from './addresses.ts';
+import { addressesWithin, hostOf, messageRecipients } from './addresses.ts';
 import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from './aws.ts';
 import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from './body-path.ts';
 import { type Field, parseFields, valuesNamed } from './form.ts';
@@ -21,7 +21,11 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     form:user           a field of an urlencoded or multipart body; one * stands for anything
  *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere; a list in a form is JSON
  *     graphql:field.a.b   an argument of a GraphQL root field, as literal or variable (graphql:*.input.email: of any field)
- *     host:json:$.url     the host of the URL at a place
+ *     host:json:$.url     the host of the URL at a place; of the resource name (ARN) of AWS that stands there, the account
+ *     mail:json:$.who     the mail addresses in the text at a place
+ *     project:json:$.to   the project that the resource name of Google Cloud at a place names
+ *     bucket:json:$.to    the bucket of the address (s3://, gs://, ARN) at a place
+ *     public:json:$.x=yes everybody (`*`), where a place has one of these values (a,b=v|w: one of several places); with != also where it has none
  *     arn:account         the accounts of the AWS resources that path and fields name
  *     sigv4:region        the region that an AWS request is signed for
  *     iam:json:$.Who      the account that an IAM principal stands for
@@ -68,7 +72,11 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
   },
   arn: (field) => (field === 'account' ? arnAccounts : undefined),
   sigv4: (field) => (field === 'region' ? (reading) => maybe(signedRegion(reading)) : undefined),
-  host: within((value) => [hostOf(value)]),
+  host: within((value) => (value.startsWith('arn:') ? iamPrincipals(value) : [hostOf(value)])),
+  mail: within(addressesWithin),
+  project: within(projectOf),
+  bucket: within(bucketOf),
+  public: everybodyWhere,
   iam: within(iamPrincipals),
   policy: (argument) => {
     const inner = argument === 'body' ? bodyText : parseSource(argument);
@@ -76,7 +84,8 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
       inner &&
       ((reading) =>
         inner(reading).flatMap((text) =>
-          policyPrincipals(reading.request.structureOf('application/json', text)),
+          // Where parameters of several kinds may stand: what has no object in it is no document.
+          text.includes('{') ? policyPrincipals(reading.request.structureOf('application/json', text)) : [],
         ))
     );
   },
@@ -86,6 +95,31 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
       ? (reading) => messagesIn(reading.request).flatMap(messageRecipients)
       : within(messageRecipients)(argument),
 };
+
+const condition = /^(.+?)(!?=)([^=]+)$/;
+
+/** `PLACE,PLACE=value|value`: everybody, where one of the values stands there; with `!=` where none does. Case does not matter. */
+function everybodyWhere(argument: string): Source | undefined {
+  const [, placesText = '', sign, valuesText = ''] = condition.exec(argument) ?? [];
+  const places = placesText.split(',').map(parseSource);
+  if (sign === undefined || !places.every((it) => it !== undefined)) return undefined;
+  const values = new Set(valuesText.toLowerCase().split('|'));
+  return (reading) => {
+    const has = places.some((read) => read(reading).some((it) => values.has(it.toLowerCase())));
+    return has === (sign === '=') ? ['*'] : [];
+  };
+}
+
+/** `//pubsub.googleapis.com/projects/acme/topics/t` */
+function projectOf(name: string): readonly string[] {
+  return maybe(/(?:^|\/)projects\/([^/]+)/.exec(name)?.[1]);
+}
+
+const bucketAddress = /^(?:s3a?:\/\/|gs:\/\/|arn:[\w-]{1,16}:s3:::|storage\.googleapis\.com\/)([^/]+)/;
+
+function bucketOf(address: string): readonly string[] {
+  return maybe(bucketAddress.exec(address)?.[1]);
+}
 
 /** The body, or where it has parts those behind the first: an upload sends what the vendor wants to know of a message before it. */
 function messagesIn(request: Request): readonly string[] {

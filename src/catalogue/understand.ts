@@ -3,7 +3,7 @@ import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { otherReadingsOf } from '../url-readings.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
-import { readPrincipals, readResource } from './extract.ts';
+import { readOwners, readPrincipals, readResource } from './extract.ts';
 import type { HostMatch } from './hosts.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { mayHideMessages, messagesOf, ofProtocols, protocols } from './messages.ts';
@@ -208,6 +208,7 @@ function toOperation(
   reading: Reading,
 ): Operation {
   const resource = readResource(extraction, captures, reading);
+  const owners = readOwners(extraction, resource, reading);
   const operation = {
     toolName,
     name,
@@ -216,6 +217,7 @@ function toOperation(
     resource,
     principals: readPrincipals(extraction, reading),
     ...(isPublic ? { isPublic } : {}),
+    ...(owners ? { owners } : {}),
   };
   if (isUnclear) return asUnclear(operation);
   if (!parts) return operation;
