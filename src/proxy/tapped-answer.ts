@@ -94,6 +94,8 @@ export class TappedAnswer implements Answer {
   #isEnded = false;
   #isCrowded = false;
   #isSeen = false;
+  /** Of a stream whose head has not gone out. */
+  #isHeadDue = false;
   #onDrain: readonly Listener[] = noListeners;
   #events: EventGate | DecodedEvents | undefined;
 
@@ -103,8 +105,9 @@ export class TappedAnswer implements Answer {
     answer.once('close', () => this.#closed());
   }
 
+  /** Not before a head has gone out: until then whoever fails to bring the whole answer may give another one. */
   get headersSent(): boolean {
-    return this.#state !== 'waiting' || this.#answer.headersSent;
+    return this.#answer.headersSent;
   }
 
   get writableEnded(): boolean {
@@ -117,7 +120,7 @@ export class TappedAnswer implements Answer {
 
   /** Of a held answer it is not known yet: trailers are taken, and go out if they can. */
   get chunkedEncoding(): boolean {
-    return this.#isHeld || this.#answer.chunkedEncoding;
+    return this.#isHeld || this.#isHeadDue || this.#answer.chunkedEncoding;
   }
 
   get #isHeld(): boolean {
@@ -134,18 +137,36 @@ export class TappedAnswer implements Answer {
       return;
     }
     const { events } = this.#tap;
+    this.#status = status;
+    this.#state = 'passing';
     if (handling === 'events' && events) {
       // What it will be is not known yet.
-      this.#answer.writeHead(status, withoutAnswerBodyFields(fields));
+      this.#fields = withoutAnswerBodyFields(fields);
+      this.#isHeadDue = true;
       this.#events = this.#openEvents(events);
-    } else this.#answer.writeHead(status, fields);
-    this.#status = status;
+      return;
+    }
+    this.#answer.writeHead(status, fields);
     this.#fields = handling === 'read' ? fields : [];
-    this.#state = 'passing';
+  }
+
+  /** The head of a stream goes out with its first event: one that breaks off before is no answer. */
+  #sendHead(): void {
+    if (!this.#isHeadDue) return;
+    this.#isHeadDue = false;
+    this.#answer.writeHead(this.#status, this.#fields);
+    this.#fields = [];
+  }
+
+  /** Another answer was given, since this one failed before any of it had gone out. */
+  get #isReplaced(): boolean {
+    return (this.#isHeld || this.#isHeadDue) && this.#answer.headersSent;
   }
 
   flushHeaders(): void {
-    if (this.#state === 'passing') this.#answer.flushHeaders();
+    if (this.#state !== 'passing') return;
+    this.#sendHead();
+    this.#answer.flushHeaders();
   }
 
   write(chunk: Buffer): boolean {
@@ -221,15 +242,23 @@ export class TappedAnswer implements Answer {
     return new EventGate({
       answer,
       splitter: tap.splitter(),
-      read: (event) => tap.admit(event),
+      read: async (event) => {
+        const bytes = await tap.admit(event);
+        if (this.#isReplaced || this.destroyed) return undefined;
+        this.#sendHead();
+        return bytes;
+      },
       onFlow: () => {
         if (this.#events instanceof DecodedEvents) this.#events.resume();
         else this.#flow();
       },
       onEnd: () => this.#endWith(withoutBodyTrailers(this.#trailers), undefined),
       onRefused: () => {
+        const isReplaced = this.#isReplaced;
         this.#state = 'refused';
         this.#stopDecoding();
+        if (isReplaced || this.destroyed) return;
+        this.#sendHead();
         const { trailers = [], event } = tap.lastWords;
         if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
         else this.#endWith(trailers, event);
@@ -238,6 +267,7 @@ export class TappedAnswer implements Answer {
   }
 
   #endWith(trailers: [string, string][], last: Buffer | undefined): void {
+    this.#sendHead();
     const answer = this.#answer;
     if (trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(trailers);
     answer.end(last);
@@ -281,7 +311,7 @@ export class TappedAnswer implements Answer {
   }
 
   #judged(judgement: Judgement): void {
-    if (this.destroyed) return;
+    if (this.destroyed || this.#isReplaced) return;
     if (judgement === 'pass') this.#release();
     else if ('instead' in judgement) this.#redact(judgement);
     else {

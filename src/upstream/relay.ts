@@ -293,12 +293,12 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   }
 
   /**
-   * Ends the exchange for a reason. Once a head was sent there is no other way to tell the client than to cut its connection: a
+   * Ends the exchange for a reason. Once a head has gone out there is no other way to tell the client than to cut its connection: a
    * clean end would make half an answer look whole.
    */
   fail(error: GatewayError): void {
     if (this.#isSettled) return;
-    if (this.#isHeadSent || this.#response.headersSent) {
+    if (this.#response.headersSent) {
       this.#options.onCut?.(error);
       this.abort();
       return;

@@ -446,3 +446,54 @@ t.test('under enforce events come in one by one, until one gives orders', async 
   t.match(JSON.parse(told[1] ?? ''), { code: 'POLICY_DENIED' });
   t.match(await scanOf(gateway, reply), { blocked: ['RESPONSE_BLOCKED', 'PROMPT_INJECTION'] });
 });
+
+/** What an upstream writes before it breaks off. */
+const brokenOff: readonly (readonly [name: string, head: string, body: string])[] = [
+  ['a length that is not reached', 'Content-Length: 100', 'half of it'],
+  ['chunks without an end', 'Transfer-Encoding: chunked', '5\r\nhello\r\n'],
+  ['half a chunk', 'Transfer-Encoding: chunked', 'ff\r\nhello'],
+  ['more than is read', 'Content-Length: 100000', 'x '.repeat(20_000)],
+  ['half an event', 'Transfer-Encoding: chunked\r\nContent-Type: text/event-stream', '7\r\ndata: a\r\n'],
+];
+
+t.test(
+  'under enforce an answer that breaks off is told as a problem, and none that looks whole',
+  async (t) => {
+    for (const [name, head, body] of brokenOff) {
+      const config = { response_scan: { mode: 'enforce', max_bytes: '64KB' } };
+      const { get } = await startLab(t, config, ({ socket }) => {
+        const type = head.includes('Content-Type') ? '' : 'Content-Type: text/plain\r\n';
+        socket.end(`HTTP/1.1 200 OK\r\n${type}${head}\r\n\r\n${body}`);
+      });
+      const reply = await get('/');
+      t.equal(reply.status, 502, name);
+      t.match(JSON.parse(String(reply.body)), { code: 'UPSTREAM_PROTOCOL' }, name);
+    }
+  },
+);
+
+t.test('under enforce a stream of which something has come in is seen to break off', async (t) => {
+  const { promise: hasFirst, resolve: onFirst } = Promise.withResolvers<void>();
+  const { tunnel, authority } = await startLab(t, enforce, async ({ socket }) => {
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream';
+    socket.write(`${head}\r\n\r\n9\r\ndata: a\n\n\r\n7\r\ndata: b\r\n`);
+    await hasFirst;
+    socket.end();
+  });
+  const socket = await tunnel();
+  t.teardown(() => socket.destroy());
+  const call = http.request({ createConnection: () => socket, path: '/', headers: { host: authority } });
+  call.end();
+  const [answer] = (await once(call, 'response')) as [http.IncomingMessage];
+  let text = '';
+  await t.rejects(
+    (async () => {
+      for await (const chunk of answer.setEncoding('utf8')) {
+        text += chunk;
+        onFirst();
+      }
+    })(),
+    { code: 'ECONNRESET' },
+  );
+  t.equal(text, 'data: a\n\n');
+});
