@@ -24,7 +24,9 @@ export const publicRoute = z
     allowed_methods: z.array(z.string()),
     allowed_paths: z.array(z.string()),
     max_body_bytes: z.int().nullable(),
-    response_scan: z.object({ mode: z.string().nullable(), max_bytes: z.int().nullable() }).nullable(),
+    response_scan: z
+      .object({ mode: z.string().nullable(), max_bytes: z.int().nullable(), beyond: z.string().nullable() })
+      .nullable(),
     source: z.enum(['file', 'api']),
     created_at: time.nullable(),
     changed_at: time.nullable(),
@@ -67,7 +69,11 @@ function toPublic(gate: Gate, it: ReadRoute, kept: Kept): PublicRoute {
     allowed_methods: [...it.allowedMethods],
     allowed_paths: [...it.allowedPaths],
     max_body_bytes: it.maxBodyBytes,
-    response_scan: it.responseScan && { mode: it.responseScan.mode, max_bytes: it.responseScan.maxBytes },
+    response_scan: it.responseScan && {
+      mode: it.responseScan.mode,
+      max_bytes: it.responseScan.maxBytes,
+      beyond: it.responseScan.beyond,
+    },
     ...kept,
   };
 }

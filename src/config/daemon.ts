@@ -132,6 +132,7 @@ export const limits = section({
 
 const responseMode = z.enum(['off', 'observe', 'enforce']);
 const responseBytes = size(0);
+const beyond = z.enum(['end', 'pass']);
 
 export const responseScan = section({
   mode: responseMode
@@ -140,12 +141,16 @@ export const responseScan = section({
       'off: answers pass unread; observe: findings are recorded; enforce: they can block the answer.',
     ),
   max_bytes: responseBytes.prefault('1MB').describe('Bytes of an answer that are read.'),
+  beyond: beyond
+    .default('end')
+    .describe('Of a longer answer under enforce. end: it does not come in; pass: the rest comes in unread.'),
 }).prefault({});
 
 /** The same where it only overrides: what is null says nothing. */
 export const responseScanOverride = section({
   mode: responseMode.nullable().default(null).describe('Instead of the mode of response_scan.'),
   max_bytes: responseBytes.nullable().default(null).describe('Instead of its max_bytes.'),
+  beyond: beyond.nullable().default(null).describe('Instead of its beyond.'),
 });
 
 export const branding = section({

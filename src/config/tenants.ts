@@ -189,6 +189,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
     responseScan: Object.freeze({
       mode: own.responseScan.mode ?? base.responseScan.mode,
       maxBytes: own.responseScan.maxBytes ?? base.responseScan.maxBytes,
+      beyond: own.responseScan.beyond ?? base.responseScan.beyond,
     }),
     orgDomains: own.orgDomains,
     orgAccounts: own.orgAccounts,

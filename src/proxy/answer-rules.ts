@@ -31,6 +31,7 @@ export function scanOf(
   return {
     mode: said.find((it) => it?.mode)?.mode ?? responseScan.mode,
     maxBytes: said.find((it) => typeof it?.maxBytes === 'number')?.maxBytes ?? responseScan.maxBytes,
+    beyond: said.find((it) => it?.beyond)?.beyond ?? responseScan.beyond,
   };
 }
 
@@ -50,7 +51,7 @@ export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): 
   gate.answerMemory.saw(seen, reading);
 }
 
-/** Why it must not come in, redacted or not; empty where it may. `isCut`: there was no room to read all of it. */
+/** Why it must not come in, redacted or not; empty where it may. `isCut`: not all of it was read. */
 export function whyNotLetIn(
   { posture }: TenantConfig,
   { injection, classes, unreadable }: Pick<AnswerReading, 'injection' | 'classes' | 'unreadable'>,
@@ -108,9 +109,16 @@ export function toldRedactions(
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
 
 /** What the agent is told in its place. */
-export const blocked = (reasons: readonly string[]): GatewayError =>
+export const blocked = (reasons: readonly string[], why = seeTrace): GatewayError =>
   new GatewayError(
     'POLICY_DENIED',
-    'The upstream was called and has answered; its answer is not let in. The trace of the call says what was found.',
-    { reason_codes: reasons },
+    `The upstream was called and has answered; its answer is not let in. ${why}`,
+    {
+      reason_codes: reasons,
+    },
   );
+
+const seeTrace = 'The trace of the call says what was found.';
+/** Of an answer in which nothing else was found. */
+export const isLongerThan = (bytesMax: number): string =>
+  `It is longer than the ${bytesMax} bytes that are read of it (response_scan.max_bytes).`;

@@ -19,6 +19,7 @@ import {
   blocked,
   classesToCut,
   isEnforced,
+  isLongerThan,
   isRead,
   rememberAnswer,
   scanOf,
@@ -100,6 +101,7 @@ interface Rules {
 /** Reads the answer to one call, keeps with its trace what is found, and under `enforce` refuses what must not come in. */
 class AnswerScan implements Tap {
   readonly bytesMax: number;
+  readonly endsBeyond: boolean;
   events: EventTap | undefined;
   readonly #gate: Gate;
   readonly #call: Call;
@@ -120,8 +122,9 @@ class AnswerScan implements Tap {
     this.#call = call;
     this.#exchange = exchange;
     this.#tenant = tenant;
-    const { maxBytes } = scan;
+    const { maxBytes, beyond } = scan;
     this.bytesMax = maxBytes;
+    this.endsBeyond = beyond === 'end';
     const { maxDecodedBytes } = tenant;
     this.#toolLists = new ToolListScan(gate, call, {
       bytesMax: maxBytes,
@@ -145,6 +148,7 @@ class AnswerScan implements Tap {
     if (isEvents) {
       this.events = new EventScan(this.#gate, this.#call, this.#route, {
         bytesMax: this.bytesMax,
+        endsBeyond: this.endsBeyond,
         contentType: this.#contentType,
         contentEncoding: this.#contentEncoding,
         grpcEncoding: fieldOf(fields, 'grpc-encoding'),
@@ -152,8 +156,8 @@ class AnswerScan implements Tap {
       });
       return 'events';
     }
-    // What cannot be taken apart as it comes cannot come in as it comes.
-    this.#isHeld = !isStream(fields) || hasEvents(fields);
+    // What cannot be taken apart as it comes cannot come in as it comes, unless what is not read may.
+    this.#isHeld = this.endsBeyond || !isStream(fields) || hasEvents(fields);
     return this.#isHeld ? 'hold' : 'read';
   }
 
@@ -233,7 +237,10 @@ class AnswerScan implements Tap {
         JSON.stringify({ ...scan, response_status: status, ...further }),
       );
     }
-    if (reasons.length > 0) return { refusal: blocked(reasons) };
+    if (reasons.length > 0) {
+      const isOnlyLong = extent === 'cut' && isTooLong(reasons);
+      return { refusal: isOnlyLong ? blocked(reasons, isLongerThan(this.bytesMax)) : blocked(reasons) };
+    }
     return instead ? { instead, reasons: ['RESPONSE_SANITIZED', ...cuts] } : 'pass';
   }
 
@@ -243,7 +250,8 @@ class AnswerScan implements Tap {
     reading: AnswerReading,
     extent: SeenAnswer['extent'],
   ): Promise<AnswerVerdict> {
-    const reasons = whyNotLetIn(this.#tenant, reading, extent === 'crowded');
+    const isUnread = extent === 'crowded' || (extent === 'cut' && this.endsBeyond);
+    const reasons = whyNotLetIn(this.#tenant, reading, isUnread);
     const cuts = reasons.length > 0 ? [] : classesToCut(this.#tenant, this.#call, reading.classes);
     if (cuts.length === 0) return { reasons, cuts };
     const { answerReader } = this.#gate;
@@ -289,5 +297,8 @@ interface AnswerVerdict {
   readonly instead?: Buffer;
   readonly left?: AnswerReading;
 }
+
+/** Nothing else is wrong with an answer that was not read to its end. */
+const isTooLong = (reasons: readonly string[]): boolean => reasons.join() === 'RESPONSE_BLOCKED,UNREADABLE';
 
 const letIn: AnswerVerdict = { reasons: [], cuts: [] };

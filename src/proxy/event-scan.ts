@@ -22,6 +22,8 @@ export function isDecodable(contentEncoding: string): boolean {
 export interface EventHead {
   /** Of one event; a longer one is read in parts. */
   readonly bytesMax: number;
+  /** What cannot be read for its length does not come in. */
+  readonly endsBeyond: boolean;
   readonly contentType: string;
   /** One that is decodable. */
   readonly contentEncoding: string;
@@ -67,9 +69,13 @@ export class EventScan implements EventTap {
     return /^text\/event-stream\b/i.test(this.#head.contentType) ? 'empty line' : 'line';
   }
 
-  async admit({ bytes, isPart }: StreamEvent): Promise<Buffer | undefined> {
+  async admit({ bytes, isPart, isCoded = false }: StreamEvent): Promise<Buffer | undefined> {
     if (!this.#isGrpc && hasLineEndsAlone(bytes)) return bytes;
-    const { contentType, isPartial } = this.#head;
+    const { contentType, isPartial, endsBeyond } = this.#head;
+    if (isCoded && endsBeyond) {
+      this.#tellUnreadable();
+      return undefined;
+    }
     const isMessage = this.#isGrpc && !isPart;
     const message = isMessage ? bytes.subarray(prefixBytes) : bytes;
     try {
@@ -107,9 +113,14 @@ export class EventScan implements EventTap {
   }
 
   broken(error: Error): void {
+    const { traceId } = this.#call;
+    this.#gate.log.error({ trace_id: traceId, err: error }, 'a stream is not what its content coding says');
+    this.#tellUnreadable();
+  }
+
+  #tellUnreadable(): void {
     const { identity, traceId } = this.#call;
     this.#reasons = ['RESPONSE_BLOCKED', 'UNREADABLE'];
-    this.#gate.log.error({ trace_id: traceId, err: error }, 'a stream is not what its content coding says');
     if (!identity) return;
     const scan = { at: new Date().toISOString(), blocked: this.#reasons };
     this.#gate.answers.take(identity.tenantId, traceId, JSON.stringify(scan));

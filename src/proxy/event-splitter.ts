@@ -7,6 +7,8 @@ export interface StreamEvent {
   readonly bytes: Buffer;
   /** One part of an event that is longer than is read at once. */
   readonly isPart: boolean;
+  /** A part of a message that is compressed: by itself nobody can read it. */
+  readonly isCoded?: boolean;
 }
 
 /** Takes a stream apart into its events as it comes, so that all of them together are the stream, byte for byte. */

@@ -9,6 +9,7 @@ export class GrpcSplitter implements Splitter {
   /** Of the message that has begun, how much is to come; negative while its prefix is not there. */
   #missingBytes = -1;
   #isContinued = false;
+  #isCoded = false;
 
   constructor(bytesMax: number) {
     this.#bytesMax = Math.max(bytesMax, prefixBytes);
@@ -27,7 +28,11 @@ export class GrpcSplitter implements Splitter {
       rest = rest.subarray(taken.length);
       this.#pending.add(taken);
       if (this.#missingBytes >= 0) this.#missingBytes -= taken.length;
-      else if (this.#pending.length === prefixBytes) this.#missingBytes = lengthAt(this.#pending.peek(), 0);
+      else if (this.#pending.length === prefixBytes) {
+        const prefix = this.#pending.peek();
+        this.#isCoded = prefix[0] !== 0;
+        this.#missingBytes = lengthAt(prefix, 0);
+      }
       if (this.#missingBytes === 0 || this.#pending.length >= this.#bytesMax) events.push(this.#take());
     }
     return events;
@@ -42,6 +47,6 @@ export class GrpcSplitter implements Splitter {
     const isPart = this.#isContinued || !isEnd;
     this.#isContinued = !isEnd;
     if (isEnd) this.#missingBytes = -1;
-    return { bytes: this.#pending.take(), isPart };
+    return { bytes: this.#pending.take(), isPart, ...(isPart && this.#isCoded ? { isCoded: true } : {}) };
   }
 }

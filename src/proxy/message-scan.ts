@@ -85,16 +85,17 @@ export class MessageScan {
       return asItCame;
     }
     const seen = await readInside(rules, start, reading, this.#seams);
-    const admitted = await this.#admit(rules, reading, seen);
-    if (admitted.bytes === start.bytes) return { ...admitted, bytes: message.bytes };
+    const isCut = start !== message && scan.beyond === 'end';
+    const admitted = await this.#admit(rules, reading, seen, isCut);
+    if (isCut || admitted.bytes === start.bytes) return { ...admitted, bytes: message.bytes };
     return { ...admitted, bytes: Buffer.concat([admitted.bytes, message.bytes.subarray(scan.maxBytes)]) };
   }
 
-  async #admit(rules: Rules, reading: AnswerReading, seen: SeenMessage): Promise<Admission> {
+  async #admit(rules: Rules, reading: AnswerReading, seen: SeenMessage, isCut: boolean): Promise<Admission> {
     const { gate, tenant } = rules;
     const { bytes } = seen.message;
     const shown = { ...reading, classes: seen.classes, injection: seen.injection };
-    const reasons = whyNotLetIn(tenant, seen, false);
+    const reasons = whyNotLetIn(tenant, seen, isCut);
     const cuts = reasons.length > 0 ? nothing : classesToCut(tenant, this.#call, seen.classes);
     if (cuts.length > 0) return this.#redact(rules, shown, seen, cuts);
     if (reasons.length === 0) rememberAnswer(gate, this.#call, reading);

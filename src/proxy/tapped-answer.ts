@@ -21,6 +21,8 @@ export interface SeenAnswer {
 export interface Tap {
   /** How much is read. */
   readonly bytesMax: number;
+  /** A held answer that goes on behind them is refused; else the rest passes unread. */
+  readonly endsBeyond?: boolean;
   /** What is to be done with the answer, by its head and, once it has one, its first chunk; `fields` is flat. */
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** May so much more be kept in memory? What was granted is given back with a negative number. */
@@ -286,7 +288,13 @@ export class TappedAnswer implements Answer {
     if (isKept) this.#bytes += chunk.length;
     else if (this.#isReading) this.#isCrowded = true;
     if (isKept || this.#isHeld) this.#chunks.push(chunk);
-    if (!isKept || this.#bytes >= this.#tap.bytesMax) this.#full();
+    if (!isKept || this.#isEnough) this.#full();
+  }
+
+  /** Whether an answer is longer than is read can be told only by what comes behind. */
+  get #isEnough(): boolean {
+    const { bytesMax, endsBeyond = false } = this.#tap;
+    return endsBeyond && this.#isHeld ? this.#bytes > bytesMax : this.#bytes >= bytesMax;
   }
 
   #full(): void {

@@ -129,7 +129,7 @@ t.test('a tenant that says nothing has what the daemon has', async (t) => {
     plan: { name: 'team' },
     environments: ['default'],
     retentionMs: 30 * day,
-    responseScan: { mode: 'enforce', maxBytes: 1024 * kb },
+    responseScan: { mode: 'enforce', maxBytes: 1024 * kb, beyond: 'end' },
     approvals: { ttlMs: 3_600_000, holdMs: 0 },
     posture: { secrets: 'SANITIZE', pii: 'DENY', bands: { CRITICAL: 'DENY' } },
     blockThreats: false,
@@ -145,14 +145,14 @@ t.test('a tenant that says nothing has what the daemon has', async (t) => {
 
 t.test('a tenant lays what it says over what the daemon has, key by key', async (t) => {
   const tenant = tenantOf(
-    'mode: monitor\nstate: { on_failure: open }\nresponse_scan: { mode: enforce, max_bytes: 9 }\napprovals: { ttl: 1h, hold: 5s }\n' +
+    'mode: monitor\nstate: { on_failure: open }\nresponse_scan: { mode: enforce, max_bytes: 9, beyond: pass }\napprovals: { ttl: 1h, hold: 5s }\n' +
       'posture: { pii: DENY, bands: { HIGH: DENY } }\nrisk: { block_threats: false }\nactivity: { retention: 2d }\n' +
       'tenants: [{ id: acme, mode: enforce, on_failure: closed, response_scan: { mode: "off" }, approvals: { hold: 0s }, posture: { phi: DENY, bands: { LOW: SANITIZE } }, block_threats: true, auto_register_agents: false, limits: { replay_window: 5s } }]',
   );
   t.match(tenant, {
     mode: 'enforce',
     onFailure: 'closed',
-    responseScan: { mode: 'off', maxBytes: 9 },
+    responseScan: { mode: 'off', maxBytes: 9, beyond: 'pass' },
     approvals: { ttlMs: 3_600_000, holdMs: 0 },
     posture: {
       secrets: 'SANITIZE',

@@ -137,7 +137,7 @@ t.test('a connection on which an answer was refused serves on', async (t) => {
 
 t.test('under enforce all other answers pass byte for byte', async (t) => {
   const binary = pictureWith(orders);
-  const long = `${readAt}\n`.repeat(20_000);
+  const long = `${readAt}\n`.repeat(12_000);
   const { get } = await startLab(t, enforce, (request, response) => {
     const path = request.url ?? '';
     if (path === '/none') response.writeHead(204).end();
@@ -170,10 +170,43 @@ t.test('under enforce all other answers pass byte for byte', async (t) => {
   }
 });
 
-t.test('of a large answer the beginning is read, and what follows passes', async (t) => {
+t.test(
+  'what lies behind the bytes that are read does not come in, however an answer is called',
+  async (t) => {
+    const bytes = 16 * 1024;
+    const full = 'x '.repeat(bytes / 2);
+    const types = ['text/plain', 'multipart/x-mixed-replace; boundary=b', 'application/grpc-web+proto'];
+    const config = { response_scan: { mode: 'enforce', max_bytes: bytes } };
+    const { gateway, get } = await startLab(t, config, (request, response) => {
+      const [, at = '', path] = request.url?.split('/') ?? [];
+      response.writeHead(200, { 'content-type': types[Number(at)] });
+      response.write(full);
+      response.end(path === 'padded' ? orders : '');
+    });
+    for (const [at, type] of types.entries()) {
+      const padded = await get(`/${at}/padded`);
+      t.match(padded, { status: 403, headers: { 'x-service-reasons': 'RESPONSE_BLOCKED,UNREADABLE' } }, type);
+      t.match(JSON.parse(String(padded.body)).detail, /longer than the 16384 bytes/);
+      t.notMatch(String(padded.body), /x x/);
+      t.match(await scanOf(gateway, padded), { extent: 'cut', blocked: ['RESPONSE_BLOCKED', 'UNREADABLE'] });
+      const whole = await get(`/${at}/full`);
+      t.equal(whole.status, 200, 'what is read to its end');
+      t.equal(whole.body.length, bytes);
+    }
+  },
+);
+
+t.test('an answer of a stream that gives orders is held, where it cannot be taken apart', async (t) => {
+  for (const type of ['multipart/x-mixed-replace; boundary=b', 'application/grpc-web-text']) {
+    const { get } = await startLab(t, enforce, answering({ '/': orders }, { 'content-type': type }));
+    t.match(await get('/'), { status: 403, headers: { 'x-service-reasons': /PROMPT_INJECTION/ } }, type);
+  }
+});
+
+t.test('where it is said, of a large answer the beginning is read, and what follows passes', async (t) => {
   const filler = 'x '.repeat(40_000);
   const bodies = { '/early': orders + filler, '/late': filler + orders };
-  const config = { response_scan: { mode: 'enforce', max_bytes: '16KB' } };
+  const config = { response_scan: { mode: 'enforce', max_bytes: '16KB', beyond: 'pass' } };
   const { get } = await startLab(t, config, answering(bodies));
   t.match(await get('/early'), { status: 403 });
   const late = await get('/late');
@@ -269,10 +302,12 @@ t.test('what a tool or a route says of answers wins over its tenant', async (t) 
         { prefix: 'tool', upstream: at, tool: 'slack' },
         { prefix: 'route', upstream: at, response_scan: { mode: 'enforce' } },
         { prefix: 'both', upstream: at, tool: 'slack', response_scan: { mode: 'off' } },
+        { prefix: 'cut', upstream: at, response_scan: { mode: 'enforce', max_bytes: 8 } },
+        { prefix: 'passed', upstream: at, response_scan: { mode: 'enforce', max_bytes: 8, beyond: 'pass' } },
       ],
     },
   });
-  const wanted = { plain: 200, tool: 403, route: 403, both: 200 };
+  const wanted = { plain: 200, tool: 403, route: 403, both: 200, cut: 403, passed: 200 };
   for (const [prefix, status] of Object.entries(wanted)) {
     const reply = await fetch(`${gateway.controlUrl}/inbound/${prefix}/chat`, {
       headers: { authorization: `Bearer ${gateway.key}` },

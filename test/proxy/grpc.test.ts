@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -852,13 +853,14 @@ t.test('under enforce the messages of an answer come in one by one, until one ma
     '/secret': [...clean, frame(field(1, `key ${secret}`)), frame('later')],
     '/large': [...clean, Buffer.concat([large, frame(field(1, 'x'.repeat(8_000)) + field(1, orders))])],
     '/broken': [...clean, frame('not gzip', { flag: 1 }), frame('later')],
+    '/coded-large': [...clean, frame(gzipSync(randomBytes(5_000)), { flag: 1 }), frame('later')],
   };
   const { ask } = await startAnswers(t, answers);
   const passed = await ask('/clean');
   t.same(passed.body, Buffer.concat(answers['/clean']), 'byte for byte');
   t.match(passed, { status: 200, trailers: { 'grpc-status': '0' } });
   t.notOk('content-digest' in passed.trailers, 'which may not be true any more');
-  const refused = { '/orders': 3, '/coded': 3, '/spread': 4, '/secret': 3, '/broken': 3 };
+  const refused = { '/orders': 3, '/coded': 3, '/spread': 4, '/secret': 3, '/broken': 3, '/coded-large': 3 };
   for (const [path, count] of Object.entries(refused)) {
     const answer = await ask(path);
     t.match(

@@ -461,6 +461,19 @@ t.test('what an upstream sends is observed, or held under enforce', async (t) =>
   await t.rejects(second.next(), 'nothing else has come');
 });
 
+t.test('under enforce a message does not come in that is longer than is read', async (t) => {
+  const padded = `${'x '.repeat(600)}${orders}`;
+  const onSocket: OnSocket = (socket) => socket.on('message', () => socket.send(padded));
+  for (const beyond of ['end', 'pass']) {
+    const response_scan = { mode: 'enforce', max_bytes: '1KB', beyond };
+    const { open } = await startLab(t, { onSocket, config: { response_scan } });
+    const { socket, next, closed } = await open();
+    socket.send('go');
+    if (beyond === 'pass') t.match(await next(), { text: padded });
+    else t.same(await closed, { code: 1008, reason: 'RESPONSE_BLOCKED' });
+  }
+});
+
 t.test(
   'under enforce a secret is cut out of what an upstream sends, in one message or in several',
   async (t) => {
