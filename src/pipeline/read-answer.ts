@@ -8,10 +8,11 @@ import { textIn } from '../text/binary.ts';
 import { inflateBody, inflateStart } from '../text/inflate.ts';
 import { bodyFormat } from '../text/redact.ts';
 import { type Across, acrossReader } from './answer-across.ts';
+import { CleanFields, type FieldsText, fieldsPart, fieldsText } from './answer-fields.ts';
 import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
-import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
+import { bodyPart, type Part, type ReadBounds, readPart } from './read-part.ts';
 import { counts, isCutFor, withoutFindings } from './sanitize.ts';
 import type { Tenants } from './tenants.ts';
 
@@ -46,6 +47,17 @@ export interface AnswerReading {
 export interface AnswerReader {
   /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
   read(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): Promise<AnswerReading>;
+  /**
+   * The same of header fields or trailers, at once: `host` has answered, and what it tells of its own sessions counts for nothing. Throws for a
+   * tenant that is not served, or whose rules were never read.
+   */
+  readFields(identity: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string): AnswerReading;
+  /** The same of those fields of a flat list that were not found clean before. Undefined where there is none. */
+  readNewFields(
+    identity: Pick<Identity, 'tenantId'>,
+    fields: readonly string[],
+    from: { readonly ownPrefix: string; readonly host: string },
+  ): AnswerReading | undefined;
   /** Whether the same content was read a short while ago and had nothing in it: then it need not be read, nor waited for. */
   isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
   /**
@@ -81,6 +93,8 @@ export interface AnswerReaderOptions {
 
 /** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
 const nowhere = 'answer.invalid';
+/** In place of a type, for heads: no type has a blank before it. */
+const fieldsOnly = ' fields';
 const noBytes = Buffer.alloc(0);
 /** Where a token endpoint puts the tokens that it issues (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3), and what it must say beside them. */
 const issuedPlaces: ReadonlySet<string> = new Set([
@@ -109,6 +123,14 @@ export function createAnswerReader({
     return kept(byType, contentType, () => new CleanAnswers());
   }
 
+  const cleanFieldsOf = new WeakMap<DetectorEngine, CleanFields>();
+
+  function cleanFields(engine: DetectorEngine): CleanFields {
+    const known = cleanFieldsOf.get(engine) ?? new CleanFields();
+    cleanFieldsOf.set(engine, known);
+    return known;
+  }
+
   async function read(
     content: AnswerContent,
     engine: DetectorEngine,
@@ -131,16 +153,25 @@ export function createAnswerReader({
   ): AnswerReading {
     const clean = cleanAnswers(engine, contentType);
     if (clean.has(body)) return { ...nothingFound, plain: body, texts: [body] };
+    const part = bodyPart(textIn(body), contentType, nowhere);
+    return readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
+  }
+
+  function readThe(
+    part: Part,
+    { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
+    engine: DetectorEngine,
+    tenant: TenantConfig,
+  ): AnswerReading {
     const bounds = boundsOf(tenant);
     const { isOver } = bounds;
-    const text = textIn(body);
-    const part = bodyPart(text, contentType, nowhere);
+    const { bytes: text } = part;
     const { findings, views, unreadable } = readPart(part, engine, bounds);
     const injection = readInjection(injections, views, part, { isOver });
     const found = findings.filter(counts);
     const brought = withoutIssued(found, text);
     const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
-    if (findings.length === 0 && injection.score === 0 && problem === undefined) clean.add(body);
+    if (findings.length === 0 && injection.score === 0 && problem === undefined) onClean();
     return {
       classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
       findings: found,
@@ -153,6 +184,14 @@ export function createAnswerReader({
       secrets: brought.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
       unreadable: problem,
     };
+  }
+
+  /** Without waiting: the call was judged by the same rules. */
+  function readersNow(tenantId: string): { tenant: TenantConfig; engine: DetectorEngine } {
+    const tenant = tenants.find(tenantId);
+    const engine = policies.lastKnown(tenantId)?.engine;
+    if (!tenant || !engine) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    return { tenant, engine };
   }
 
   async function readersOf(tenantId: string): Promise<{ tenant: TenantConfig; engine: DetectorEngine }> {
@@ -171,6 +210,23 @@ export function createAnswerReader({
     async read({ tenantId }, content) {
       const { tenant, engine } = await readersOf(tenantId);
       return read(content, engine, tenant);
+    },
+    readFields({ tenantId }, fields, host) {
+      const { tenant, engine } = readersNow(tenantId);
+      const part = fieldsPart(fields, host);
+      const { bytes: body } = part;
+      const clean = cleanAnswers(engine, fieldsOnly);
+      return clean.has(body)
+        ? { ...nothingFound, plain: body, texts: [body] }
+        : readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
+    },
+    readNewFields({ tenantId }, fields, { ownPrefix, host }) {
+      const { tenant, engine } = readersNow(tenantId);
+      const clean = cleanFields(engine);
+      const text = fieldsText(fields, ownPrefix, clean);
+      if (text.text === '') return undefined;
+      const part = fieldsPart(text, host);
+      return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
     },
     async redact({ tenantId }, { plain, findings }, contentType, { classes, isStart = false }) {
       const { tenant, engine } = await readersOf(tenantId);

@@ -40,6 +40,8 @@ export interface Part {
   readonly host: string;
   /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
+  /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
+  isAtHome?(detector: Match['detector'], start: number): boolean;
   /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
 }
@@ -170,7 +172,7 @@ function toFindings(part: Part, found: readonly Seen[]): Finding[] {
   return found.map(({ match: { detector, confidence }, start, end, isRest }) => {
     const location = locate(start);
     const { class: dataClass, id: kind, vendorHosts } = detector;
-    const atHome = isHome(detector, part.host, location);
+    const atHome = part.isAtHome ? part.isAtHome(detector, start) : isHome(detector, part.host, location);
     return {
       ...{ class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts },
       ...(isRest ? { isRest } : {}),

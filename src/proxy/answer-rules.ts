@@ -6,6 +6,7 @@ import type { Gate } from '../pipeline/gate.ts';
 import { headText } from '../pipeline/head-text.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { isCutFor } from '../pipeline/sanitize.ts';
+import { fieldOf, withoutField } from '../upstream/headers.ts';
 
 /* What holds for all that comes in: answers as a whole, the events of a stream, messages. */
 
@@ -104,6 +105,23 @@ export function toldRedactions(
   const told = findings.filter(isCutFor(classes)).map(({ kind, location }) => ({ kind, location }));
   const distinct = new Map(told.map((it) => [`${it.kind} ${it.location}`, it]));
   return [...distinct.values()].slice(0, toldRedactionsMax);
+}
+
+/** The head of an answer of which something was cut out, for these reasons, beside those of the call. */
+export function toldRedacted(
+  { names }: Gate,
+  fields: readonly string[],
+  reasons: readonly string[],
+): string[] {
+  const ofCall = fieldOf(fields, names.reasons.toLowerCase())
+    .split(',')
+    .map((it) => it.trim());
+  const all = new Set([...reasons, ...ofCall.filter(Boolean)]);
+  const others = [names.decision, names.reasons].reduce<readonly string[]>(
+    (kept, name) => withoutField(kept, name.toLowerCase()),
+    fields,
+  );
+  return [...others, names.decision, 'SANITIZE', names.reasons, [...all].join(',')];
 }
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;

@@ -12,8 +12,9 @@ import { isBinary } from '../text/binary.ts';
 import { compressionOf } from '../text/compression.ts';
 import { opaqueKindOf } from '../text/opaque.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
-import { fieldOf, withoutField } from '../upstream/headers.ts';
+import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise, isPartial } from '../upstream/scrubbable.ts';
+import { admitFields, type FieldsOf, observeFields } from './answer-fields.ts';
 import { createAnswerRoom } from './answer-room.ts';
 import {
   blocked,
@@ -23,6 +24,7 @@ import {
   isRead,
   rememberAnswer,
   scanOf,
+  toldRedacted,
   toldRedactions,
   toolNameOf,
   unsanitizable,
@@ -30,13 +32,14 @@ import {
 } from './answer-rules.ts';
 import { EventScan, isDecodable } from './event-scan.ts';
 import {
-  type EventTap,
+  type FieldsJudgement,
   type Handling,
   type Judgement,
   type Refused,
   type SeenAnswer,
   type Tap,
   TappedAnswer,
+  type TrailersJudgement,
 } from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
 
@@ -87,7 +90,7 @@ export function answerFor(
   const tenant = gate.tenants.find(call.identity?.tenantId ?? '');
   if (!tenant) return exchange.answer;
   const scan = scanOf(gate, call, tenant, route);
-  if (call.method === 'HEAD' || !isRead(gate, call, tenant, scan)) return exchange.answer;
+  if (!isRead(gate, call, tenant, scan)) return exchange.answer;
   return new TappedAnswer(exchange.answer, new AnswerScan(gate, call, exchange, { tenant, scan, route }));
 }
 
@@ -102,12 +105,14 @@ interface Rules {
 class AnswerScan implements Tap {
   readonly bytesMax: number;
   readonly endsBeyond: boolean;
-  events: EventTap | undefined;
+  events: EventScan | undefined;
   readonly #gate: Gate;
   readonly #call: Call;
   readonly #exchange: Exchange;
   readonly #tenant: TenantConfig;
   readonly #enforces: boolean;
+  /** Bodies may be read for what must be known again, where nothing else is wanted of answers. */
+  readonly #isFieldsRead: boolean;
   readonly #toolLists: ToolListScan;
   #isHeld = false;
   #contentType = '';
@@ -132,10 +137,59 @@ class AnswerScan implements Tap {
       keep: (bytes) => this.keep(bytes),
     });
     this.#enforces = isEnforced(gate, scan, tenant);
+    this.#isFieldsRead = scan.mode !== 'off';
+  }
+
+  admitHead(status: number, fields: readonly string[]): FieldsJudgement {
+    const judgement = this.#admit('head', status, fields);
+    if ('refusal' in judgement || judgement.reasons.length === 0) return judgement;
+    return { fields: this.redactedFields(judgement.fields, judgement.reasons) };
+  }
+
+  admitTrailers(status: number, trailers: readonly [string, string][]): TrailersJudgement {
+    const judgement = this.#admit('trailers', status, trailers.flat());
+    if ('refusal' in judgement) return judgement;
+    const { fields, reasons } = judgement;
+    const pairs: [string, string][] = [];
+    for (let i = 0; i + 1 < fields.length; i += 2) pairs.push([fields[i] as string, fields[i + 1] as string]);
+    return { trailers: pairs, reasons };
+  }
+
+  #admit(
+    part: FieldsOf['part'],
+    status: number,
+    fields: readonly string[],
+  ): Refused | { fields: string[]; reasons: readonly string[] } {
+    const of = { call: this.#call, tenant: this.#tenant, part, status };
+    const asTheyCame = { fields: fields as string[], reasons: [] };
+    if (!this.#isFieldsRead) return asTheyCame;
+    if (!this.#enforces) {
+      // The answer goes first.
+      setImmediate(observeFields, this.#gate, of, fields);
+      return asTheyCame;
+    }
+    try {
+      const { reasons, cuts, fields: admitted } = admitFields(this.#gate, of, fields);
+      if (reasons.length > 0) {
+        this.events?.refuseEnd(reasons);
+        return { refusal: blocked(reasons) };
+      }
+      return cuts.length === 0
+        ? asTheyCame
+        : { fields: [...admitted], reasons: ['RESPONSE_SANITIZED', ...cuts] };
+    } catch (error) {
+      this.#gate.log.error(
+        { trace_id: this.#call.traceId, err: error },
+        'the head of an answer could not be read',
+      );
+      this.events?.refuseEnd(['RESPONSE_BLOCKED', 'UNREADABLE']);
+      return { refusal: error };
+    }
   }
 
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling {
-    if (status === 204 || status === 304 || this.bytesMax === 0) return 'pass';
+    const isBodiless = status === 204 || status === 304 || this.#call.method === 'HEAD';
+    if (isBodiless || this.bytesMax === 0) return 'pass';
     this.#contentType = fieldOf(fields, 'content-type');
     this.#contentEncoding = fieldOf(fields, 'content-encoding');
     const isEvents = this.#enforces && hasEvents(fields) && isDecodable(this.#contentEncoding);
@@ -269,16 +323,7 @@ class AnswerScan implements Tap {
   }
 
   redactedFields(fields: readonly string[], reasons: readonly string[]): string[] {
-    const { names } = this.#gate;
-    const ofCall = fieldOf(fields, names.reasons.toLowerCase())
-      .split(',')
-      .map((it) => it.trim());
-    const all = new Set([...reasons, ...ofCall.filter(Boolean)]);
-    const others = [names.decision, names.reasons].reduce<readonly string[]>(
-      (kept, name) => withoutField(kept, name.toLowerCase()),
-      fields,
-    );
-    return [...others, names.decision, 'SANITIZE', names.reasons, [...all].join(',')];
+    return toldRedacted(this.#gate, fields, reasons);
   }
 
   refuse({ refusal }: Refused): void {

@@ -69,7 +69,12 @@ export function enforce(
   const refuse = (error: GatewayError): void => {
     // What was to go and cannot, for a reason of ours, was not let out.
     const isOurs = problems[error.code].status === 503;
-    const headers = isOurs ? refusalHeaders(gate.names, call.traceId, error.code) : ours;
+    const { reason_codes: reasons = [] } = error.extra;
+    const isOfAnswer = reasons[0] === 'RESPONSE_BLOCKED';
+    const headers =
+      isOurs || isOfAnswer
+        ? refusalHeaders(gate.names, call.traceId, isOfAnswer ? reasons.join(',') : error.code)
+        : ours;
     answerProblem(exchange, withTrace(error, call.traceId), headers);
   };
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {

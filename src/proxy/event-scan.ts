@@ -112,6 +112,11 @@ export class EventScan implements EventTap {
     return { event: Buffer.from(event) };
   }
 
+  /** What stands behind the last event may not come in, for these reasons. */
+  refuseEnd(reasons: readonly string[]): void {
+    this.#reasons = reasons;
+  }
+
   broken(error: Error): void {
     const { traceId } = this.#call;
     this.#gate.log.error({ trace_id: traceId, err: error }, 'a stream is not what its content coding says');

@@ -23,8 +23,8 @@ import {
   type SeenMessage,
 } from './incoming-message.ts';
 
-/** Of one connection: as many as a trace takes, of which the last is for what was refused. */
-const scansMax = 15;
+/** Of one connection: as many as a trace takes, of which one is for the head and the last for what was refused. */
+const scansMax = 14;
 
 export interface Admission {
   /** Why it must not come in; empty where it may. */

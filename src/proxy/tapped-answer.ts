@@ -23,6 +23,10 @@ export interface Tap {
   readonly bytesMax: number;
   /** A held answer that goes on behind them is refused; else the rest passes unread. */
   readonly endsBeyond?: boolean;
+  /** What of a head comes in, whatever is done with the body; by default all. */
+  admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
+  /** What of the trailers comes in; by default all. */
+  admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
   /** What is to be done with the answer, by its head and, once it has one, its first chunk; `fields` is flat. */
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** May so much more be kept in memory? What was granted is given back with a negative number. */
@@ -62,6 +66,15 @@ export interface Refused {
   readonly refusal: unknown;
 }
 
+export type FieldsJudgement = Refused | { readonly fields: string[] };
+export type TrailersJudgement = Refused | AdmittedTrailers;
+
+export interface AdmittedTrailers {
+  readonly trailers: [string, string][];
+  /** Why some of them were cut; empty where none was. */
+  readonly reasons: readonly string[];
+}
+
 export interface Redacted {
   /** What goes out in place of what was read, without a content coding. */
   readonly instead: Buffer;
@@ -98,6 +111,8 @@ export class TappedAnswer implements Answer {
   #isSeen = false;
   /** Of a stream whose head has not gone out. */
   #isHeadDue = false;
+  /** Of a stream whose trailers may not come in. */
+  #isEndRefused = false;
   #onDrain: readonly Listener[] = noListeners;
   #events: EventGate | DecodedEvents | undefined;
 
@@ -129,7 +144,13 @@ export class TappedAnswer implements Answer {
     return this.#state === 'holding' || this.#state === 'judging';
   }
 
-  writeHead(status: number, fields: string[]): void {
+  writeHead(status: number, written: string[]): void {
+    const head = this.#tap.admitHead?.(status, written) ?? { fields: written };
+    if ('refusal' in head) {
+      this.#refuse(head);
+      return;
+    }
+    const { fields } = head;
     const handling = this.#tap.handling(status, fields, undefined);
     this.#isReading = handling === 'read' || handling === 'hold';
     if (handling === 'hold') {
@@ -189,9 +210,33 @@ export class TappedAnswer implements Answer {
     else if (this.#state === 'holding') this.#judge();
   }
 
-  addTrailers(trailers: [string, string][]): void {
-    if (this.#isHeld || this.#events) this.#trailers = trailers;
-    else if (this.#state === 'passing') this.#answer.addTrailers(trailers);
+  addTrailers(written: [string, string][]): void {
+    if (this.#state === 'refused') return;
+    const judgement = this.#tap.admitTrailers?.(this.#status, written) ?? { trailers: written, reasons: [] };
+    if ('refusal' in judgement) this.#refuseTrailers(judgement);
+    else if (this.#isHeld) {
+      const { trailers, reasons } = judgement;
+      this.#trailers = trailers;
+      if (reasons.length > 0) this.#fields = this.#tap.redactedFields(this.#fields, reasons);
+    } else if (this.#events) this.#trailers = judgement.trailers;
+    else this.#answer.addTrailers(judgement.trailers);
+  }
+
+  #refuseTrailers(refused: Refused): void {
+    if (this.#isHeld) this.#refuse(refused);
+    else if (this.#events) this.#isEndRefused = true;
+    else {
+      // What has gone out must not look whole.
+      this.#state = 'refused';
+      this.#answer.destroy();
+    }
+  }
+
+  /** Nothing has gone out yet: something else is answered. */
+  #refuse(refused: Refused): void {
+    this.#state = 'refused';
+    this.#drop();
+    this.#tap.refuse(refused);
   }
 
   destroy(): void {
@@ -254,18 +299,24 @@ export class TappedAnswer implements Answer {
         if (this.#events instanceof DecodedEvents) this.#events.resume();
         else this.#flow();
       },
-      onEnd: () => this.#endWith(withoutBodyTrailers(this.#trailers), undefined),
-      onRefused: () => {
-        const isReplaced = this.#isReplaced;
-        this.#state = 'refused';
-        this.#stopDecoding();
-        if (isReplaced || this.destroyed) return;
-        this.#sendHead();
-        const { trailers = [], event } = tap.lastWords;
-        if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
-        else this.#endWith(trailers, event);
+      onEnd: () => {
+        if (this.#isEndRefused) this.#endRefused(tap);
+        else this.#endWith(withoutBodyTrailers(this.#trailers), undefined);
       },
+      onRefused: () => this.#endRefused(tap),
     });
+  }
+
+  #endRefused(tap: EventTap): void {
+    const answer = this.#answer;
+    const isReplaced = this.#isReplaced;
+    this.#state = 'refused';
+    this.#stopDecoding();
+    if (isReplaced || this.destroyed) return;
+    this.#sendHead();
+    const { trailers = [], event } = tap.lastWords;
+    if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
+    else this.#endWith(trailers, event);
   }
 
   #endWith(trailers: [string, string][], last: Buffer | undefined): void {
@@ -319,14 +370,10 @@ export class TappedAnswer implements Answer {
   }
 
   #judged(judgement: Judgement): void {
-    if (this.destroyed || this.#isReplaced) return;
+    if (this.#state !== 'judging' || this.destroyed || this.#isReplaced) return;
     if (judgement === 'pass') this.#release();
     else if ('instead' in judgement) this.#redact(judgement);
-    else {
-      this.#state = 'refused';
-      this.#drop();
-      this.#tap.refuse(judgement);
-    }
+    else this.#refuse(judgement);
   }
 
   /** Others have their turn before an answer is read that has gone out already. */

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts';
-import type { InboundRoute } from '../config/schema.ts';
+import type { InboundRoute, ResponseScan } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { ResponseHead } from '../http1/head.ts';
@@ -8,6 +8,8 @@ import type { Gate } from '../pipeline/gate.ts';
 import { fieldOf, toClientHeaders } from '../upstream/headers.ts';
 import { acceptOf, hasItem, isKey, itemsOf, version } from '../websocket/handshake.ts';
 import { Peer } from '../websocket/peer.ts';
+import { admitFields, type FieldsOf, observeFields } from './answer-fields.ts';
+import { blocked, isEnforced, scanOf, toldRedacted } from './answer-rules.ts';
 import type { Switched } from './enforce.ts';
 import { MessageScan } from './message-scan.ts';
 import { createRouteCheck } from './route-check.ts';
@@ -42,7 +44,11 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
     const current = gate();
     const tenant = current.tenants.find(call.identity?.tenantId ?? '');
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    const fields = toClientFields(opened, current.names.requestPrefix);
+    const scan = scanOf(current, call, tenant, route);
+    const fields = admitHandshake(current, toClientFields(opened, current.names.requestPrefix), {
+      ...{ call, tenant, part: 'head', status: 101 },
+      mode: isEnforced(current, scan, tenant) ? 'enforce' : scan.mode === 'off' ? 'off' : 'observe',
+    });
     const maxMessageBytes = tenant.maxWsMessageBytes;
     const relay = new WebSocketRelay({
       gate,
@@ -75,6 +81,19 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
       for (const relay of relays) relay.drain();
     },
   };
+}
+
+/** What of the upstream's answer comes in. Throws where nothing may. */
+function admitHandshake(
+  gate: Gate,
+  fields: string[],
+  { mode, ...of }: FieldsOf & { readonly mode: ResponseScan['mode'] },
+): readonly string[] {
+  if (mode === 'observe') setImmediate(observeFields, gate, of, fields);
+  if (mode !== 'enforce') return fields;
+  const { reasons, cuts, fields: admitted } = admitFields(gate, of, fields);
+  if (reasons.length > 0) throw blocked(reasons);
+  return cuts.length === 0 ? fields : toldRedacted(gate, admitted, ['RESPONSE_SANITIZED', ...cuts]);
 }
 
 /** Fields of the handshake itself, which say nothing of the call: each side has its own. */

@@ -808,13 +808,17 @@ async function startAnswers(
   t: Test,
   answers: Readonly<Record<string, readonly Buffer[]>>,
   headers: http2.OutgoingHttpHeaders = {},
+  trailersOf: (path: string) => http2.OutgoingHttpHeaders = () => ({
+    'grpc-status': '0',
+    'content-digest': 'x',
+  }),
 ) {
   const closed = new Map<string, Promise<unknown>>();
   const upstream = await startHttp2Upstream(t, (stream, { ':path': path = '' }) => {
     const left = [...(answers[path] ?? [])];
     const head = { 'content-type': 'application/grpc', 'grpc-encoding': 'gzip', ...headers };
     stream.respond({ ':status': 200, ...head }, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0', 'content-digest': 'x' }));
+    stream.on('wantTrailers', () => stream.sendTrailers(trailersOf(path)));
     closed.set(path, once(stream, 'close'));
     stream.on('data', () => {
       stream.write(left.shift() ?? Buffer.alloc(0));
@@ -887,6 +891,27 @@ t.test(
     }
   },
 );
+
+t.test('under enforce the status of an answer brings in nothing that a message may not', async (t) => {
+  const secret = awsKeyId();
+  const details = Buffer.concat([Buffer.from('\x08\x03\x12\x18'), Buffer.from(`key ${secret}`)]);
+  const said: Record<string, http2.OutgoingHttpHeaders> = {
+    '/secret': { 'grpc-message': `no key ${secret}`, 'grpc-status-details-bin': details.toString('base64') },
+    '/orders': { 'grpc-message': encodeURIComponent(orders) },
+    '/clean': { 'grpc-message': 'not found', 'grpc-status-details-bin': 'CAUSCW5vdCBmb3VuZA' },
+  };
+  const answers = Object.fromEntries(Object.keys(said).map((path) => [path, [frame('one')]]));
+  const trailersOf = (path: string) => ({ 'grpc-status': '5', ...said[path] });
+  const { ask } = await startAnswers(t, answers, {}, trailersOf);
+  const cut = await ask('/secret');
+  t.match(cut.trailers, { 'grpc-status': '5', 'grpc-message': 'no key [REDACTED:aws-access-key-id]' });
+  t.notOk('grpc-status-details-bin' in cut.trailers);
+  const refused = await ask('/orders');
+  t.match(refused.trailers, { 'grpc-status': '7', 'grpc-message': /RESPONSE_BLOCKED/ });
+  t.notMatch(refused.trailers['grpc-message'], 'previous');
+  t.same(refused.body, frame('one'), 'what came before them has come in');
+  t.match((await ask('/clean')).trailers, trailersOf('/clean'));
+});
 
 t.test('under enforce a secret is cut out of messages of JSON', async (t) => {
   const secret = awsKeyId();

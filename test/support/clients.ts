@@ -83,6 +83,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
+  readonly trailers?: NodeJS.Dict<string>;
 }
 
 /** One request on an open connection, which stays open. */
@@ -105,6 +106,7 @@ export function send(
             status: response.statusCode ?? 0,
             headers: response.headers,
             body: Buffer.concat(chunks),
+            trailers: response.trailers,
           }),
         reject,
       );

@@ -172,7 +172,11 @@ export interface WebSocketUpstream extends TestServer {
 export async function startWebSocketUpstream(
   t: Test,
   onSocket: (socket: WebSocket, request: http.IncomingMessage) => void,
-  options: UpstreamServerOptions & { readonly isHttp2?: boolean } = {},
+  options: UpstreamServerOptions & {
+    readonly isHttp2?: boolean;
+    /** Lines that stand in the answer to a handshake besides. */
+    readonly linesFor?: (request: http.IncomingMessage) => readonly string[];
+  } = {},
 ): Promise<WebSocketUpstream> {
   const handshakes: http.IncomingMessage[] = [];
   const isTls = options.tls ?? true;
@@ -182,6 +186,7 @@ export async function startWebSocketUpstream(
       ? https.createServer(credentials(options.certificate))
       : http.createServer();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
+  sockets.on('headers', (lines, request) => lines.push(...(options.linesFor?.(request) ?? [])));
   server.on('upgrade', (request: http.IncomingMessage, socket: net.Socket, head: Buffer) => {
     handshakes.push(request);
     sockets.handleUpgrade(request, socket, head, (it) => {
