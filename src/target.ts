@@ -100,6 +100,12 @@ export function targetWithin(scheme: 'http' | 'https', host: string, port: numbe
   return parseTarget(origin + path);
 }
 
+/** The target of `OPTIONS *`, which asks about a server as a whole (RFC 9112, 3.2.4). To rules its path is `*`, and its URL ends in `/*`. */
+export function wholeServer(scheme: 'http' | 'https', host: string, port: number): Target {
+  const target = targetWithin(scheme, host, port, '/*');
+  return { ...target, path: '*' };
+}
+
 /**
  * Parses an absolute URL. Throws VALIDATION_FAILED for what is relative, carries user information, has no host where one is
  * due, or has a scheme that no call can have.

@@ -15,6 +15,9 @@ export interface HeadLimits {
 
 const cr = 0x0d;
 const lf = 0x0a;
+const methodLengthMax = 32;
+/** Of half a head. Who speaks TLS, say, to whom it is not expected of, is told at once and not when it is late. */
+const beginning = /^$|^[A-Z-]{1,32}(?: |$)/;
 /** Cuts the heads of requests out of what comes on a connection inside a tunnel. */
 export class HeadReader {
   readonly #waiting: Gathered;
@@ -37,6 +40,8 @@ export class HeadReader {
       // A client that ends its lines so would wait for its answer until it is late.
       if (hasBareLineFeed(bytes, this.#searchedBytes))
         throw new MalformedMessage('A line does not end in CRLF.');
+      if (!beginning.test(bytes.toString('latin1', 0, methodLengthMax + 1)))
+        throw new MalformedMessage('It does not begin with a method.');
       if (this.#waiting.length === 0) this.#waiting.add(bytes);
       this.#searchedBytes = bytes.length;
       return undefined;
@@ -45,7 +50,7 @@ export class HeadReader {
     this.#searchedBytes = 0;
     const next = end + emptyLineBytes;
     if (next < bytes.length) this.#waiting.add(bytes.subarray(next));
-    return checkedMethod(parseRequestHead(bytes.toString('latin1', 0, end + 2), maxHeaders));
+    return checkedHead(parseRequestHead(bytes.toString('latin1', 0, end + 2), maxHeaders));
   }
 
   #append(chunk: Buffer): Buffer {
@@ -58,10 +63,22 @@ export class HeadReader {
   }
 }
 
-function checkedMethod(head: RequestHead): RequestHead {
+function checkedHead(head: RequestHead): RequestHead {
   if (head.method === 'CONNECT') throw nestedTunnel();
   if (!knownMethods.has(head.method)) throw new MalformedMessage('The method is unknown.');
+  checkHost(head);
   return head;
+}
+
+/** One Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2): who serves several would else take a request for whichever it likes. */
+function checkHost({ fields, isHttp10 }: RequestHead): void {
+  let hosts = 0;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  if (hosts > 1) throw new MalformedMessage('The request has two Host fields.');
+  if (hosts === 0 && !isHttp10) throw new MalformedMessage('The request has no Host.');
 }
 
 function hasBareLineFeed(bytes: Buffer, from: number): boolean {

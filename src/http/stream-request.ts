@@ -34,7 +34,7 @@ const cookieSeparator = '; ';
 
 /**
  * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws VALIDATION_FAILED where
- * `:authority` and Host disagree or the method is unknown, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
+ * `:authority` and Host disagree, the method is unknown or the path is no ASCII, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
  */
 export function readStreamRequest(
   raw: readonly string[],
@@ -69,6 +69,7 @@ export function readStreamRequest(
     throw new GatewayError('MISDIRECTED_REQUEST', `This connection carries requests for ${scheme} URLs.`);
   }
   if (authority !== undefined && host !== undefined && authority !== host) throw contradiction();
+  if (!visible.test(path ?? '')) throw oddPath();
   if (authority !== undefined && host === undefined) fields.push('host', authority);
   // RFC 9113, 8.2.3: the parts of a cookie are one field to whoever does not speak HTTP/2.
   if (cookies.length > 0) fields.push('cookie', cookies.join(cookieSeparator));
@@ -79,6 +80,12 @@ export function readStreamRequest(
     expectsContinue: expected !== '',
   };
 }
+
+/** As in a request line of HTTP/1.1: whatever else a path needs is percent-encoded. */
+const visible = /^[!-~]+$/;
+
+const oddPath = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The path has characters that no URL has; percent-encode them.');
 
 const contradiction = (): GatewayError =>
   new GatewayError(

@@ -35,7 +35,7 @@ export interface Head {
 
 export interface RequestHead extends Head {
   readonly method: string;
-  /** As it stands there (RFC 9112, 3.2): not parsed, no controls and no spaces in it. */
+  /** As it stands there (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have (RFC 3986, 2). */
   readonly target: string;
 }
 
@@ -58,9 +58,7 @@ export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";
 /** Likewise of a value: white space, what is visible, and obs-text (RFC 9110, 5.5). */
 export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
 
-const requestLine = new RegExp(
-  String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([01])\r\n`,
-);
+const requestLine = new RegExp(String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e]+) HTTP/1\.([01])\r\n`);
 const statusLine = new RegExp(String.raw`^HTTP/1\.([01]) ([1-9][0-9]{2})(?: [${textChars}]*)?\r\n`);
 /** Without the tabs that RFC 9110 would allow: there are parsers to whom `chunked` before a tab is some other coding. */
 const chunkedLine = /\ntransfer-encoding: *chunked *\r/i;

@@ -12,7 +12,14 @@ import type { Log } from '../log.ts';
 import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
-import { parseAuthority, parseTarget, type Target, targetWithin, toAuthority } from '../target.ts';
+import {
+  parseAuthority,
+  parseTarget,
+  type Target,
+  targetWithin,
+  toAuthority,
+  wholeServer,
+} from '../target.ts';
 import { isGrpcType } from '../upstream/grpc-type.ts';
 import { whyBlocked } from '../upstream/guard.ts';
 import { version } from '../websocket/handshake.ts';
@@ -193,13 +200,29 @@ function addressedInside(
   const { scheme, host, port, serverName } = tunnel;
   if (method === 'CONNECT') throw nestedTunnel();
   if (serverName !== '' && serverName !== host) throw misdirected(host);
-  const target = url.startsWith('/') ? targetWithin(scheme, host, port, url) : parseTarget(url);
+  const target = targetInside(tunnel, method, url);
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
   agreeWithHost(head, target);
   const { key, claimed, tenantId, clientAddress, isKeyless } = tunnel;
   const refusal = isKeyless ? refusalWithoutKey(gate, key, head) : undefined;
   return { target, key, claimed, tenantId, clientAddress, isKeyless, refusal };
 }
+
+function targetInside({ scheme, host, port }: Tunnel, method: string, url: string): Target {
+  if (url.startsWith('/')) return targetWithin(scheme, host, port, url);
+  if (url === '*' && method === 'OPTIONS') return wholeServer(scheme, host, port);
+  return targetOf(method, url);
+}
+
+/** Of an absolute-form. Without a path OPTIONS asks about the whole server, and goes out as `OPTIONS *` (RFC 9112, 3.2.4). */
+function targetOf(method: string, url: string): Target {
+  const target = parseTarget(url);
+  const { scheme, host, port } = target;
+  const isWhole = method === 'OPTIONS' && pathless.test(url) && (scheme === 'http' || scheme === 'https');
+  return isWhole ? wholeServer(scheme, host, port) : target;
+}
+
+const pathless = /^[^/?#]*:\/\/[^/\\?#]*$/;
 
 /** A tunnel without a key outlives the configuration that let it be opened; its calls do not. */
 function refusalWithoutKey(
@@ -215,7 +238,7 @@ function refusalWithoutKey(
 async function addressedOutside(
   gate: Gate,
   connections: Connections,
-  { target: url, socket }: Exchange,
+  { method, target: url, socket }: Exchange,
   head: RequestHead,
 ): Promise<Addressed> {
   const clientAddress = peerAddress(socket);
@@ -224,7 +247,7 @@ async function addressedOutside(
   if (url.startsWith('/')) {
     throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
   }
-  const target = parseTarget(url);
+  const target = targetOf(method, url);
   if (target.scheme !== 'http' && target.scheme !== 'https') {
     throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
   }

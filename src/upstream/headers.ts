@@ -51,8 +51,11 @@ const hopByHop = [
 /** `host` and `content-length` are made anew; `expect` was answered by us, who have the whole body. */
 const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect');
 
-/** `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2). */
-const notToClient = new NameSet(...hopByHop, 'alt-svc');
+/**
+ * `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2). `proxy-status` is how the gateway says
+ * why a call failed (RFC 9209), and an upstream could say it in its name.
+ */
+const notToClient = new NameSet(...hopByHop, 'alt-svc', 'proxy-status');
 
 /** What frames, routes or guards a message must be known before it (RFC 9110, 6.5.1). */
 const notInTrailers = new NameSet(
@@ -68,8 +71,8 @@ const notInTrailers = new NameSet(
   ...['set-cookie', 'authorization', 'www-authenticate', 'age', 'expires', 'date', 'vary', 'retry-after'],
 );
 
-/** Lists to which every hop appends (RFC 9110, 7.6.3; RFC 9209, 2): ours beside theirs is no contradiction. */
-const appended = new NameSet('via', 'proxy-status');
+/** A list to which every hop appends (RFC 9110, 7.6.3): ours beside theirs is no contradiction. */
+const appended = new NameSet('via');
 
 /**
  * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay: else an agent could have us

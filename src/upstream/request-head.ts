@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { isField, token } from '../http1/field.ts';
 
-/** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. */
+/** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. OPTIONS may have `*` (3.2.4). */
 const originForm = /^\/[!-~]*$/;
 /** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
@@ -16,7 +16,7 @@ export function toRequestHead(
   headers: readonly string[],
   bodyBytes: number,
 ): string {
-  if (!token.test(method) || !originForm.test(path)) throw cannotBeSent();
+  if (!token.test(method) || !isPath(method, path)) throw cannotBeSent();
   let head = `${method} ${path} HTTP/1.1\r\n`;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
@@ -30,6 +30,9 @@ export function toRequestHead(
     ? `${head}Content-Length: ${bodyBytes}\r\n\r\n`
     : `${head}\r\n`;
 }
+
+const isPath = (method: string, path: string): boolean =>
+  originForm.test(path) || (path === '*' && method === 'OPTIONS');
 
 function isFraming(name: string): boolean {
   if (name.length !== 14 && name.length !== 17) return false;

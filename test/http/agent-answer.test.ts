@@ -115,7 +115,7 @@ t.test('an answer is framed by its length, or in chunks', async (t) => {
   for (const { name, method = 'GET', write, want } of cases) {
     const lab = await startLab(t, { onRequest: write });
     // The next answer shows that this one ended where the client thinks it does.
-    const client = lab.connect().write(`${method} / HTTP/1.1\r\n\r\nCONNECT a:1 HTTP/1.1\r\n\r\n`);
+    const client = lab.connect().write(`${method} / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\n\r\n`);
     const text = await client.all();
     const next = text.lastIndexOf('HTTP/1.1 400 ');
     t.match(text.slice(0, next), want, name);
@@ -275,7 +275,9 @@ t.test('close comes once, and never from within a call', async (t) => {
       answer.end();
     },
   });
-  const client = lab.connect().write('GET /1 HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\nConnection: close\r\n\r\n');
+  const client = lab
+    .connect()
+    .write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   await client.all();
   client.socket.destroy();
   await once(lab.serverSocket(), 'close');
@@ -292,7 +294,7 @@ t.test('an answer that is over has no power over the next', async (t) => {
       if (target === '/1') answer.once('close', () => first.resolve(exchange));
     },
   });
-  const client = lab.connect().write('GET /1 HTTP/1.1\r\n\r\n');
+  const client = lab.connect().write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n');
   await client.until('\r\n\r\n/1');
   const old = await first.promise;
   old.answer.destroy();
@@ -303,7 +305,7 @@ t.test('an answer that is over has no power over the next', async (t) => {
     done: () => t.fail('there is nothing to collect'),
     failed: () => t.fail('and nothing to fail'),
   });
-  client.write('GET /2 HTTP/1.1\r\n\r\n');
+  client.write('GET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
   t.match(readAnswers(await client.until('\r\n\r\n/2')), [{ body: '/1' }, { body: '/2' }]);
 });
 

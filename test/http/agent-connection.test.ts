@@ -10,7 +10,7 @@ const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
 const post = 'POST / HTTP/1.1\r\nHost: a\r\n';
 
 t.test('what can be read in two ways is refused, and nothing behind it is read', async (t) => {
-  const cases: { name: string; bytes: string; status?: number }[] = [
+  const cases: { name: string; bytes: string; status?: number; isAll?: boolean }[] = [
     {
       name: 'a length and chunks',
       bytes: `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
@@ -47,11 +47,16 @@ t.test('what can be read in two ways is refused, and nothing behind it is read',
     { name: 'NUL in a value', bytes: `${post}X: a\0b\r\n\r\n` },
     { name: 'NUL in a name', bytes: `${post}X\0: a\r\n\r\n` },
     { name: 'a space in the target', bytes: 'GET /a b HTTP/1.1\r\nHost: a\r\n\r\n' },
+    { name: 'bytes beyond ASCII in the target', bytes: 'GET /caf\xe9 HTTP/1.1\r\nHost: a\r\n\r\n' },
+    { name: 'no Host', bytes: 'GET / HTTP/1.1\r\nX: a\r\n\r\n' },
+    { name: 'two Hosts', bytes: 'GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n' },
     { name: 'a tab in the request line', bytes: 'GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n' },
     { name: 'a space before the first field', bytes: 'GET / HTTP/1.1\r\n Host: a\r\n\r\n' },
     { name: 'two empty lines before it', bytes: '\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n' },
     { name: 'another version', bytes: 'GET / HTTP/1.2\r\nHost: a\r\n\r\n' },
     { name: 'no version', bytes: 'GET /\r\n\r\n' },
+    { name: 'the beginning of TLS, and no more', bytes: '\x16\x03\x01', isAll: true },
+    { name: 'a word that begins no request, and no more', bytes: 'hello', isAll: true },
     { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { name: 'a tunnel in the tunnel', bytes: 'CONNECT b:443 HTTP/1.1\r\nHost: b:443\r\n\r\n' },
     { name: 'a method in lower case', bytes: 'delete / HTTP/1.1\r\nHost: a\r\n\r\n' },
@@ -91,9 +96,9 @@ t.test('what can be read in two ways is refused, and nothing behind it is read',
       status: 431,
     },
   ];
-  for (const { name, bytes, status = 400 } of cases) {
+  for (const { name, bytes, status = 400, isAll } of cases) {
     const lab = await startLab(t);
-    const client = lab.connect().write(bytes + smuggled);
+    const client = lab.connect().write(isAll ? bytes : bytes + smuggled);
     const answers = readAnswers(await client.all());
     t.equal(answers.length, 1, `${name}: one answer`);
     t.equal(answers[0]?.status, status, name);
@@ -116,12 +121,12 @@ t.test('what is well-formed arrives as it was sent, whole or byte by byte', asyn
     { name: 'an empty line before it', bytes: `\r\n${post}Content-Length: 1\r\n\r\na`, body: 'a' },
     {
       name: 'white space around a value, and bytes beyond ASCII',
-      bytes: 'GET / HTTP/1.1\r\nX:  \t\xe9 \t\r\nx:\r\n\r\n',
-      fields: ['X', '\xe9', 'x', ''],
+      bytes: 'GET / HTTP/1.1\r\nHost: a\r\nX:  \t\xe9 \t\r\nx:\r\n\r\n',
+      fields: ['Host', 'a', 'X', '\xe9', 'x', ''],
     },
     {
       name: 'a request to switch protocols',
-      bytes: 'GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n',
+      bytes: 'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n',
     },
   ];
   for (const { name, bytes, body = '', fields } of cases) {
@@ -158,9 +163,11 @@ t.test('pipelined requests are answered one after the other, in their order', as
   const lab = await startLab(t, { onRequest: held.hold });
   const client = lab.connect();
   client.write(
-    `${post}Content-Length: 3\r\n\r\none\r\nGET /2 HTTP/1.1\r\n\r\n${post}Transfer-Encoding: chunked\r\n\r\n`,
+    `${post}Content-Length: 3\r\n\r\none\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n${post}Transfer-Encoding: chunked\r\n\r\n`,
   );
-  client.write('1\r\nx\r\n0\r\n\r\nGET /4 HTTP/1.1\r\nConnection: close\r\n\r\nGET /5 HTTP/1.1\r\n\r\n');
+  client.write(
+    '1\r\nx\r\n0\r\n\r\nGET /4 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /5 HTTP/1.1\r\nHost: a\r\n\r\n',
+  );
   for (let number = 1; number <= 4; number++) {
     const exchange = await held.next();
     t.equal(lab.requests.length, number, 'none is handed on before the one before it is answered');
@@ -178,10 +185,10 @@ t.test('pipelined requests are answered one after the other, in their order', as
 t.test('what a client sends ahead is bounded, and not lost', async (t) => {
   const held = createHeld();
   const lab = await startLab(t, { onRequest: held.hold });
-  const client = lab.connect().write('GET /first HTTP/1.1\r\n\r\n');
+  const client = lab.connect().write('GET /first HTTP/1.1\r\nHost: a\r\n\r\n');
   const first = await held.next();
   const paused = once(lab.serverSocket(), 'pause');
-  const ahead = `GET /ahead HTTP/1.1\r\nX: ${'a'.repeat(10_000)}\r\n\r\n`;
+  const ahead = `GET /ahead HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(10_000)}\r\n\r\n`;
   const count = 100;
   client.write(ahead.repeat(count));
   await paused;
@@ -233,7 +240,7 @@ t.test('heads are bounded in bytes and in fields, however they come', async (t) 
   const lab = await startLab(t, { limits: { maxHeaderBytes: max, maxHeaders: 20 } });
   /** The whole head with its last CRLF but one has `size` bytes. */
   const ofSize = (size: number): string => {
-    const start = 'GET / HTTP/1.1\r\nX: ';
+    const start = 'GET / HTTP/1.1\r\nHost: a\r\nX: ';
     return `${start}${'a'.repeat(size - start.length)}\r\n\r\n`;
   };
   t.match(await lab.connect().write(ofSize(max)).until('GET / 0'), /^HTTP\/1\.1 200 /, 'at the bound');
@@ -247,7 +254,8 @@ t.test('heads are bounded in bytes and in fields, however they come', async (t) 
   const endless = lab.connect();
   await endless.trickle(ofSize(max + 10).slice(0, -4));
   t.match(await endless.all(), /^HTTP\/1\.1 431 /, 'without an end');
-  const fields = (count: number): string => `GET / HTTP/1.1\r\n${'X: 1\r\n'.repeat(count)}\r\n`;
+  const fields = (count: number): string =>
+    `GET / HTTP/1.1\r\nHost: a\r\n${'X: 1\r\n'.repeat(count - 1)}\r\n`;
   t.match(await lab.connect().write(fields(20)).until('GET / 0'), /^HTTP\/1\.1 200 /);
   t.match(await lab.connect().write(fields(21)).all(), /^HTTP\/1\.1 431 /);
 });
@@ -286,16 +294,16 @@ t.test('whoever is slow is told so, and closed', async (t) => {
   t.match(await lab.connect().write('GET / HTTP/1.1\r\nHost').all(), inTime, 'half a head');
   t.match(await lab.connect().write(`${post}Content-Length: 9\r\n\r\nab`).all(), inTime, 'half a body');
   t.match(await lab.connect().write(`${post}Transfer-Encoding: chunked\r\n\r\n1\r\na`).all(), inTime);
-  const second = lab.connect().write('GET / HTTP/1.1\r\n\r\n');
+  const second = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await second.until('GET / 0');
   t.match(readAnswers(await second.write('GET /2').all())[1], { status: 400 }, 'half of a second head');
-  const idle = lab.connect().write('GET / HTTP/1.1\r\n\r\n');
+  const idle = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   t.equal(readAnswers(await idle.all()).length, 1, 'an idle one is closed without a word');
 });
 
 t.test('a slow head cannot be stretched by sending on', async (t) => {
   const lab = await startLab(t, { limits: { headerTimeoutMs: 100 } });
-  const client = lab.connect().write('GET / HTTP/1.1\r\nX: ');
+  const client = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\nX: ');
   const drip = setInterval(() => client.write('a'), 10);
   t.teardown(() => clearInterval(drip));
   t.match(await client.all(), /^HTTP\/1\.1 400 /);
@@ -303,7 +311,7 @@ t.test('a slow head cannot be stretched by sending on', async (t) => {
 
 t.test('empty lines do not keep an idle connection', async (t) => {
   const lab = await startLab(t, { limits: { headerTimeoutMs: 100, idleTimeoutMs: 100 } });
-  const client = lab.connect().write('GET / HTTP/1.1\r\n\r\n');
+  const client = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   const drip = setInterval(() => client.write('\r\n'), 10);
   t.teardown(() => clearInterval(drip));
   t.equal(readAnswers(await client.all()).length, 1);
@@ -324,7 +332,7 @@ t.test('a cut answer to an HTTP/1.0 client does not look whole', async (t) => {
 
 t.test('a client that never closes its side is not waited for', async (t) => {
   const lab = await startLab(t, { limits: { headerTimeoutMs: 100 } });
-  const client = lab.connect().write('GET / HTTP/1.1\r\nConnection: close\r\n\r\n');
+  const client = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   await client.until('GET / 0');
   await once(lab.serverSocket(), 'close');
   t.pass('the socket is gone');
@@ -363,7 +371,7 @@ t.test('a refused body is not swallowed for ever', async (t) => {
 t.test('a client that leaves ends its exchange', async (t) => {
   const held = createHeld();
   const lab = await startLab(t, { onRequest: held.hold });
-  const client = lab.connect().write('GET / HTTP/1.1\r\n\r\n');
+  const client = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   const { answer } = await held.next();
   const closed = new Promise<void>((resolve) => answer.once('close', resolve));
   client.socket.resetAndDestroy();
@@ -384,7 +392,7 @@ t.test('a client that closes its side before its answer is whole has left', asyn
         answer.write(Buffer.from('begun'));
       },
     });
-    const client = lab.connect().write('GET / HTTP/1.1\r\n\r\nGET /2 HTTP/1.1\r\n\r\n');
+    const client = lab.connect().write('GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
     if (isBegun) await client.until('begun');
     client.socket.end();
     await closed;
@@ -413,10 +421,10 @@ t.test('half a request and no more is told so', async (t) => {
 t.test('draining closes the idle at once and the others with their answers', async (t) => {
   const held = createHeld();
   const lab = await startLab(t, { onRequest: held.hold });
-  const idle = lab.connect().write('GET /idle HTTP/1.1\r\n\r\n');
+  const idle = lab.connect().write('GET /idle HTTP/1.1\r\nHost: a\r\n\r\n');
   answerText(await held.next(), 'idle');
   await idle.until('idle');
-  const running = lab.connect().write('GET /running HTTP/1.1\r\n\r\n');
+  const running = lab.connect().write('GET /running HTTP/1.1\r\nHost: a\r\n\r\n');
   const exchange = await held.next();
   const arriving = await lab.connected();
   const read = once(lab.serverSocket(), 'data');
@@ -428,7 +436,7 @@ t.test('draining closes the idle at once and the others with their answers', asy
   await idle.ended;
   answerText(exchange, 'running');
   t.match(readAnswers(await running.all()), [{ body: 'running', headers: { connection: 'close' } }]);
-  arriving.write('TP/1.1\r\n\r\n');
+  arriving.write('TP/1.1\r\nHost: a\r\n\r\n');
   answerText(await held.next(), 'arriving');
   t.match(readAnswers(await arriving.all()), [{ body: 'arriving', headers: { connection: 'close' } }]);
   t.equal(await lab.connect().all(), '', 'a new one is not served');
@@ -444,9 +452,9 @@ t.test('a whole request is not late, however long its answer takes', async (t) =
       else answerText(exchange, 'fast');
     },
   });
-  const slow = lab.connect().write('POST /slow HTTP/1.1\r\nContent-Length: 1\r\n\r\na');
+  const slow = lab.connect().write('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na');
   // Others come and go meanwhile, each until it is closed for idling.
-  for (let i = 0; i < 4; i++) await lab.connect().write('GET /fast HTTP/1.1\r\n\r\n').all();
+  for (let i = 0; i < 4; i++) await lab.connect().write('GET /fast HTTP/1.1\r\nHost: a\r\n\r\n').all();
   onLater();
   t.match(readAnswers(await slow.all()), [{ status: 200, body: 'slow' }]);
 });

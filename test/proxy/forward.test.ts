@@ -398,6 +398,53 @@ t.test('a tunnel serves the host that it was opened for, and no other', async (t
   t.equal(upstream.requests.length, 1);
 });
 
+t.test('OPTIONS * asks the server as a whole, is judged as the path *, and goes out as it is', async (t) => {
+  const { gateway, upstream, authority, tunnel } = await startLab(t);
+  const socket = await tunnel();
+  t.teardown(() => socket.destroy());
+  const headers = { host: authority };
+  const ask = (method: string, path: string) => send(socket, { method, path, headers });
+  t.match(await ask('OPTIONS', '*'), { status: 200, headers: { 'x-service-decision': 'ALLOW' } });
+  t.match(await ask('OPTIONS', `https://${authority}`), { status: 200 }, 'the same in absolute-form');
+  t.match(await ask('OPTIONS', `https://${authority}/`), { status: 200 }, 'a path is another one');
+  t.equal((await ask('GET', '*')).status, 400, 'no other method has it');
+  t.same(
+    upstream.requests.map(({ method, url }) => `${method} ${url}`),
+    ['OPTIONS *', 'OPTIONS *', 'OPTIONS /'],
+  );
+  await gateway.apply([
+    { rule_id: 'none', priority: 1, match: { url_patterns: [`https://${authority}/**`] }, action: 'DENY' },
+  ]);
+  const again = await tunnel();
+  t.teardown(() => again.destroy());
+  t.equal((await send(again, { method: 'OPTIONS', path: '*', headers })).status, 403, 'a rule finds it');
+  t.equal(upstream.requests.length, 3);
+});
+
+t.test('an upstream cannot say in the name of the gateway why a call failed', async (t) => {
+  const forged = { 'proxy-status': 'postern; error=http_request_denied', 'x-service-decision': 'DENY' };
+  const { authority, tunnel } = await startLab(t, (_request, response) => {
+    response.writeHead(403, { ...forged, trailer: 'proxy-status' });
+    response.write('no');
+    response.addTrailers(forged);
+    response.end();
+  });
+  const socket = await tunnel();
+  t.teardown(() => socket.destroy());
+  const request = http.request({
+    createConnection: () => socket,
+    path: '/',
+    headers: { host: authority, te: 'trailers', connection: 'keep-alive' },
+  });
+  request.end();
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  t.match(response, { statusCode: 403, headers: { 'x-service-decision': 'ALLOW' } });
+  t.equal(response.headers['proxy-status'], undefined);
+  t.same(response.trailers, {});
+});
+
 t.test('nothing is dialled before the verdict', async (t) => {
   const { upstream, authority, tunnel } = await startLab(t);
   const socket = await tunnel();

@@ -152,6 +152,18 @@ t.test('makes the head of an answer for the client', async (t) => {
       raw: ['x-service-decision', 'DENY', 'X-SERVICE-APPROVAL-ID', '1', 'X-Serviced', '2', 'X-Service', '3'],
       want: ['X-Serviced', '2', 'X-Service', '3'],
     },
+    {
+      name: 'drops what an upstream says in the name of the gateway about why a call failed',
+      raw: [
+        'Proxy-Status',
+        'postern; error=http_request_denied',
+        'proxy-status',
+        'cdn; error=dns_error',
+        'X',
+        '1',
+      ],
+      want: ['X', '1'],
+    },
     { name: 'keeps the Via of others', raw: ['via', '1.1 cdn'], want: ['via', '1.1 cdn'] },
     { name: 'keeps bytes above ASCII', raw: ['X-N', 'caf\xe9'], want: ['X-N', 'caf\xe9'] },
   ];
@@ -170,6 +182,8 @@ t.test('lets trailers through that may stand in a trailer', async (t) => {
     'a=1',
     'x-service-decision',
     'ALLOW',
+    'Proxy-Status',
+    'postern; error=http_request_denied',
   ];
   t.same(toClientTrailers(raw, [], 'x-service-'), [['X-Checksum', 'abc']]);
   t.same(toClientTrailers(['grpc-status', '0', 'x-own', '1'], ['X-Own', '2'], ''), [['grpc-status', '0']]);

@@ -20,6 +20,10 @@ t.test('writes the head as it was given, and the length of the body', async (t) 
   }
 });
 
+t.test('OPTIONS may ask about the server as a whole', async (t) => {
+  t.equal(toRequestHead('OPTIONS', '*', ['Host', 'a'], 0), 'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n');
+});
+
 t.test('refuses what would be another head at the upstream', async (t) => {
   const good = { method: 'GET', path: '/', headers: ['X', 'y'] };
   const cases: Record<string, Partial<typeof good>> = {
@@ -36,6 +40,8 @@ t.test('refuses what would be another head at the upstream', async (t) => {
     'a letter above latin1 in the path': { path: '/\u010a' },
     'no path': { path: '' },
     'a path in another form': { path: 'http://other.example/' },
+    'an asterisk for another method than OPTIONS': { path: '*' },
+    'more than an asterisk': { method: 'OPTIONS', path: '*/admin' },
     'a line break in a value': { headers: ['X', 'a\r\nY: b'] },
     'a bare LF in a value': { headers: ['X', 'a\nY: b'] },
     'a bare CR in a value': { headers: ['X', 'a\rY: b'] },
