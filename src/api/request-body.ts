@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { GatewayError } from '../errors.ts';
-import type { NodeExchange } from '../http/node-exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { readYaml, type YamlMistake } from '../yaml.ts';
 import { invalid } from './invalid.ts';
 import type { Route } from './route.ts';
@@ -10,12 +10,12 @@ const yamlBytesMax = 32_768;
 
 export const formType = 'application/x-www-form-urlencoded';
 
-export function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
+export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    exchange.request.once('close', () => {
-      if (!exchange.request.complete)
-        reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.'));
-    });
+    // A client that leaves is told nothing, and neither is who collects.
+    exchange.answer.once('close', () =>
+      reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.')),
+    );
     exchange.collect(bytesMax, { done: resolve, failed: reject });
   });
 }

@@ -1,8 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { Identity, PresentedKey } from '../call.ts';
 import type { Permission } from '../config/agents.ts';
 import type { GatewayError } from '../errors.ts';
+import type { FieldsByName } from '../http1/field.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { KeyRecord } from '../state/store.ts';
 
@@ -29,7 +29,7 @@ export interface ApiRequest<Body, Query> {
   readonly body: Body;
   /** The body as received. */
   readonly raw: Buffer;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: FieldsByName;
   readonly clientAddress: string;
   readonly nowMs: number;
   /**

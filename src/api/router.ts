@@ -1,11 +1,11 @@
-import type { ServerResponse } from 'node:http';
 import findMyWay from 'find-my-way';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { tooLarge } from '../http/collect.ts';
 import { type Connections, claimRequest, ownerOf } from '../http/connections.ts';
-import type { NodeExchange } from '../http/node-exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
+import { type FieldsByName, toFieldsByName } from '../http1/field.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { checkReplay } from '../pipeline/replay.ts';
@@ -18,7 +18,7 @@ import { lacking } from './permissions.ts';
 import { type Asked, requestAsCall } from './request-as-call.ts';
 import { parseBody, parseQuery, readBody } from './request-body.ts';
 import { type Caller, presentedBy, RawAnswer, type Route, StreamAnswer } from './route.ts';
-import { sendStream } from './send-stream.ts';
+import { sendStream, sendWhole } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
@@ -26,7 +26,7 @@ import { createUnreadAnswers } from './unread-answers.ts';
 const envelopeBytesMax = 65_536;
 const urlLengthMax = 16_384;
 
-type Handler = (exchange: NodeExchange) => void;
+type Handler = (exchange: Exchange) => void;
 type Params = Readonly<Record<string, string | undefined>>;
 
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
@@ -65,9 +65,7 @@ export function createRouter(
     const leave = current.enter();
     const [path = ''] = exchange.target.split('?', 1);
     answer(current, exchange)
-      .then((answered) => {
-        if (answered) send(exchange.answer, answered.status, answered.body);
-      })
+      .then((answered) => answered && sendWhole(exchange.answer, answered))
       .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
         if (exchange.answer.headersSent && !exchange.answer.destroyed)
@@ -79,15 +77,16 @@ export function createRouter(
   };
 
   /** Undefined where the answer has gone out already, piece by piece. */
-  async function answer(current: Gate, exchange: NodeExchange): Promise<RawAnswer | undefined> {
-    const { request, target: url } = exchange;
+  async function answer(current: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
+    const { target: url } = exchange;
     if (url.length > urlLengthMax || !url.startsWith('/'))
       throw new GatewayError('VALIDATION_FAILED', 'The request target must be a path of at most 16 KB.');
     const nowMs = Date.now();
     const mark = url.indexOf('?');
     const { route, params } = find(exchange.method, mark < 0 ? url : url.slice(0, mark));
-    const clientAddress = clientAddressOf(request, current.config.control.trustedProxies);
-    const authorization = request.headers.authorization ?? '';
+    const clientAddress = clientAddressOf(exchange, current.config.control.trustedProxies);
+    const headers = toFieldsByName(exchange.fields);
+    const authorization = headers['authorization'] ?? '';
     const caller = await authenticate(current, route, { authorization, clientAddress, nowMs });
     if (caller.kind === 'key')
       claimRequest(connections, exchange, ownerOf(caller.identity), {
@@ -99,7 +98,7 @@ export function createRouter(
     try {
       const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
       const query = parseQuery(route, searchParams);
-      const { raw, body } = await receive(current, route, exchange, caller, nowMs);
+      const { raw, body } = await receive(current, route, { exchange, headers }, caller, nowMs);
       const named = namedIn(searchParams, body);
       // Another node may have registered it.
       if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
@@ -117,7 +116,7 @@ export function createRouter(
           query,
           body,
           raw,
-          headers: exchange.request.headers,
+          headers,
           ...asked,
           tenantId,
           namedTenant: named,
@@ -147,11 +146,10 @@ export function createRouter(
 async function receive(
   gate: Gate,
   route: Route,
-  exchange: NodeExchange,
+  { exchange, headers }: { readonly exchange: Exchange; readonly headers: FieldsByName },
   caller: Caller,
   nowMs: number,
 ): Promise<{ raw: Buffer; body: unknown }> {
-  const { headers } = exchange.request;
   if (caller.kind === 'key' && exchange.method === 'POST')
     await checkReplay(gate, caller.key, headers, nowMs);
   if (!route.body) return { raw: noBody, body: undefined };
@@ -198,19 +196,4 @@ function namedIn(query: URLSearchParams, body: unknown): string | undefined {
   if (inQuery !== undefined && inBody !== undefined && inQuery !== inBody)
     throw invalid([{ path: 'tenant_id', message: 'the query names another tenant than the body' }]);
   return inQuery ?? inBody;
-}
-
-function send(response: ServerResponse, status: number, body: Buffer): void {
-  if (response.destroyed) return;
-  response.writeHead(status, [
-    'Content-Type',
-    status < 400 ? 'application/json' : 'application/problem+json',
-    'Content-Length',
-    String(body.length),
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
-  ]);
-  response.end(body);
 }

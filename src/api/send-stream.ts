@@ -1,32 +1,47 @@
-import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
-import type { StreamAnswer } from './route.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { RawAnswer, StreamAnswer } from './route.ts';
 
 /** A client that takes nothing for so long has gone, as far as anybody can tell. */
 const stallMsMax = 60_000;
+const pieceBytes = 65_536;
 
 /**
  * Writes the answer as fast as the client reads it, and no faster. Resolves when all is written, or nobody waits for it any more; rejects where
  * it cannot be made whole. `pieces` is ended in any case.
  */
 export async function sendStream(
-  response: ServerResponse,
+  answer: Answer,
   { contentType, pieces, fields }: StreamAnswer,
   signal: AbortSignal,
   stallMs = stallMsMax,
 ): Promise<void> {
   const source = pieces[Symbol.asyncIterator]();
+  const room = roomIn(answer, stallMs);
   try {
     // Before the head: what fails here is still a problem with a status.
     let next = await source.next();
     if (signal.aborted) return;
-    response.writeHead(200, [...headOf(contentType), ...fields]);
+    answer.writeHead(200, [...headOf(contentType), ...fields]);
     for (; !next.done && !signal.aborted; next = await source.next())
-      if (next.value !== '' && !response.write(next.value)) await room(response, stallMs);
-    if (!signal.aborted) response.end();
+      if (next.value !== '' && !answer.write(Buffer.from(next.value))) await room();
+    if (!signal.aborted) answer.end();
   } finally {
     await source.return?.();
   }
+}
+
+/** The same for an answer that is there as a whole. */
+export async function sendWhole(answer: Answer, { status, body }: RawAnswer): Promise<void> {
+  if (answer.destroyed) return;
+  const contentType = status < 400 ? 'application/json' : 'application/problem+json';
+  answer.writeHead(status, [...headOf(contentType), 'Content-Length', String(body.length)]);
+  if (body.length > pieceBytes) {
+    const room = roomIn(answer, stallMsMax);
+    for (let at = 0; at < body.length && !answer.destroyed; at += pieceBytes)
+      if (!answer.write(body.subarray(at, at + pieceBytes))) await room();
+    answer.end();
+  } else answer.end(body);
 }
 
 const headOf = (contentType: string): readonly string[] => [
@@ -38,19 +53,25 @@ const headOf = (contentType: string): readonly string[] => [
   'nosniff',
 ];
 
-/** Until what was written has gone out, or the client has. */
-async function room(response: ServerResponse, stallMs: number): Promise<void> {
-  if (response.destroyed) return;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(
-    () => reject(new GatewayError('GATEWAY_BUSY', 'The client does not read its answer.')),
-    stallMs,
-  );
-  response.once('drain', resolve).once('close', resolve);
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    response.off('drain', resolve).off('close', resolve);
-  }
+/** Answers what waits until what was written has gone out, or the client has. It rejects where the client takes too long. */
+function roomIn(answer: Answer, stallMs: number): () => Promise<void> {
+  let wake: (() => void) | undefined;
+  // Once for all waits: a long answer has thousands of them.
+  const onRoom = (): void => wake?.();
+  answer.on('drain', onRoom);
+  answer.once('close', onRoom);
+  return async () => {
+    if (answer.destroyed) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    wake = resolve;
+    const timer = setTimeout(
+      () => reject(new GatewayError('GATEWAY_BUSY', 'The client does not read its answer.')),
+      stallMs,
+    );
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }

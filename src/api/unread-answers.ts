@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
+import type { Answer } from '../http1/answer.ts';
 
 /*
  * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would have the daemon hold as many as
@@ -16,7 +16,7 @@ const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
 
 export interface UnreadAnswers {
   /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
-  hold(response: ServerResponse, caller: string, bytes: number): void;
+  hold(response: Answer, caller: string, bytes: number): void;
 }
 
 export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience): UnreadAnswers {

@@ -1,13 +1,15 @@
-import type { Server } from 'node:http';
+import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { createAgentConnections } from '../http/agent-connections.ts';
+import { createConnections } from '../http/connections.ts';
 import { answerProblem, rawProblem } from '../http/problem.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 import { type ListenerTls, readListenersTls } from './listener-tls.ts';
-import { createHttpServer, limitConnections, listen } from './listeners.ts';
+import { createListener, listen } from './listeners.ts';
 
 /** The addresses of a daemon, while it opens what it stands on. */
 export interface HeldAddresses {
@@ -24,8 +26,18 @@ const starting = (): GatewayError =>
  */
 export async function holdAddresses(config: Config, files: Files): Promise<HeldAddresses> {
   const tls = readListenersTls(config, files);
+  const limits = (): Config['limits'] => config.limits;
+  const agents = createAgentConnections(limits);
+  const connections = createConnections(() => config.limits.maxConnections);
   const held: Server[] = [];
-  const { proxyProtocol } = config.proxy;
+  const sockets = new Set<Socket>();
+  // Nobody stays until the daemon itself listens.
+  const serve = (socket: Socket): void =>
+    agents.serve(
+      socket,
+      (exchange) => answerProblem(exchange, starting(), ['Connection', 'close']),
+      (_request, tunnel) => tunnel.end(rawProblem(starting()), () => tunnel.destroy()),
+    );
   const hold = async (
     address: ListenAddress,
     shown: ListenerTls | undefined,
@@ -33,30 +45,28 @@ export async function holdAddresses(config: Config, files: Files): Promise<HeldA
   ): Promise<void> => {
     // A free port is always there.
     if (address.kind === 'tcp' && address.port === 0) return;
-    const server = createHttpServer(config.limits, (exchange) => answerProblem(exchange, starting(), []), {
-      tls: shown,
-      connect: (_request, socket) => socket.end(rawProblem(starting()), () => socket.destroy()),
+    const addressOf = (): undefined => undefined;
+    const { server } = createListener(serve, { limits, isTold, tls: shown, connections, addressOf });
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
     });
-    // Nobody stays until the daemon itself listens.
-    server.maxRequestsPerSocket = 1;
-    // Whose first line is no request.
-    if (isTold) server.on('connection', (socket) => socket.destroy());
-    limitConnections(server, () => config.limits.maxConnections);
     await listen(server, address);
     held.push(server);
   };
   const release = async (): Promise<void> => {
+    agents.close();
     const closed = held.splice(0).map((server) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       server.close(() => resolve());
-      server.closeAllConnections();
       return promise;
     });
+    for (const socket of sockets) socket.destroy();
     await Promise.all(closed);
   };
   try {
     await allOrFirstError([
-      ...config.proxy.listen.map((it) => hold(it, tls.proxy, proxyProtocol)),
+      ...config.proxy.listen.map((it) => hold(it, tls.proxy, config.proxy.proxyProtocol)),
       ...config.control.listen.map((it) => hold(it, tls.control)),
     ]);
   } catch (error) {

@@ -1,192 +1,83 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  ServerResponse,
-} from 'node:http';
-import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Connections } from '../http/connections.ts';
-import { NodeExchange } from '../http/node-exchange.ts';
-import { noticeLeaving } from '../http/notice-leaving.ts';
-import { answerProblem, rawProblem } from '../http/problem.ts';
-import { headTooLarge, malformed, tooSlow, unmetExpectation } from '../http/request-problems.ts';
-import { hasItem } from '../websocket/handshake.ts';
+import { tellPeerAddress } from '../http/peer-address.ts';
+import { rawProblem } from '../http/problem.ts';
+import { unmapped } from '../ranges.ts';
+import { acceptTls } from '../tls/accept.ts';
 import type { ListenerTls } from './listener-tls.ts';
+import { readToldAddress } from './told-address.ts';
 
-type Limits = Config['limits'];
-type OnConnect = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
-
-const connectionsCheckingIntervalMs = 1000;
-
-const serverOptions = (limits: Limits): ServerOptions => ({
-  maxHeaderSize: limits.maxHeaderBytes,
-  headersTimeout: limits.headerTimeoutMs,
-  requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
-  keepAliveTimeout: limits.idleTimeoutMs,
-  connectionsCheckingInterval: connectionsCheckingIntervalMs,
-  // Host is checked by whoever knows what it must say.
-  requireHostHeader: false,
-  noDelay: true,
-  // Whatever else a client would go on in, its request is answered in HTTP/1.1, and so is one whose connection owes an earlier answer.
-  shouldUpgradeCallback: (request) => asksForWebSocket(request) && !runningOn(request.socket),
-});
-
-const asksForWebSocket = ({ headers, httpVersionMinor }: IncomingMessage): boolean =>
-  httpVersionMinor === 1 && hasItem(headers.upgrade ?? '', 'websocket');
-
-/**
- * A server with the limits of the configuration, in TLS where it has a certificate: strict parser, bounded heads and times, a problem for
- * whatever is malformed.
- */
-export function createHttpServer(
-  limits: Limits,
-  listener: (exchange: NodeExchange) => void,
-  { tls, connect }: { readonly tls?: ListenerTls | undefined; readonly connect?: OnConnect } = {},
-): Server {
-  const take = (exchange: NodeExchange): void =>
-    exchange.isFramedAlike ? listener(exchange) : answerProblem(exchange, malformed(), []);
-  /** Those that end with the answer that is owed last. */
-  const ending = new WeakSet<Socket>();
-  const onRequest: RequestListener = (request, response) => {
-    if (mayTake(request, response, ending)) take(new NodeExchange(request, response, false));
-  };
-  const options = serverOptions(limits);
-  const server = tls
-    ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.handshakeTimeoutMs }, onRequest)
-    : createServer(options, onRequest);
-  // One over the limit still arrives, so that too many are refused instead of silently cut.
-  server.maxHeadersCount = limits.maxHeaders + 1;
-  const unmet: RequestListener = (request, response) =>
-    answerProblem(new NodeExchange(request, response, false), unmetExpectation(), []);
-  const onUnmet: RequestListener = (request, response) => {
-    if (mayTake(request, response, ending)) unmet(request, response);
-  };
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    if (!mayTake(request, response, ending)) return;
-    // Node takes it from any list that has it; what else stands there is not met.
-    if (request.headers.expect?.toLowerCase() === '100-continue')
-      take(new NodeExchange(request, response, true));
-    else unmet(request, response);
-  });
-  server.on('checkExpectation', onUnmet);
-  server.on('clientError', answerClientError);
-  if (connect)
-    server.on('connect', (request, socket, head) => {
-      // Its answer would come in the middle of the one that is owed.
-      if (ending.has(socket as Socket) || runningOn(socket)) socket.destroy();
-      else connect(request, socket as Socket, head);
-    });
-  server.on('upgrade', (request, socket, early) =>
-    take(upgradeExchange(request, socket as Socket, early, limits.headerTimeoutMs)),
-  );
-  return server;
+export interface ListenerOptions {
+  readonly limits: () => Config['limits'];
+  /** Every connection begins with a header of the PROXY protocol; one without it is closed without an answer. */
+  readonly isTold: boolean;
+  /** Undefined where plain text is spoken. */
+  readonly tls: ListenerTls | undefined;
+  /** Counts those of this listener. */
+  readonly connections: Connections;
+  /** Answers for which address a connection counts until its client is known; undefined for none. */
+  readonly addressOf: (socket: Socket) => string | undefined;
 }
 
+export interface Listener {
+  readonly server: Server;
+  /** New connections see these certificates. */
+  showTls(tls: ListenerTls): void;
+}
+
+const alpnProtocols = ['http/1.1'];
+
 /**
- * Whether a request is heard at all. Of what comes at once behind a request that asks for an upgrade Node reads nothing where it does not
- * grant it, and what comes after that it reads as the next request, from wherever it begins: so nothing behind such a request is one.
+ * Takes connections, and hands on what speaks HTTP on them. TLS is done here and not by a `tls.Server`: of the sockets that such a server
+ * makes nobody can tell which connection they stand on, and so whose address was told.
  */
-function mayTake(
-  { socket, headers }: IncomingMessage,
-  response: ServerResponse,
-  ending: WeakSet<Socket>,
-): boolean {
-  if (ending.has(socket)) return false;
-  if (headers.upgrade !== undefined) {
-    response.shouldKeepAlive = false;
-    ending.add(socket);
+export function createListener(
+  serve: (socket: Socket) => void,
+  { limits, isTold, tls, connections, addressOf }: ListenerOptions,
+): Listener {
+  let secureContext = tls && createSecureContext(tls);
+
+  async function prepare(socket: Socket): Promise<void> {
+    const address = isTold ? await readToldAddress(socket, limits().headerTimeoutMs) : undefined;
+    const timeoutMs = limits().handshakeTimeoutMs;
+    const secured = secureContext
+      ? await acceptTls(socket, { secureContext, alpnProtocols, timeoutMs })
+      : socket;
+    if (secured.destroyed) return;
+    connections.alias(socket, secured);
+    if (address !== undefined) tellPeerAddress(secured, unmapped(address));
+    // Behind a load balancer the address was not known when the connection arrived.
+    const refusal = isTold ? connections.comeFrom(socket, address) : undefined;
+    if (refusal) turnAway(secured, refusal);
+    else serve(secured);
   }
-  return true;
-}
 
-/** Node's server has let go of the connection: it is answered, or handed over, and ends in any case. */
-function upgradeExchange(
-  request: IncomingMessage,
-  socket: Socket,
-  early: Buffer,
-  lingerMs: number,
-): NodeExchange {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket);
-  socket.on('error', () => socket.destroy());
-  const letAlone = noticeLeaving(socket);
-  response.once('finish', () => {
-    letAlone();
-    socket.end();
-    socket.resume();
-    setTimeout(() => socket.destroy(), lingerMs).unref();
-  });
-  return new NodeExchange(request, response, false, { early, letAlone });
-}
-
-/** The answer that is owed on a connection and not finished; Node keeps it here. */
-const runningOn = (socket: Duplex): ServerResponse | undefined =>
-  (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
-
-/** What the parser refuses is answered once, and the connection closed: nothing after it can be trusted. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // An answer that is under way must not get a second one into its body.
-  if (error.code === 'ECONNRESET' || !socket.writable || runningOn(socket)?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? headTooLarge()
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? tooSlow()
-        : malformed();
-  socket.end(rawProblem(problem), () => socket.destroy());
-}
-
-/**
- * Counts the connections of a server; those for which there is no place are refused with an answer instead of silence. `addressOf` says for
- * which address one counts, as far as that is known when it arrives.
- */
-export function limitConnections(
-  server: Server,
-  connections: Connections,
-  addressOf: (socket: Socket) => string | undefined,
-): void {
-  /** Those of which Node's server makes others that speak TLS: nothing but the ports tells which stands on which. */
-  const underTls = new Map<string, Socket>();
-  server.on('connection', (socket: Socket) => {
-    const refusal = connections.arrive(socket) ?? connections.comeFrom(socket, addressOf(socket));
-    if (!(server instanceof TlsServer)) {
-      if (refusal) refuseConnection(socket, refusal);
-      return;
-    }
+  // To whoever speaks HTTP on it is left what it means that a client closes its side.
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    const refusal =
+      connections.arrive(socket) ?? (isTold ? undefined : connections.comeFrom(socket, addressOf(socket)));
     // Who is about to speak TLS could not read an answer.
-    if (refusal) {
-      socket.destroy();
-      return;
-    }
-    const ports = portsOf(socket);
-    underTls.set(ports, socket);
-    socket.once('close', () => {
-      if (underTls.get(ports) === socket) underTls.delete(ports);
-    });
+    if (refusal && secureContext) socket.destroy();
+    else if (refusal) turnAway(socket, refusal);
+    else if (isTold || secureContext) prepare(socket).catch(() => socket.destroy());
+    else serve(socket);
   });
-  if (server instanceof TlsServer)
-    server.on('secureConnection', (secured: Socket) => {
-      const under = underTls.get(portsOf(secured));
-      if (under) connections.alias(under, secured);
-    });
+  return {
+    server,
+    showTls(next) {
+      if (secureContext) secureContext = createSecureContext(next);
+    },
+  };
 }
-
-const portsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
-  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 
 /** Answers a connection for which there is no place, and closes it. */
-export function refuseConnection(socket: Socket, refusal: GatewayError): void {
+function turnAway(socket: Socket, refusal: GatewayError): void {
+  socket.resume();
   socket.end(rawProblem(refusal), () => socket.destroy());
 }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { AgentConnection } from './agent-connection.ts';
+import { AgentConnection, type OnConnect } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -48,9 +48,9 @@ export interface ServingContext {
 export interface AgentConnections {
   /**
    * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else HTTP/1.1. Bytes that were peeked at
-   * are `unshift`ed before.
+   * are `unshift`ed before. Without `onConnect` no tunnel can be asked for.
    */
-  serve(socket: Socket, onExchange: (exchange: Exchange) => void): void;
+  serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect): void;
   /** Closes connections without a request at once, the others with their answer. */
   drain(): void;
   /** Stops the clock: the sockets are the caller's to close. */
@@ -63,7 +63,7 @@ const tickMsMax = 1000;
 const lingerMsMax = 5000;
 
 /**
- * All connections inside tunnels, under one coarse clock: a timer for each would cost each request its setting and clearing. What is
+ * All connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for each would cost each request its setting and clearing. What is
  * late is noticed up to two ticks later, a quarter of the shortest limit each.
  */
 export function createAgentConnections(limits: () => ConnectionLimits): AgentConnections {
@@ -102,11 +102,12 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
   timer.unref();
 
   return {
-    serve(socket, onExchange) {
+    serve(socket, onExchange, onConnect) {
       // Its `close` has come, or will come before anybody listens.
       if (socket.destroyed) return;
-      const Connection = isHttp2(socket) ? AgentSession : AgentConnection;
-      const connection = new Connection(socket, context, onExchange);
+      const connection = isHttp2(socket)
+        ? new AgentSession(socket, context, onExchange)
+        : new AgentConnection(socket, context, onExchange, onConnect);
       connection.slot = open.push(connection) - 1;
       if (context.isDraining) connection.drain();
     },

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Answer } from '../http1/answer.ts';
+import { fieldOf } from '../http1/field.ts';
 import type { RequestHead } from '../http1/head.ts';
-import type { Collected, Exchange } from './exchange.ts';
+import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { switchingHead } from './switching-head.ts';
 
 /** What an exchange needs of the connection that it came on. */
@@ -10,6 +11,8 @@ export interface RequestLine {
   readonly socket: Socket;
   /** Without effect where this is not the head that is being answered. */
   collect(head: RequestHead, bytesMax: number, into: Collected): void;
+  /** Likewise, as it comes. */
+  receive(head: RequestHead, into: Receiver): Flow;
   /** Writes the head of the last answer and lets go of the connection, on which something else is spoken from now on. */
   handOver(head: string): Duplex;
 }
@@ -50,6 +53,10 @@ export class AgentExchange implements Exchange {
     this.#line.collect(this.#head, bytesMax, into);
   }
 
+  receive(into: Receiver): Flow {
+    return this.#line.receive(this.#head, into);
+  }
+
   refuse(status: number, fields: string[], body: Buffer): void {
     this.answer.writeHead(status, fields);
     this.answer.end(body);
@@ -66,12 +73,5 @@ export class AgentExchange implements Exchange {
 }
 
 /** What the client expects, in lower case; '' where nothing. An HTTP/1.0 client cannot expect anything (RFC 9110, 10.1.1). */
-export function expectation({ fields, isHttp10 }: RequestHead): string {
-  let expected = '';
-  if (isHttp10) return expected;
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (name.length === 6 && name.toLowerCase() === 'expect') expected += fields[i + 1]?.toLowerCase();
-  }
-  return expected;
-}
+export const expectation = ({ fields, isHttp10 }: RequestHead): string =>
+  isHttp10 ? '' : fieldOf(fields, 'expect').toLowerCase();

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { fieldOf } from '../http1/field.ts';
 import { isWithin, unmapped } from '../ranges.ts';
+import type { Exchange } from './exchange.ts';
 import { peerAddress } from './peer-address.ts';
 
 /**
@@ -8,11 +9,13 @@ import { peerAddress } from './peer-address.ts';
  * everything to the left of it is what that client says of itself. An entry that is no address ends the search: nobody can tell more
  * than who sent it, so the proxy itself is the client.
  */
-export function clientAddressOf(request: IncomingMessage, trustedProxies: readonly string[]): string {
-  let address = plain(peerAddress(request.socket));
+export function clientAddressOf(
+  { socket, fields }: Pick<Exchange, 'socket' | 'fields'>,
+  trustedProxies: readonly string[],
+): string {
+  let address = plain(peerAddress(socket));
   if (trustedProxies.length === 0) return address;
-  const forwarded = request.headers['x-forwarded-for'];
-  const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+  const entries = fieldOf(fields, 'x-forwarded-for').split(',');
   while (isWithin(trustedProxies, address)) {
     const entry = entries.pop();
     if (entry === undefined) break;

@@ -4,8 +4,8 @@ import type { GatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 
 /**
- * One request as a server has read it, and the answer to it. There are two: `NodeExchange` of the listeners, where Node's own server
- * speaks HTTP, and the one of an `AgentConnection`, inside tunnels.
+ * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`, which speaks HTTP/1.1 on the
+ * listeners and inside tunnels, and the one on a stream of HTTP/2.
  */
 export interface Exchange {
   readonly method: string;
@@ -21,8 +21,8 @@ export interface Exchange {
   readonly answer: Answer;
   /** Reads the body, once; at most `bytesMax` bytes of it. A client that waits to be asked for it is asked now. */
   collect(bytesMax: number, into: Collected): void;
-  /** Where an answer may come before the request's end: reads the body as it comes, in place of `collect`. */
-  receive?(into: Receiver): Flow;
+  /** Reads the body as it comes, in place of `collect`. Nothing of it is told before this returns. */
+  receive(into: Receiver): Flow;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
   refuse(status: number, fields: string[], body: Buffer): void;
   /** Whether the client may ask to go on in WebSocket, and is then answered by `switchProtocols`. */

@@ -18,15 +18,17 @@ const lf = 0x0a;
 const methodLengthMax = 32;
 /** Of half a head. Who speaks TLS, say, to whom it is not expected of, is told at once and not when it is late. */
 const beginning = /^$|^[A-Z-]{1,32}(?: |$)/;
-/** Cuts the heads of requests out of what comes on a connection inside a tunnel. */
+/** Cuts the heads of requests out of what comes on a connection. */
 export class HeadReader {
   readonly #waiting: Gathered;
+  readonly #mayConnect: boolean;
   /** So many of the waiting bytes hold no end of a head. */
   #searchedBytes = 0;
 
-  /** `waiting` takes half a head, and what stands behind a whole one. */
-  constructor(waiting: Gathered) {
+  /** `waiting` takes half a head, and what stands behind a whole one. `mayConnect`: a tunnel can be asked for. */
+  constructor(waiting: Gathered, mayConnect: boolean) {
     this.#waiting = waiting;
+    this.#mayConnect = mayConnect;
   }
 
   /** The head that `chunk` makes whole, or undefined where more must come. Throws where no request can come of it. */
@@ -50,7 +52,10 @@ export class HeadReader {
     this.#searchedBytes = 0;
     const next = end + emptyLineBytes;
     if (next < bytes.length) this.#waiting.add(bytes.subarray(next));
-    return checkedHead(parseRequestHead(bytes.toString('latin1', 0, end + 2), maxHeaders));
+    const head = parseRequestHead(bytes.toString('latin1', 0, end + 2), maxHeaders);
+    if (head.method === 'CONNECT') checkConnect(head, this.#mayConnect);
+    else checkHead(head);
+    return head;
   }
 
   #append(chunk: Buffer): Buffer {
@@ -63,15 +68,15 @@ export class HeadReader {
   }
 }
 
-function checkedHead(head: RequestHead): RequestHead {
-  if (head.method === 'CONNECT') throw nestedTunnel();
-  if (!knownMethods.has(head.method)) throw new MalformedMessage('The method is unknown.');
-  checkHost(head);
-  return head;
+/** What stands behind its head belongs to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host would say. */
+function checkConnect({ contentLength, isChunked }: RequestHead, mayConnect: boolean): void {
+  if (!mayConnect) throw nestedTunnel();
+  if (isChunked || contentLength > 0) throw new MalformedMessage('A request for a tunnel has no body.');
 }
 
 /** One Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2): who serves several would else take a request for whichever it likes. */
-function checkHost({ fields, isHttp10 }: RequestHead): void {
+function checkHead({ method, fields, isHttp10 }: RequestHead): void {
+  if (!knownMethods.has(method)) throw new MalformedMessage('The method is unknown.');
   let hosts = 0;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../errors.ts';
 import { BodyReader } from '../http1/body.ts';
 import { BodyCollector, tooLarge } from './collect.ts';
-import type { Collected } from './exchange.ts';
-import { toReadingFailure } from './request-problems.ts';
+import type { Collected, Receiver } from './exchange.ts';
+import { cutShort, toReadingFailure } from './request-problems.ts';
 
 /** The body of a request on an `AgentConnection`: nothing of it is read before somebody collects it. */
 export class RequestBody {
@@ -10,6 +10,7 @@ export class RequestBody {
   readonly #reader: BodyReader;
   #collector: BodyCollector | undefined;
   #into: Collected | undefined;
+  #receiver: Receiver | undefined;
 
   /** `length` in bytes, or `chunked`. */
   constructor(length: number) {
@@ -23,7 +24,7 @@ export class RequestBody {
 
   /** Somebody waits for what is to come. */
   get isAwaited(): boolean {
-    return this.#into !== undefined;
+    return this.#into !== undefined || this.#receiver !== undefined;
   }
 
   /** A body that is declared too large fails before its first byte. */
@@ -33,6 +34,11 @@ export class RequestBody {
       this.#collector = new BodyCollector(bytesMax, this.#declaredBytes);
       this.#into = into;
     }
+  }
+
+  /** In place of `collect`: hands the body on as it comes. */
+  receive(into: Receiver): void {
+    this.#receiver = into;
   }
 
   /** Answers where the body ended, or `bytes.length`. Where it is whole, `deliver` comes next; a failure has been told. */
@@ -50,21 +56,34 @@ export class RequestBody {
 
   deliver(): void {
     const into = this.#into;
+    const receiver = this.#receiver;
     this.#into = undefined;
+    this.#receiver = undefined;
     if (this.#collector) into?.done(this.#collector.take());
+    receiver?.ended();
   }
 
   fail(error: GatewayError): void {
-    const into = this.#into;
-    this.drop();
+    const into = this.#into ?? this.#receiver;
+    this.#drop();
     into?.failed(error);
   }
 
-  /** Nobody wants it any more. */
-  drop(): void {
+  /** The client has left. Who collects is not told; who receives has begun with what came. */
+  abandon(): void {
+    const receiver = this.#receiver;
+    this.#drop();
+    receiver?.failed(cutShort());
+  }
+
+  #drop(): void {
     this.#into = undefined;
+    this.#receiver = undefined;
     this.#collector = undefined;
   }
 
-  readonly #onData = (data: Buffer): void => this.#collector?.add(data);
+  readonly #onData = (data: Buffer): void => {
+    if (this.#receiver) this.#receiver.data(data);
+    else this.#collector?.add(data);
+  };
 }

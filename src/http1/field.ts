@@ -6,3 +6,32 @@ const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/;
 /** Whether a head may have the field: both are characters of latin1. */
 export const isField = (name: string, value: string): boolean =>
   token.test(name) && !forbiddenInValue.test(value);
+
+/** `lower` is in lower case. The length spares nearly all other names the lower-casing. */
+export const isNamed = (name: string, lower: string): boolean =>
+  name.length === lower.length && name.toLowerCase() === lower;
+
+/** The values of the fields of one name, given in lower case, as one list; '' where there are none. */
+export function fieldOf(fields: readonly string[], name: string): string {
+  let values: string | undefined;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (!isNamed(fields[i] as string, name)) continue;
+    const value = fields[i + 1] as string;
+    values = values === undefined ? value : `${values}, ${value}`;
+  }
+  return values ?? '';
+}
+
+/** Values by name in lower case; those of one name as one list. */
+export type FieldsByName = Readonly<Record<string, string | undefined>>;
+
+/** For whoever asks for several of them; nothing is inherited by it. */
+export function toFieldsByName(fields: readonly string[]): FieldsByName {
+  const byName: Record<string, string> = Object.create(null);
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = (fields[i] as string).toLowerCase();
+    const value = fields[i + 1] as string;
+    byName[name] = name in byName ? `${byName[name]}, ${value}` : value;
+  }
+  return byName;
+}

@@ -1,5 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../errors.ts';
+import type { FieldsByName } from '../http1/field.ts';
 import type { KeyRecord } from '../state/store.ts';
 import type { Gate } from './gate.ts';
 
@@ -16,7 +16,7 @@ type ReplayGate = Pick<Gate, 'names' | 'store' | 'tenants'>;
 export async function checkReplay(
   { names, store, tenants }: ReplayGate,
   key: KeyRecord,
-  headers: IncomingHttpHeaders,
+  headers: FieldsByName,
   nowMs: number,
 ): Promise<void> {
   const timestamp = headers[`${names.requestPrefix}timestamp`];

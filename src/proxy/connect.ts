@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Call, noHead, type PresentedKey } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { ConnectRequest } from '../http/agent-connection.ts';
 import type { Connections } from '../http/connections.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import { rawProblem, toLines } from '../http/problem.ts';
@@ -43,15 +43,14 @@ const alpnProtocols = ['h2', 'http/1.1'];
  * Of hosts that are passed through the tunnel itself is the call.
  */
 export function createConnect({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
-  async function open(current: Gate, request: IncomingMessage, socket: Socket): Promise<Tunnel> {
-    const authority = parseAuthority(request.url ?? '', 443);
-    if (!authority || !/:\d+$/.test(request.url ?? '') || request.httpVersionMajor !== 1) {
+  async function open(current: Gate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {
+    const authority = parseAuthority(request.target, 443);
+    if (!authority || !/:\d+$/.test(request.target)) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
     }
     const clientAddress = peerAddress(socket);
-    // Node keeps the first of two fields of one name; here as everywhere two are refused.
     const { proxyAuthorization } = readRequestHead(
-      request.rawHeaders,
+      request.fields,
       current.names.requestPrefix,
       current.config.limits.maxHeaders,
     );
@@ -108,12 +107,12 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
 
   async function pass(
     current: Gate,
-    { rawHeaders }: IncomingMessage,
+    { fields }: ConnectRequest,
     socket: Socket,
     head: Buffer,
     tunnel: Tunnel,
   ): Promise<void> {
-    const passed = await passThrough(current, rawHeaders, socket, tunnel);
+    const passed = await passThrough(current, fields, socket, tunnel);
     if ('error' in passed) {
       if (passed.error.code === 'INTERNAL') log.error({ err: passed.error.cause }, 'a call failed');
       refuse(socket, passed.error, gate().config.limits.handshakeTimeoutMs, passed.headers);
@@ -134,7 +133,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     joined.join(socket, upstream, owner);
   }
 
-  return function connect(request: IncomingMessage, socket: Socket, head: Buffer): void {
+  return function connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
     const current = gate();
     open(current, request, socket)

@@ -77,20 +77,9 @@ export class GrpcBody implements Receiver, StreamedBody {
     this.#reader = new MessageReader(options.bytesMax);
   }
 
-  /** Where an answer cannot come before the end of the request, all of it is there before it is judged. */
   readFrom(exchange: Exchange): void {
-    if (exchange.receive) {
-      this.#patience = setTimeout(() => this.#judge(undefined, identity), headAloneMs);
-      this.#flow = exchange.receive(this);
-    } else {
-      exchange.collect(this.#options.bytesMax, {
-        done: (body) => {
-          this.#reader.push(body);
-          this.ended();
-        },
-        failed: (error) => this.failed(error),
-      });
-    }
+    this.#patience = setTimeout(() => this.#judge(undefined, identity), headAloneMs);
+    this.#flow = exchange.receive(this);
   }
 
   get isMidway(): boolean {

@@ -6,7 +6,7 @@ import { GatewayError, toGatewayError } from '../errors.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { type ConnectionOwner, claimRequest } from '../http/connections.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
-import type { NodeExchange } from '../http/node-exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
 import { foldedName } from '../http1/folded-name.ts';
 import { newTraceId } from '../ids.ts';
@@ -37,7 +37,7 @@ export const isInbound = isInboundTarget;
  * `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy: the request is judged like any other and sent on to the
  * upstream of its route, with the stored credential of that. Every answer says what was decided.
  */
-export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: NodeExchange) => void {
+export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: Exchange) => void {
   return function inbound(exchange) {
     const current = gate();
     const receivedAtMs = Date.now();
@@ -54,7 +54,7 @@ export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange
 }
 
 interface Arrival {
-  readonly exchange: NodeExchange;
+  readonly exchange: Exchange;
   readonly traceId: string;
   readonly receivedAtMs: number;
   /** What holds for messages that come later. */
@@ -70,7 +70,7 @@ async function serve(
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
   const route = await gate.routes.find(path.prefix);
-  const clientAddress = clientAddressOf(exchange.request, gate.config.control.trustedProxies);
+  const clientAddress = clientAddressOf(exchange, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
   const { key, headers, query, owner, refusal } = await authenticateInbound(
     gate,
@@ -117,7 +117,7 @@ async function serve(
 }
 
 interface Passing {
-  readonly exchange: NodeExchange;
+  readonly exchange: Exchange;
   readonly route: InboundRoute;
   readonly path: InboundPath;
   readonly owner: ConnectionOwner;
@@ -288,7 +288,7 @@ const changedMeanwhile = (): GatewayError =>
 const noBody = Buffer.alloc(0);
 
 /** Never settles where the client leaves before its body is there: then there is nobody to answer. */
-function readBody(exchange: NodeExchange, bytesMax: number): Promise<Buffer> {
+function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) => exchange.collect(bytesMax, { done: resolve, failed: reject }));
 }

@@ -1,4 +1,7 @@
+import { isNamed } from '../http1/field.ts';
 import type { ResponseHead } from '../http1/head.ts';
+
+export { fieldOf } from '../http1/field.ts';
 
 /*
  * The heads of requests and answers as they go through a gateway: flat [name, value, …], in the order and casing in which they
@@ -197,24 +200,9 @@ export function toClientTrailers(
   return trailers;
 }
 
-/** The values of the fields of one name, given in lower case, as one list; '' where there are none. */
-export function fieldOf(headers: readonly string[], name: string): string {
-  let values: string | undefined;
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    if (!isNamed(headers[i] as string, name)) continue;
-    const value = headers[i + 1] as string;
-    values = values === undefined ? value : `${values}, ${value}`;
-  }
-  return values ?? '';
-}
-
 /** A flat head without the fields of one name, given in lower case. */
 export const withoutField = (headers: readonly string[], name: string): string[] =>
   headers.filter((_text, i) => !isNamed(headers[i & ~1] as string, name));
-
-/** `lower` is in lower case. The length spares nearly all other names the lower-casing. */
-const isNamed = (name: string, lower: string): boolean =>
-  name.length === lower.length && name.toLowerCase() === lower;
 
 function isOurs(name: string, extra: readonly string[], ownPrefix: string): boolean {
   if (

@@ -52,7 +52,7 @@ t.test('a glob with many stars does not hold up the daemon over a host that an a
   const resolver = createResolver({ resolve: [{ host: glob, address: '192.0.2.1' }] });
   const tenant = { orgDomains: [], orgAccounts: {}, internal: { hosts: [glob] } };
   const target = parseTarget(`https://${host}/`);
-  const call = { principals: [], toolName: 'custom_proxy' };
+  const call = { principals: [], toolName: 'custom_proxy', verb: 'READ', resource: {} } as const;
 
   t.equal(toHostMatcher(glob)(host), false);
   t.doesNotThrow(() => guard.checkHost(host, 443), 'upstream.deny');
@@ -64,7 +64,7 @@ t.test('a glob with many stars does not hold up the daemon over a host that an a
 
 t.test('a glob of internal hosts is read as everywhere else', async (t) => {
   const tenant = { orgDomains: [], orgAccounts: {}, internal: { hosts: ['db-*.corp.example'] } } as never;
-  const call = { principals: [], toolName: 'custom_proxy' };
+  const call = { principals: [], toolName: 'custom_proxy', verb: 'READ', resource: {} } as const;
   t.equal(isExternal(call, parseTarget('https://db-7.corp.example/'), tenant), false);
   t.equal(isExternal(call, parseTarget('https://web.corp.example/'), tenant), true);
 });

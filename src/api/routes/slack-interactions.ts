@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import type { NotificationConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
+import type { FieldsByName } from '../../http1/field.ts';
 import { plain, toTime } from '../../notifications/brief.ts';
 import { toDecidedSlack, toNoteSlack } from '../../notifications/channels/slack.ts';
 import { outcomeOfAnswer, outcomeOfFailure } from '../../notifications/outcome.ts';
@@ -103,19 +103,14 @@ function decisionOf({ actions }: Interaction): { decision: 'approved' | 'denied'
 
 const malformed = (message: string): GatewayError => invalid([{ path: 'payload', message }]);
 
-const field = (headers: IncomingHttpHeaders, name: string): string => {
-  const value = headers[name];
-  return typeof value === 'string' ? value : '';
-};
-
-const timestampOf = (headers: IncomingHttpHeaders): string => field(headers, 'x-slack-request-timestamp');
-const signatureOf = (headers: IncomingHttpHeaders): string => field(headers, 'x-slack-signature');
+const timestampOf = (headers: FieldsByName): string => headers['x-slack-request-timestamp'] ?? '';
+const signatureOf = (headers: FieldsByName): string => headers['x-slack-signature'] ?? '';
 
 /** The channel that the button was sent to, once it is known that Slack speaks with its secret. */
 function verifiedChannel(
   { config }: Gate,
   button: Button,
-  headers: IncomingHttpHeaders,
+  headers: FieldsByName,
   raw: Buffer,
 ): NotificationConfig {
   const channel = config.notifications.find((it) => it.type === 'slack' && it.name === button.channel);
@@ -131,7 +126,7 @@ function verifiedChannel(
 async function checkFresh(
   { store, tenants }: Gate,
   { channel, tenantId }: Button,
-  headers: IncomingHttpHeaders,
+  headers: FieldsByName,
   nowMs: number,
 ): Promise<void> {
   const tenant = await tenants.learn(tenantId);

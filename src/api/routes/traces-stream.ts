@@ -59,7 +59,7 @@ export const streamTraces = route({
   inAllMax,
   async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
     const last = query.last_event_id ?? headers['last-event-id'];
-    if (last !== undefined && !(typeof last === 'string' && isTraceId(last)))
+    if (last !== undefined && !isTraceId(last))
       throw invalid([{ path: 'last_event_id', message: 'must be the id of an event of this stream' }]);
     const following = {
       gate,
