@@ -221,13 +221,23 @@ function addRoutes(
 /** Of what stands in no operation. */
 export const unknownCategory = 'other';
 
+/** Segments of paths below which every vendor says who has which rights. */
+const rights =
+  /\/(?:acls?|admins?|administrators|collaborators|grants?|invit(?:e|es|ation|ations)|owners|permissions?|role-?assignments?|roles?)(?:\/|$)/i;
+
+/** Whoever changes rights administers, also by a path that no table has. */
+function unknownVerb(method: string, template: string): Verb {
+  const verb = verbOf(method);
+  return verb === 'WRITE' && rights.test(template) ? 'ADMIN' : verb;
+}
+
 /** What a path is that stands in no operation. */
 const unknownOf =
   ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
   (method: string, template: string): Meaning => ({
     name: `${shortMethod(method)}:${template}`,
     category: unknownCategory,
-    verb: verb ?? verbOf(method),
+    verb: verb ?? unknownVerb(method, template),
     extraction,
   });
 

@@ -72,7 +72,9 @@ export const tenant = section({
     .record(z.string().max(64), list(line, 1000))
     .readonly()
     .default({})
-    .describe('Accounts of the organisation at vendors, by tool.'),
+    .describe(
+      'Accounts of the organisation at vendors, by tool; what is not listed is outside. Also +15550100 and bucket:acme-*.',
+    ),
   internal: section({
     builtin: flag.prefault(true).describe('Whether the built-in markers and private hosts count.'),
     hosts: list(hostGlob).describe('Hosts of the organisation that are internal.'),

@@ -157,6 +157,14 @@ t.test('names of unknown paths hold no ids and are bounded', async (t) => {
   t.equal(long.length, 'GET:'.length + 128);
 });
 
+t.test('whoever changes rights administers, also by a path that no table has', async (t) => {
+  const verb = (method: string, path: string) => understand(method, `https://api.notion.com${path}`).verb;
+  for (const path of ['/v9/pages/1/permissions', '/v9/invites', '/v9/teams/x/Roles/7', '/v9/acl'])
+    t.equal(verb('POST', path), 'ADMIN', path);
+  t.equal(verb('GET', '/v9/pages/1/permissions'), 'READ');
+  t.equal(verb('POST', '/v9/pages/1/comments'), 'WRITE');
+});
+
 t.test('a hostile path is understood as unknown', async (t) => {
   const paths = [
     `/repos/acme/app/contents/${'a'.repeat(60_000)}`,

@@ -33,7 +33,7 @@ const verbOf = (method: string, isAdmin: boolean): Entry['verb'] =>
   method === 'GET' || method === 'HEAD' ? 'READ' : isAdmin ? 'ADMIN' : 'WRITE';
 
 const githubAccess =
-  /\/(?:secrets?|variables|hooks|keys|gpg_keys|collaborators|memberships?|members|outside_collaborators|permissions?|protection|rulesets|invitations|installations?|environments|teams|runners|runner-groups|registration-token|credential-authorizations|credentials|oidc|[a-z-]*roles?|interaction-limits|security-managers|blocks|transfer|visibility|billing|budgets|private-registries|network-configurations|allowed_actions|selected-actions|access|settings|apps|tokens?|grants?)(?:\/|$)|^\/(?:orgs|enterprises)\/\{\w+\}(?:\/properties.*|\/actions\/permissions.*)?$/;
+  /\/(?:secrets?|variables|hooks|keys|gpg_keys|collaborators|memberships?|members|outside_collaborators|permissions?|protection|rulesets|invitations|installations?|environments|teams|runners|runner-groups|registration-token|credential-authorizations|credentials|oidc|[a-z-]*roles?|interaction-limits|security-managers|blocks|transfer|visibility|billing|budgets|private-registries|network-configurations|allowed_actions|selected-actions|access|settings|apps|tokens?|grants?|repository-access|personal-access-tokens|personal-access-token-requests|policies|repository_invitations|public_members)(?:\/|$)|^\/(?:orgs|enterprises)\/\{\w+\}(?:\/properties.*|\/actions\/permissions.*)?$/;
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId?: string }>>>>;
@@ -69,6 +69,10 @@ const github: Source = {
 const slackReads =
   /^(?:list|info|get|getInfo|history|replies|members|lookup|search|all|messages|files|test|count|export|exportAll|preferences|profile|conversations|billableInfo|integrationLogs|accessLogs|presence|teamInfo|activities|getPermalink|getUploadURLExternal|lookupByEmail|identity|open\.list)$/i;
 
+/** Methods that let somebody in, or show something to strangers. */
+const slackAccess =
+  /\.access\.(?:set|delete)$|SharedInvite(?:\.|$)|\.invite(?:Shared)?$|InvitePermissions\.|externalTeams\.|sharedPublicURL$/;
+
 const slack: Source = {
   tool: 'slack',
   package: '@slack/web-api',
@@ -79,7 +83,8 @@ const slack: Source = {
       const [family = ''] = method.split('.', 1);
       const isRead = slackReads.test(method.slice(method.lastIndexOf('.') + 1));
       // The tool's own file counts all of admin.* as ADMIN.
-      const verb = family === 'admin' ? 'ADMIN' : isRead ? 'READ' : 'WRITE';
+      const isAdmin = family === 'admin' || (!isRead && slackAccess.test(method));
+      const verb = isAdmin ? 'ADMIN' : isRead ? 'READ' : 'WRITE';
       return {
         verb,
         methods: 'GET|POST',
@@ -92,7 +97,7 @@ const slack: Source = {
 };
 
 const stripeAccess =
-  /\/(?:webhook_endpoints|event_destinations|ephemeral_keys|secrets|account_links|account_sessions|accounts|persons|external_accounts|login_links|capabilities|api_keys)(?:\/|$)/;
+  /\/(?:webhook_endpoints|event_destinations|ephemeral_keys|secrets|account_links|account_sessions|accounts|persons|external_accounts|login_links|capabilities|api_keys|file_links)(?:\/|$)/;
 /** The one that the tool's file names; version 2 has few operations, and a surface of its own there. */
 const stripeBase = '/v1';
 const stripeCall =

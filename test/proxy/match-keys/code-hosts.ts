@@ -336,6 +336,7 @@ export const codeHosts: readonly Group[] = [
     action: 'REQUIRE_APPROVAL',
     holds: [
       ['a transfer to a stranger', 'POST /repos/acme/app/transfer', json({ new_owner: 'stranger' })],
+      ['an issue of another organisation', 'POST /repos/other/app/issues', issue],
       ['an invitation', 'POST /orgs/acme/invitations', json({ email: 'eve@stranger.example' })],
       [
         'a webhook to a stranger',
@@ -351,7 +352,7 @@ export const codeHosts: readonly Group[] = [
     passes: [
       ['a transfer within the organisation', 'POST /repos/acme/app/transfer', json({ new_owner: 'acme' })],
       ['an invitation of a colleague', 'POST /orgs/acme/invitations', json({ email: 'ann@acme.test' })],
-      ['an issue, which addresses nobody', 'POST /repos/other/app/issues', issue],
+      ['an issue of the own organisation', 'POST /repos/acme/app/issues', issue],
     ],
     stops: [
       [
