@@ -4,6 +4,7 @@ import type { ApprovalStore } from './port/approvals.ts';
 import type { AuditStore } from './port/audit.ts';
 import type { CredentialStore } from './port/credentials.ts';
 import type { HistoryStore } from './port/history.ts';
+import type { HomeStore } from './port/homes.ts';
 import type { IncidentStore } from './port/incidents.ts';
 import type { KeyStore } from './port/keys.ts';
 import type { McpToolStore } from './port/mcp-tools.ts';
@@ -19,6 +20,7 @@ export type * from './port/approvals.ts';
 export type * from './port/audit.ts';
 export type * from './port/credentials.ts';
 export type * from './port/history.ts';
+export type * from './port/homes.ts';
 export type * from './port/incidents.ts';
 export type * from './port/keys.ts';
 export type * from './port/mcp-tools.ts';
@@ -45,6 +47,7 @@ export interface Store
     SuspensionStore,
     AdmissionStore,
     HistoryStore,
+    HomeStore,
     PolicyStore,
     ApprovalStore,
     IncidentStore,

@@ -6,6 +6,7 @@ import { approvals } from './suite/approvals.ts';
 import { audit } from './suite/audit.ts';
 import { budgets } from './suite/budgets.ts';
 import { history } from './suite/history.ts';
+import { homes } from './suite/homes.ts';
 import { incidents } from './suite/incidents.ts';
 import { keys } from './suite/keys.ts';
 import { type OpenStore, openLab, type SuiteHints, type SuitePart } from './suite/lab.ts';
@@ -45,6 +46,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   history,
   trust,
   sightings,
+  homes,
   'mcp tools': mcpTools,
   retention,
   notices,

@@ -200,6 +200,19 @@ export const stateMigrations: readonly string[] = [
     PRIMARY KEY (tenant_id, period_ms, percent)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Where credentials without a vendor are at home; both are keyed hashes.
+  CREATE TABLE homes (
+    tenant_id TEXT NOT NULL,
+    credential TEXT NOT NULL,
+    home TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
+    ends_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, credential)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX homes_by_end ON homes (tenant_id, ends_at_ms);
+  CREATE INDEX homes_by_agent ON homes (agent_id);
+  `,
 ];
 
 /**

@@ -11,6 +11,7 @@ import { createBudgets } from './budgets.ts';
 import { createCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHistory } from './history.ts';
+import { createHomes } from './homes.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
@@ -131,6 +132,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     }),
     recall: keys.recall,
     claimNonce: nonces.claim,
+    ...createHomes(state, commits),
     usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
 
     applyPolicy: policies.apply,

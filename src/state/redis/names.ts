@@ -34,6 +34,10 @@ export interface TenantNames {
   readonly told: string;
   readonly numbers: string;
   readonly nonces: string;
+  /** Where credentials are at home. */
+  readonly homes: string;
+  /** Credentials by when their homes end. */
+  readonly homeEnds: string;
   readonly sightings: string;
   /** Seconds that have traces. */
   readonly windows: string;
@@ -64,6 +68,8 @@ export interface TenantNames {
   stats(intervalMs: number, startMs: number): string;
   scans(traceId: string): string;
   noncesOf(keyId: string): string;
+  /** Credentials that the agent was the first to use, by when their homes end. */
+  homeEndsOf(agentId: string): string;
 }
 
 /** The queue of notices, which is one for all tenants. */
@@ -117,6 +123,8 @@ export function createNames(prefix: string): Names {
       told: `${tag}told`,
       numbers: `${tag}numbers`,
       nonces: `${tag}nonces`,
+      homes: `${tag}homes`,
+      homeEnds: `${tag}homes:by-end`,
       sightings: `${tag}sightings`,
       windows: `${tag}traces`,
       arrivals: `${tag}traces:arrivals`,
@@ -136,6 +144,7 @@ export function createNames(prefix: string): Names {
       stats: (intervalMs, startMs) => `${tag}stats:${intervalMs}:${startMs}`,
       scans: (traceId) => `${tag}scans:${safe(traceId)}`,
       noncesOf: (keyId) => `${tag}nonces:${safe(keyId)}`,
+      homeEndsOf: (agentId) => `${tag}homes:of:${safe(agentId)}`,
     };
   };
   // No tenant has a dot and no more than this in its tag.

@@ -20,6 +20,7 @@ export const scripts = {
   mark: load('ring', 'history', 'mark'),
   scan: load('scan'),
   nonce: load('nonce'),
+  bindHomes: load('bind-homes'),
   usage: load('usage'),
   takeOver: load('take-over'),
   noticesEnqueue: load('notices-enqueue'),

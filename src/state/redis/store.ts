@@ -12,6 +12,7 @@ import { type ConnectionOptions, openConnection } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { createHistory } from './history.ts';
 import { createHolders } from './holders.ts';
+import { createHomes } from './homes.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { createMcpTools } from './mcp-tools.ts';
@@ -103,6 +104,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createNotices(connection, names),
     ...createTold(connection, names, commits),
     ...createNonces(connection, names),
+    ...createHomes(connection, names),
     ...createUsage(connection, names),
 
     async trouble() {

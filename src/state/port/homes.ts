@@ -1,0 +1,33 @@
+import type { MaybePromise } from './page.ts';
+
+/** Where credentials without a vendor are at home: the first use of one binds it, for the whole tenant. */
+export interface HomeStore {
+  /** The home of each credential, in their order; undefined where none is bound. Binds nothing and keeps nothing longer. */
+  homesOf(
+    tenantId: string,
+    credentials: readonly string[],
+    nowMs: number,
+  ): MaybePromise<readonly (string | undefined)[]>;
+  /**
+   * Binds each of the credentials to the home, and keeps those that are bound to it already. All of them or none, in one atomic step on all
+   * nodes together: `elsewhere` where one of them is bound to another home, `full` where there is no room for those that are new.
+   */
+  bindHomes(binding: HomeBinding): Promise<'bound' | 'elsewhere' | 'full'>;
+}
+
+export interface HomeBinding {
+  readonly tenantId: string;
+  /** Whose first use it is: each agent has room of its own. */
+  readonly agentId: string;
+  /** A keyed hash of the registrable domain. */
+  readonly home: string;
+  readonly credentials: readonly BoundCredential[];
+  readonly nowMs: number;
+}
+
+export interface BoundCredential {
+  /** A keyed hash. */
+  readonly credential: string;
+  /** How long the home stands from now on, unless it is bound again. */
+  readonly keptMs: number;
+}

@@ -1,0 +1,29 @@
+import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../homes.ts';
+import type { HomeStore } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { Names } from './names.ts';
+import { scripts } from './scripts.ts';
+
+/** Homes of credentials: a hash for each tenant, whose fields hold when they end and the home. */
+export const createHomes = (connection: Connection, names: Names): HomeStore => ({
+  async homesOf(tenantId, credentials, nowMs) {
+    if (credentials.length === 0) return [];
+    const texts = await connection.call('HMGET', names.of(tenantId).homes, ...credentials);
+    return (texts as readonly (string | null)[]).map((text) => {
+      const [endsAtMs, home] = text?.split(' ') ?? [];
+      return Number(endsAtMs) > nowMs ? home : undefined;
+    });
+  },
+
+  async bindHomes({ tenantId, agentId, home, credentials, nowMs }) {
+    const own = names.of(tenantId);
+    const keys = [own.homes, own.homeEnds, own.homeEndsOf(agentId)];
+    const bounds = [homesPerTenantMax, homesPerAgentMax, homeKeptMsMax];
+    const pairs = credentials.flatMap((it) => [
+      it.credential,
+      nowMs + Math.round(Math.min(it.keptMs, homeKeptMsMax)),
+    ]);
+    const answer = await connection.run(scripts.bindHomes, keys, [nowMs, home, ...bounds, ...pairs]);
+    return answer === 'bound' || answer === 'elsewhere' ? answer : 'full';
+  },
+});
