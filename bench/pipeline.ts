@@ -10,6 +10,7 @@ import { loadDetectors } from '../src/detectors/load.ts';
 import { newTraceId } from '../src/ids.ts';
 import { createApprovalDesk } from '../src/pipeline/approval-desk.ts';
 import { createCatalogues, ownTables } from '../src/pipeline/catalogues.ts';
+import { createCredentialHomes } from '../src/pipeline/credential-homes.ts';
 import { createPolicyBook } from '../src/pipeline/policy-book.ts';
 import { traceLine } from '../src/pipeline/record.ts';
 import { createStages } from '../src/pipeline/stages.ts';
@@ -24,7 +25,7 @@ import { defaultTrustTerms } from '../src/state/trust.ts';
 import { targetWithin } from '../src/target.ts';
 import { injections } from '../test/support/injections.ts';
 import { meanings } from '../test/support/meanings.ts';
-import { noticing } from '../test/support/noticing.ts';
+import { noticing, tenantSecrets } from '../test/support/noticing.ts';
 
 const agentId = '5b0c7f0e-0000-4000-8000-000000000001';
 const dir = mkdtempSync(join(tmpdir(), 'postern-bench-'));
@@ -117,6 +118,7 @@ const stages = createStages({
   events: { tellUsage: () => undefined },
   findThreats: () => [],
   ...noticing,
+  homes: createCredentialHomes(store, tenantSecrets),
   trust: defaultTrustTerms,
   mode: 'enforce',
   isRetired: () => false,

@@ -120,7 +120,10 @@ const documentKeys: Entries<z.output<typeof fileSchema>> = {
 const reasons: readonly (readonly [codes: readonly string[], meaning: string])[] = [
   [ruleActions.map((it) => `POLICY_${it}`), 'a rule of this action decides, and names no code of its own'],
   [dataClasses, 'what was found in the call'],
-  [['SECRET_MISDIRECTED'], 'a secret whose vendor is known goes elsewhere'],
+  [
+    ['SECRET_MISDIRECTED'],
+    'a secret goes elsewhere than to its vendor, or than to the domain where it is at home',
+  ],
   [['UNSANITIZABLE'], 'what must be cut cannot be cut'],
   [['UNREADABLE'], 'the call cannot be read to its end within the limits'],
   [['THREAT_INTEL_MATCH'], 'a threat feed lists where it goes, or a URL that it carries'],

@@ -148,6 +148,10 @@ export class Call {
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
+  /** Credentials without a vendor that get their home, or keep it, where the call is let out. Undefined: there are none. */
+  homing: Homing | undefined;
+  /** Credentials at home that are known from there: to send one is not to carry out what was read. */
+  knownCredentials: readonly string[] = none;
   /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
   injection = 0;
   /** What it asks for besides: the context of the call, and its body. */
@@ -232,6 +236,12 @@ export interface CallFields {
 }
 
 const always = (): boolean => true;
+
+/** What is bound where a call is let out; all are keyed hashes. */
+export interface Homing {
+  readonly home: string;
+  readonly credentials: readonly { readonly credential: string; readonly keptMs: number }[];
+}
 
 /** What a message belongs to. */
 export interface MessageOf {

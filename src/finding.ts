@@ -22,8 +22,10 @@ export interface Finding {
   readonly part: 'head' | 'body';
   readonly start: number;
   readonly end: number;
-  /** A credential at its own vendor's place and host: no leak, no class. */
+  /** A credential in its place, at its vendor's host or, where it has none, where it was used first: no leak, no class. */
   readonly atHome: boolean;
+  /** A credential without a vendor that is known to be at home elsewhere. */
+  readonly isMisdirected?: true;
   /** It is the rest of what earlier calls have begun. */
   readonly isRest?: true;
   /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */

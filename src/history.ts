@@ -84,6 +84,11 @@ export interface SensitiveRead extends SightingOf<'read'> {
 /** Credentials were in a call of the agent, or in an answer to it, as keyed hashes. */
 export interface SeenSecrets extends SightingOf<'secrets'> {
   readonly hashes: readonly string[];
+  /** An answer gave them out as tokens: they may be used first anywhere. */
+  readonly isGranted?: true;
+  /** The registrable domain that an answer with them came from, or that a call with them went to: they are not used first elsewhere. */
+  readonly cameFrom?: string;
+  readonly wentTo?: string;
 }
 
 /** Somebody, or something that can act, was added to those who may be given rights. */

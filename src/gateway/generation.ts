@@ -16,6 +16,7 @@ import { createAnswerMemory } from '../pipeline/answer-memory.ts';
 import type { ApprovalDesk } from '../pipeline/approval-desk.ts';
 import type { AuthThrottles } from '../pipeline/auth-throttle.ts';
 import { type Catalogues, createCatalogues } from '../pipeline/catalogues.ts';
+import { createCredentialHomes } from '../pipeline/credential-homes.ts';
 import { createCredentials } from '../pipeline/credentials.ts';
 import { createDescribeRefused } from '../pipeline/describe-refused.ts';
 import type { Engines } from '../pipeline/engines.ts';
@@ -122,6 +123,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     tenants,
     keyless,
     findThreats: createThreatFinder(on.feeds, tenants),
+    homes: createCredentialHomes(on.store, on.secrets),
     ...createNoticing(on.secrets, on.privileges),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },

@@ -1,5 +1,7 @@
+import type { SeenSecrets } from '../history.ts';
 import type { Store } from '../state/store.ts';
 import type { AnswerReading } from './read-answer.ts';
+import { registrableDomain } from './registrable-domain.ts';
 import { hashedMax, hashesMax, hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 import type { ToolSettings } from './tool-settings.ts';
@@ -41,30 +43,57 @@ export function createAnswerMemory(
   const isSlight = (tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean =>
     !isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
 
+  function noteSecrets(
+    { tenantId, host, ...seen }: Pick<SeenAnswer, 'tenantId' | 'agentId' | 'traceId' | 'host' | 'atMs'>,
+    { secrets, granted }: Pick<AnswerReading, 'secrets' | 'granted'>,
+  ): void {
+    if (secrets.length === 0) return;
+    const key = credentialKey(tenantId);
+    const note = (all: readonly Buffer[], how: Pick<SeenSecrets, 'isGranted' | 'cameFrom'>): void => {
+      if (all.length === 0) return;
+      const hashes = new Set(all.slice(0, hashedMax).map((it) => `away:${hashOf(key, it)}`));
+      store.noteSighting(tenantId, {
+        kind: 'secrets',
+        ...seen,
+        hashes: [...hashes].slice(0, hashesMax),
+        ...how,
+      });
+    };
+    // What is reported may be invented, and says nothing of where credentials belong.
+    if (host === '') {
+      note(secrets, {});
+      return;
+    }
+    const cameFrom = registrableDomain(host.slice(0, hostLengthMax));
+    const { access, renewal } = granted;
+    note(access, { isGranted: true });
+    note(renewal, { isGranted: true, cameFrom });
+    note(
+      secrets.filter((it) => !access.includes(it) && !renewal.includes(it)),
+      { cameFrom },
+    );
+  }
+
   return {
     isSensitive,
     saw({ tenantId, toolName, host, account, sent = [], ...seen }, reading) {
-      const { sensitiveClasses: classes, texts, secrets } = reading;
+      const { sensitiveClasses: classes, texts } = reading;
+      // Before the read: whoever sends on what was granted to him has not carried it out.
+      noteSecrets({ tenantId, host, ...seen }, reading);
       const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
-      if (isRead) {
-        const { ofRead, ofWrite } = shingler(tenantId);
-        const own = new Set(ofWrite(sent));
-        const shingles = ofRead(texts).filter((it) => !own.has(it));
-        store.noteSighting(tenantId, {
-          kind: 'read',
-          ...seen,
-          host: host.slice(0, hostLengthMax),
-          ...(account === undefined ? {} : { account }),
-          ...(isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
-          classes,
-          shingles,
-        });
-      }
-      if (secrets.length > 0) {
-        const key = credentialKey(tenantId);
-        const hashes = new Set(secrets.slice(0, hashedMax).map((it) => hashOf(key, it)));
-        store.noteSighting(tenantId, { kind: 'secrets', ...seen, hashes: [...hashes].slice(0, hashesMax) });
-      }
+      if (!isRead) return;
+      const { ofRead, ofWrite } = shingler(tenantId);
+      const own = new Set(ofWrite(sent));
+      const shingles = ofRead(texts).filter((it) => !own.has(it));
+      store.noteSighting(tenantId, {
+        kind: 'read',
+        ...seen,
+        host: host.slice(0, hostLengthMax),
+        ...(account === undefined ? {} : { account }),
+        ...(isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
+        classes,
+        shingles,
+      });
     },
   };
 }

@@ -31,7 +31,7 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
     if (!sightings.all.some(mayBe)) return none;
     const { ofWrite } = shinglerOf(tenant.id);
     // Each by itself: it is bounded what is looked at, and a long body must not hide what a header carries.
-    const shingles = [ofWrite(call.bodyTexts), ofWrite(headTexts(call, tenant))];
+    const shingles = [ofWrite(bodyTexts(call)), ofWrite(headTexts(call, tenant))];
     const byContent = carriedIn(shingles, sightings, mayBe);
     return byContent.length > 0 ? byContent : byClass(call, mayBe);
   };
@@ -120,17 +120,29 @@ function byClass(call: Call, mayBe: MayBe): readonly CarriedRead[] {
  * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of headers what the agent writes and not
  * its client: that is the same in all calls of many agents, and anybody can put it on a page.
  */
-function headTexts({ target, headers }: Call, { maxDecodedBytes }: TenantConfig): readonly Buffer[] {
+function headTexts(
+  { target, headers, knownCredentials }: Call,
+  { maxDecodedBytes }: TenantConfig,
+): readonly Buffer[] {
   const texts = [target.href, target.fragment];
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const [name = '', value = ''] = [headers[i], headers[i + 1]];
     if (name.length > fieldNameLengthMax) texts.push(name);
     if (!isOfClient(name.toLowerCase(), value)) texts.push(value);
   }
-  const text = Buffer.from(texts.join('\n'), 'latin1');
+  const text = Buffer.from(without(knownCredentials, texts.join('\n')), 'latin1');
   const { views } = decodeViews(text, { maxDecodedBytes, depthMax, isOver: () => false });
   return views.map((it) => it.bytes);
 }
+
+/** A token goes back to those who gave it out, or to whom it was given out for: that is what it is for. */
+const bodyTexts = ({ bodyTexts: texts, knownCredentials: known }: Call): readonly Buffer[] =>
+  known.length === 0
+    ? texts
+    : texts.map((it) => Buffer.from(without(known, it.toString('latin1')), 'latin1'));
+
+const without = (known: readonly string[], text: string): string =>
+  known.reduce((left, it) => left.replaceAll(it, '\n'), text);
 
 /** Longer ones carry something. */
 const fieldNameLengthMax = 40;

@@ -10,9 +10,11 @@ import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
 import { loadPrivileges } from '../signals/privileges.ts';
 import { defaultWeights } from '../signals/score.ts';
+import type { HomeStore } from '../state/store.ts';
 import { withCandidates } from './candidates.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
 import { createCatalogues } from './catalogues.ts';
+import { createCredentialHomes } from './credential-homes.ts';
 import { createEngines } from './engines.ts';
 import { createNoticing } from './noticing.ts';
 import type { TenantRules } from './policy-book.ts';
@@ -62,6 +64,11 @@ export interface CasesOptions {
 }
 
 const ownData = resolve(import.meta.dirname, '../../config');
+/** Before a case nobody has used any credential. */
+const nobodysHomes: HomeStore = {
+  homesOf: (_, credentials) => credentials.map(() => undefined),
+  bindHomes: async () => 'full',
+};
 /** Who makes the calls of cases that name no agent. */
 const someAgent = '00000000-0000-4000-8000-000000000001';
 
@@ -72,10 +79,9 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
   const meanings = loadMeanings(join(dataFolder, 'meaning'));
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
   // Before a case there is nothing: what it is known again by is of no use.
-  const noticing = createNoticing(
-    createTenantSecrets(Buffer.alloc(0)),
-    loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
-  );
+  const secrets = createTenantSecrets(Buffer.alloc(0));
+  const homes = createCredentialHomes(nobodysHomes, secrets);
+  const noticing = createNoticing(secrets, loadPrivileges(join(dataFolder, 'signals/privileges.yaml')));
 
   return {
     async run(written, readPolicies) {
@@ -96,6 +102,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         // Cases give what a feed would say as a fact.
         findThreats: () => [],
         tenants: { find: () => tenant },
+        homes,
         ...noticing,
       });
       const judge = (it: Case): Promise<Verdict> => judgeCase(it, tenant, page, simulator);

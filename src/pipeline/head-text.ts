@@ -63,6 +63,26 @@ export function headText(call: Call): string {
   return text;
 }
 
+export interface HeadSpan {
+  readonly source: Source;
+  /** Of a header, as it was written; else empty. */
+  readonly name: string;
+  /** Where it begins in that text. */
+  readonly start: number;
+  readonly text: string;
+}
+
+/** The fields of that text, in their order. */
+export function headSpans(call: Call): readonly HeadSpan[] {
+  const spans: HeadSpan[] = [];
+  let start = 0;
+  forEachField(call, (source, text, name = '') => {
+    spans.push({ source, name, start, text });
+    start += text.length + separatorText.length;
+  });
+  return spans;
+}
+
 interface Span {
   readonly start: number;
   readonly end: number;

@@ -247,7 +247,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
   const found = thatCount(call);
   const classifications = classesIn(found);
   const noticed: string[] = [...classifications];
-  if (found.some((it) => it.class === 'SECRETS' && it.vendorHosts.length > 0))
+  if (found.some((it) => it.class === 'SECRETS' && (it.vendorHosts.length > 0 || it.isMisdirected)))
     noticed.push('SECRET_MISDIRECTED');
   if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
   if (call.charges.some((it) => call.exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
@@ -256,7 +256,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     .slice(0, explainedFindingsMax)
     .map(
       (it) =>
-        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}).`,
+        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}${it.isMisdirected ? ', at home elsewhere' : ''}).`,
     );
   // Why it is risky, which a rule or a band does not say.
   for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(sentenceOf(signal));

@@ -40,6 +40,8 @@ export interface AnswerReading {
   readonly sensitiveClasses: readonly DataClass[];
   /** Credentials in it, as they stand there, but for tokens that it issues. */
   readonly secrets: readonly Buffer[];
+  /** Those of them that it gives out as tokens: for access, perhaps at another host, and to renew them where they came from. */
+  readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
   /** Why it could not be read to its end; a sentence without content. */
   readonly unreadable: string | undefined;
 }
@@ -95,6 +97,9 @@ export interface AnswerReaderOptions {
 const nowhere = 'answer.invalid';
 /** In place of a type, for heads: no type has a blank before it. */
 const fieldsOnly = ' fields';
+/** RFC 6749, 5.1, as services spell it; a list of tokens gives none out. */
+const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?token|jwt)$/i;
+const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
 /** Where a token endpoint puts the tokens that it issues (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3), and what it must say beside them. */
 const issuedPlaces: ReadonlySet<string> = new Set([
@@ -170,6 +175,10 @@ export function createAnswerReader({
     const injection = readInjection(injections, views, part, { isOver });
     const found = findings.filter(counts);
     const brought = withoutIssued(found, text);
+    const secrets = found.filter((it) => it.class === 'SECRETS');
+    const secretTexts = secrets.map((it) => text.subarray(it.start, it.end));
+    const secretsAt = (place: RegExp): Buffer[] =>
+      secretTexts.filter((_, at) => place.test(secrets[at]?.location ?? ''));
     const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
     if (findings.length === 0 && injection.score === 0 && problem === undefined) onClean();
     return {
@@ -181,7 +190,8 @@ export function createAnswerReader({
       plain: body,
       texts: views.map((it) => it.bytes),
       sensitiveClasses: dataClasses.filter((name) => brought.some((it) => it.class === name)),
-      secrets: brought.filter((it) => it.class === 'SECRETS').map((it) => text.subarray(it.start, it.end)),
+      secrets: secretTexts,
+      granted: { access: secretsAt(accessPlace), renewal: secretsAt(renewalPlace) },
       unreadable: problem,
     };
   }
@@ -269,6 +279,7 @@ const nothingFound = {
   injection: notDetected,
   sensitiveClasses: [],
   secrets: [],
+  granted: { access: [], renewal: [] },
   unreadable: undefined,
 };
 

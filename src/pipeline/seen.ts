@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import type { Sighting } from '../history.ts';
 import { wasLetOut } from '../state/destinations.ts';
+import { registrableDomain } from './registrable-domain.ts';
 
 /** What of a call may explain later calls of the tenant, once it has its verdict. */
 export function sightingsOf(call: Call): Sighting[] {
@@ -9,7 +10,7 @@ export function sightingsOf(call: Call): Sighting[] {
   const of = { atMs: receivedAtMs, agentId: identity.agentId, traceId };
   const sightings: Sighting[] = [];
   const hashes = newHashes(call);
-  if (hashes.length > 0) sightings.push({ kind: 'secrets', ...of, hashes });
+  if (hashes.length > 0) sightings.push({ kind: 'secrets', ...of, hashes, wentTo: domainOf(call) });
   const { creates } = privileges;
   if (creates && wasLetOut(verdict))
     sightings.push({
@@ -20,6 +21,10 @@ export function sightingsOf(call: Call): Sighting[] {
     });
   return sightings;
 }
+
+/** A name that something was found in is kept nowhere. */
+const domainOf = ({ target, findings }: Call): string =>
+  findings.some((it) => it.location === 'host') ? '' : registrableDomain(target.host);
 
 /** A token comes with every call of its agent: it is seen once. */
 function newHashes({ secretHashes, sightings, identity }: Call): readonly string[] {

@@ -6,6 +6,7 @@ import type { PolicySet } from '../policy/index.ts';
 import { bandOf } from '../signals/score.ts';
 import type { Standing } from '../state/store.ts';
 import type { Catalogues } from './catalogues.ts';
+import type { CredentialHomes } from './credential-homes.ts';
 import { type GivenFacts, withGiven } from './given-facts.ts';
 import { createJudge, type Judge } from './judge.ts';
 import { toVerdict } from './opinion.ts';
@@ -28,6 +29,7 @@ export interface SimulatorOptions extends WeighOptions {
   readonly clock: () => number;
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;
+  readonly homes: Pick<CredentialHomes, 'mark'>;
 }
 
 /** What one call is judged under. */
@@ -76,6 +78,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     const policies = { rulesFor: () => page, lastKnown: () => page };
     const { clock, injections, meanings } = options;
     await read({ policies, tenants: { find: () => tenant }, clock, injections, meanings }).run(call);
+    await options.homes.mark(call);
     await weighs.run(call);
     if (given.risk_score === undefined) return;
     call.riskScore = given.risk_score;

@@ -26,6 +26,7 @@ async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'clos
       on_failure: onFailure,
     },
     vault: { key_file: keyFile },
+    limits: { scan_timeout: '5s' },
   };
   return [await startTestGateway(t, { config }), await startTestGateway(t, { config })] as const;
 }
@@ -45,6 +46,33 @@ t.test('what is done on one node holds on the other from the next call on', asyn
   t.match(await other.api('POST', '/v1/scan', { ...scan, agent_id: keyId }, `Bearer ${stranger.key}`), {
     status: 200,
   });
+});
+
+t.test('of two nodes that use a credential first at two domains, exactly one binds it', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const nodes = await startNodes(t, redis, 'closed');
+  const { key } = await nodes[0].mint();
+  const domains = ['company.test', 'evil.test'];
+  const decisionsOf = (token: string) =>
+    Promise.all(
+      nodes.map(async (node, at) => {
+        const headers = { authorization: `Bearer ${token}` };
+        const call = { method: 'GET', url: `https://api.${domains[at]}/x`, headers };
+        const { body } = await node.api('POST', '/v1/scan', call, `Bearer ${key}`);
+        return { decision: body.decision, isMisdirected: body.reason_codes.includes('SECRET_MISDIRECTED') };
+      }),
+    );
+  for (let nth = 0; nth < 40; nth += 1) {
+    const token = randomBytes(32).toString('base64url');
+    const first = await decisionsOf(token);
+    t.same(first.map((it) => it.decision).sort(), ['ALLOW', 'DENY']);
+    t.same(
+      first.map((it) => it.isMisdirected),
+      first.map((it) => it.decision === 'DENY'),
+    );
+    t.same(await decisionsOf(token), first, 'and so it stays');
+  }
 });
 
 const failures = [

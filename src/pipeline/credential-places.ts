@@ -1,0 +1,227 @@
+import type { Call, Finding } from '../call.ts';
+import { jsonValueSpan } from '../text/locate.ts';
+import { headSpans } from './head-text.ts';
+import { type Claims, claimsOf } from './json-web-token.ts';
+
+/*
+ * The places that protocols give credentials: Authorization (RFC 6750, 7617), fields for keys and tokens of an API, Cookie (RFC 6265), the
+ * query parameter of RFC 6750, and the fields of requests for tokens (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693, 9126).
+ */
+
+/** A credential in such a place. */
+export interface PlacedCredential {
+  readonly part: Finding['part'];
+  /** Where it stands, in bytes of its part. */
+  readonly start: number;
+  readonly end: number;
+  readonly location: string;
+  /** What it is known again by, in whatever place it stands: it has one home for all of them. */
+  readonly texts: readonly string[];
+  /** How long its home stands without a use. */
+  readonly keptMs: number;
+  /** Its field alone tells what it is: it is bound whether or not a detector sees it. */
+  readonly isBoundUnseen: boolean;
+  readonly claims: Claims | undefined;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Passwords, keys and secrets of clients; tokens; cookies, which servers exchange often; what is used once. */
+const kept = { key: 90 * dayMs, token: 30 * dayMs, cookie: 7 * dayMs, once: hourMs } as const;
+
+const lengthMax = 16_384;
+const cookiesMax = 64;
+const fieldsMax = 64;
+/** Requests for tokens are short, and some other bodies are long. */
+const tokenRequestBytesMax = 64 * 1024;
+/** A shorter one may be the same in two places by chance, or by a lazy person. */
+const unseenLengthMin = 20;
+
+const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31}) +)?(\S+)$/;
+const whole = /^\S+$/;
+const keyField =
+  /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
+
+/** Of requests for tokens, and how long each is of use. */
+const tokenFields: Readonly<Record<string, number>> = {
+  client_secret: kept.key,
+  password: kept.key,
+  refresh_token: kept.token,
+  subject_token: kept.token,
+  actor_token: kept.token,
+  token: kept.token,
+  client_assertion: kept.once,
+  assertion: kept.once,
+  code: kept.once,
+  code_verifier: kept.once,
+  device_code: kept.once,
+};
+/** People choose theirs, and some choose one for several places. */
+const isChosen = (name: string): boolean => name === 'password';
+
+/** All of a call that was read, in the head first. */
+export const placedCredentials = (call: Call): readonly PlacedCredential[] => [
+  ...inHead(call),
+  ...inBody(call, call.plain ?? call.body),
+];
+
+function inHead(call: Call): PlacedCredential[] {
+  if (call.head.length === 0) return [];
+  return headSpans(call).flatMap(({ source, name, start, text }) => {
+    if (source === 'url') return inQuery(text, start);
+    if (source !== 'header') return [];
+    const value = text.slice(name.length + 2);
+    const from = start + name.length + 2;
+    if (value.length > lengthMax) return [];
+    const field = name.toLowerCase();
+    if (field === 'cookie') return inCookie(value, from);
+    const texts =
+      field === 'authorization' || field.endsWith('-authorization')
+        ? textsOfAuthorization(value)
+        : keyField.test(field) && whole.test(value)
+          ? [value]
+          : [];
+    if (texts.length === 0) return [];
+    const keptMs = field === 'dpop' ? kept.once : field.endsWith('authorization') ? kept.token : kept.key;
+    return [toPlaced({ part: 'head', location: `header:${field}`, texts, keptMs }, from, value.length)];
+  });
+}
+
+function textsOfAuthorization(value: string): readonly string[] {
+  const [, scheme = '', token] = authorization.exec(value) ?? [];
+  if (token === undefined) return [];
+  if (scheme.toLowerCase() !== 'basic') return [token];
+  const pair = Buffer.from(token, 'base64');
+  const password = pair.toString('utf8').split(':').slice(1).join(':');
+  // Clients of OAuth write it as a form does (RFC 6749, 2.3.1).
+  const texts = [password, fromForm(password) ?? password].filter((it) => it.length >= unseenLengthMin);
+  return [...new Set([pair.toString('base64'), ...texts])];
+}
+
+function inCookie(value: string, from: number): PlacedCredential[] {
+  const found: PlacedCredential[] = [];
+  let start = from;
+  for (const pair of value.split(';', cookiesMax)) {
+    const text = pair.slice(pair.indexOf('=') + 1).trim();
+    if (text !== '')
+      found.push(
+        toPlaced(
+          { part: 'head', location: 'header:cookie', texts: [text], keptMs: kept.cookie },
+          start,
+          pair.length,
+        ),
+      );
+    start += pair.length + 1;
+  }
+  return found;
+}
+
+/** RFC 6750, 2.3. */
+function inQuery(href: string, from: number): PlacedCredential[] {
+  const found = /[?&]access_token=([^&]{1,16384})/.exec(href);
+  const text = found?.[1] === undefined ? undefined : fromForm(found[1]);
+  if (!found || text === undefined) return [];
+  const start = from + found.index + '?access_token='.length;
+  const place = {
+    part: 'head',
+    location: 'query:access_token',
+    texts: [text],
+    keptMs: kept.token,
+  } as const;
+  return [toPlaced(place, start, found[1]?.length ?? 0)];
+}
+
+/** Those of a body, if it is a request for tokens; it may be another one than the call's own. */
+export function inBody(
+  { method, contentType, target, message }: Pick<Call, 'method' | 'contentType' | 'target' | 'message'>,
+  bytes: Buffer,
+): PlacedCredential[] {
+  if (message || method !== 'POST' || bytes.length === 0 || bytes.length > tokenRequestBytesMax) return [];
+  const fields = fieldsOf(contentType, bytes);
+  if (!fields || !isTokenRequest(fields, target.href)) return [];
+  return fields.flatMap(({ name, text, start, end }) => {
+    const keptMs = tokenFields[name];
+    if (keptMs === undefined || text.length === 0 || text.length > lengthMax) return [];
+    const isBoundUnseen = !isChosen(name) && text.length >= unseenLengthMin;
+    const place = { part: 'body', location: `body:$.${name}`, texts: [text], keptMs, isBoundUnseen } as const;
+    return [toPlaced(place, start, end - start)];
+  });
+}
+
+interface Field {
+  readonly name: string;
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Most bodies are no such request, and are not taken apart for it. */
+function fieldsOf(contentType: string, bytes: Buffer): readonly Field[] | undefined {
+  const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
+  const isForm = type === 'application/x-www-form-urlencoded';
+  if (!isForm && type !== 'application/json') return undefined;
+  if (!hints.some((it) => bytes.includes(it)) && !(isForm && bytes.includes('token='))) return undefined;
+  return isForm ? fieldsOfForm(bytes.toString('latin1')) : fieldsOfJson(bytes);
+}
+
+/** Undefined where a field stands there twice (RFC 6749, 3.2): nobody knows which one counts. */
+function fieldsOfForm(body: string): readonly Field[] | undefined {
+  const pairs = body.split('&', fieldsMax + 1);
+  if (pairs.length > fieldsMax) return undefined;
+  const fields: Field[] = [];
+  let start = 0;
+  for (const pair of pairs) {
+    const sign = pair.indexOf('=');
+    const name = fromForm(pair.slice(0, Math.max(0, sign)));
+    const text = fromForm(pair.slice(sign + 1));
+    if (name !== undefined && text !== undefined)
+      fields.push({ name, text, start: start + sign + 1, end: start + pair.length });
+    start += pair.length + 1;
+  }
+  return new Set(fields.map((it) => it.name)).size === fields.length ? fields : undefined;
+}
+
+function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+  const names = [...Object.keys(tokenFields), ...hints, 'client_id'];
+  return names.flatMap((name) => {
+    const text = Object.hasOwn(parsed, name) ? (parsed as Record<string, unknown>)[name] : undefined;
+    const span = typeof text === 'string' ? jsonValueSpan(bytes, name) : undefined;
+    return span && typeof text === 'string' ? [{ name, text, start: span.start, end: span.end }] : [];
+  });
+}
+
+/** Fields by which a request for a token, its revocation and its introspection are known, and a pushed authorization request. */
+const hints = ['grant_type', 'token_type_hint', 'response_type'] as const;
+const grantType = /^(?:[a-z_]{4,40}|urn:[\w:.-]{4,200}|https?:\/\/\S{4,200})$/;
+const revokes = /(?:revo(?:ke|cation)|introspect(?:ion)?)\/?(?:\?|$)/i;
+
+function isTokenRequest(fields: readonly Field[], href: string): boolean {
+  const textOf = (name: string): string | undefined => fields.find((it) => it.name === name)?.text;
+  if (grantType.test(textOf('grant_type') ?? '')) return true;
+  if (textOf('token') !== undefined) return textOf('token_type_hint') !== undefined || revokes.test(href);
+  return textOf('response_type') !== undefined && textOf('client_id') !== undefined;
+}
+
+type Place = Pick<PlacedCredential, 'part' | 'location' | 'texts' | 'keptMs'> & {
+  readonly isBoundUnseen?: boolean;
+};
+
+function toPlaced(place: Place, start: number, length: number): PlacedCredential {
+  const claims = place.texts.map(claimsOf).find((it) => it !== undefined);
+  return { isBoundUnseen: false, ...place, start, end: start + length, claims };
+}
+
+function fromForm(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
