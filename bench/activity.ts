@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { stringify } from 'yaml';
 import { newId, newTraceId } from '../src/ids.ts';
+import { ownName } from '../src/safe-name.ts';
 import { toLine } from '../src/state/journal/line.ts';
 import { openStore, type StateAddress } from '../src/state/open.ts';
 import type { RecordedCall, Store, TraceFilter } from '../src/state/store.ts';
@@ -72,7 +73,17 @@ function traceOf(at: number): RecordedCall {
     explanation: ['Rule "r1" of the policy "baseline" decides: the tool is one of those that it names.'],
   });
   const destination = `api.${tool}.example.com`;
-  return { traceId, tenantId, agentId, keyId, atMs, decision, outcome: 'call', destination, line };
+  return {
+    traceId,
+    tenantId,
+    agentId,
+    keyId,
+    atMs,
+    decision,
+    outcome: 'call',
+    destination: ownName(destination),
+    line: ownName(line),
+  };
 }
 
 const said: string[] = [];

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId, newTraceId } from '../src/ids.ts';
 import { createOutbox } from '../src/notifications/outbox.ts';
+import { ownName } from '../src/safe-name.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
 import { type JournalOptions, openJournal } from '../src/state/journal.ts';
 import type { RecordedCall } from '../src/state/store.ts';
@@ -78,8 +79,8 @@ function callOf(_: unknown, at: number): RecordedCall {
     keyId: agentIds[0] ?? '',
     decision: 'ALLOW',
     outcome: 'call',
-    destination: `host-${at % 50}.example.com`,
-    line,
+    destination: ownName(`host-${at % 50}.example.com`),
+    line: ownName(line),
   };
 }
 

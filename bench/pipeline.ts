@@ -17,6 +17,7 @@ import { createStages } from '../src/pipeline/stages.ts';
 import { createTenants } from '../src/pipeline/tenants.ts';
 import { createToolSettings } from '../src/pipeline/tool-settings.ts';
 import { validatePolicy } from '../src/policy/index.ts';
+import { ownName } from '../src/safe-name.ts';
 import { signalEngines } from '../src/signals/index.ts';
 import { defaultWeights } from '../src/signals/score.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
@@ -173,9 +174,9 @@ store.noteCall({
   atMs: 1,
   decision: 'ALLOW',
   outcome: 'call',
-  destination: 'host:localhost',
-  names: ['at:localhost', 'tool:custom_proxy', 'does:custom_proxy http_post'],
-  line: '{}',
+  destination: ownName('host:localhost'),
+  names: ['at:localhost', 'tool:custom_proxy', 'does:custom_proxy http_post'].map(ownName),
+  line: ownName('{}'),
 });
 
 const rounds = 9;

@@ -8,6 +8,7 @@ import {
   type TrustMark,
 } from './history.ts';
 import { type BodyValue, noPrivileges, type Operation, type Privileges } from './operation.ts';
+import { type NameReader, type SafeName, unreadName } from './safe-name.ts';
 import type { Target } from './target.ts';
 import type { Band, IncidentCause, RiskPart, Signal, Verdict } from './verdict.ts';
 
@@ -105,14 +106,16 @@ export class Call {
   readonly message: MessageOf | undefined;
 
   /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. Undefined until they are read. */
-  agentName: string | undefined;
-  runtimeType: string | undefined;
+  agentName: SafeName | undefined;
+  runtimeType: SafeName | undefined;
+  /** Makes names of the call safe to keep and show, as the tenant's detectors read them. Until its tenant is known none is. */
+  safeName: NameReader = unreadName;
   identity: Identity | undefined;
   operation: Operation | undefined;
   agentStatus: AgentStatus = 'active';
   outcome: Outcome = 'refused';
   /** Sentences that say how the call leaves the scope of its key; empty where it does not. */
-  scopeViolations: readonly string[] = none;
+  scopeViolations: readonly SafeName[] = none;
   /** The state is away, and the call goes on with what was known of its key and tenant. */
   isDegraded = false;
   /** What the call touches, as `is_new_destination` counts it. */

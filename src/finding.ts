@@ -1,3 +1,5 @@
+import type { SafeName } from './safe-name.ts';
+
 /* What is found in a call, and what is known against what it names. */
 
 export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
@@ -71,7 +73,7 @@ export type ToolConcernKind = (typeof toolConcernKinds)[number];
 /** Why calls of a tool of an MCP server want a second look. */
 export interface ToolConcern {
   /** As servers name their tools, `sha256:…` of a name that no rule could use, `*`: whatever the tool. */
-  readonly tool: string;
+  readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
   readonly sinceMs: number;
   readonly untilMs: number;

@@ -1,12 +1,80 @@
 import pino from 'pino';
+import { GatewayError } from './errors.ts';
+import type { SafeName } from './safe-name.ts';
+
+/** What no caller chooses: ids of the gateway, and names out of its configuration and its code. */
+type OwnField =
+  | (
+      | 'err'
+      | 'trace_id'
+      | 'tenant_id'
+      | 'tenantId'
+      | 'agent_id'
+      | 'key_id'
+      | 'client_address'
+      | 'event'
+      | 'scan'
+    )
+  | ('feed' | 'channel' | 'status' | 'reason' | 'file' | 'dir' | 'pattern' | 'warning' | 'mistakes')
+  | ('signal' | 'credential' | 'loaded_at' | 'code' | 'kind' | 'ignored');
+
+type Loggable =
+  | (SafeName | number | boolean | null | undefined)
+  | readonly Loggable[]
+  | { readonly [name: string]: Loggable };
+
+/** The fields of a line: whatever a caller may have chosen is a `SafeName`. */
+type Fields<T> = {
+  readonly [K in keyof T]: K extends OwnField ? T[K] : T[K] extends Loggable ? T[K] : SafeName;
+};
+
+type Write = <T extends object>(fields: T & Fields<T>, sentence: string) => void;
 
 /** The operator's log. Lines say what happened to the daemon; what happened to calls stands in traces. */
-export type Log = pino.Logger;
+export interface Log {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+  readonly fatal: Write;
+  level: string;
+}
 
 /** Opens the log: JSON lines on standard error, or in `file`. Never given a header, a body or a key by anyone. */
 export function openLog(options: { level: string; file: string | null }): Log {
   return pino(
-    { level: options.level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: toLogged },
+    },
     pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true }),
   );
+}
+
+const messageLengthMax = 1_024;
+const causesMax = 4;
+
+/**
+ * What is written of an error: its type, its code, where it came from, and its causes. Messages of the platform and of libraries quote hosts,
+ * commands and pieces of what was parsed, so only those of the gateway, of the file system, and of bugs are written.
+ */
+export function toLogged(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { name, message, stack = '', cause } = error;
+  const { code, syscall, errcode, path } = error as NodeJS.ErrnoException & { errcode?: unknown };
+  const isOwn = error instanceof GatewayError || (syscall !== undefined && path !== undefined);
+  const isBug = code === undefined && !(error instanceof SyntaxError) && name !== 'ReplyError';
+  return {
+    type: name,
+    ...(isOwn || isBug ? { message: message.slice(0, messageLengthMax) } : {}),
+    // Redis says the kind of an error in its first word.
+    ...(name === 'ReplyError' ? { code: /^[A-Z]{2,32}/.exec(message)?.[0] } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(syscall === undefined ? {} : { syscall }),
+    ...(errcode === undefined ? {} : { errcode }),
+    stack: stack.match(/^ +at .*$/gm)?.join('\n'),
+    ...(cause === undefined || depth >= causesMax ? {} : { cause: toLogged(cause, depth + 1) }),
+  };
 }

@@ -13,6 +13,8 @@ export interface Operation {
   readonly toolName: string;
   /** A stable name of the catalogue (`create_issue`), or `method:PATH` in a known tool, or the method in an unknown one. */
   readonly name: string;
+  /** The caller's words that the name was made of in another form; absent where there are none. */
+  readonly said?: string;
   readonly category: string;
   readonly verb: Verb;
   readonly resource: Resource;

@@ -1,4 +1,5 @@
 import type { DataClass } from './finding.ts';
+import type { SafeName } from './safe-name.ts';
 
 /* What is made of a call: how risky it is, which rules hold, and the decision. */
 
@@ -15,9 +16,9 @@ export interface Signal {
   readonly name: string;
   /** 0 to 1. */
   readonly score: number;
-  readonly details: string;
+  readonly details: SafeName;
   /** What the agent is told instead, where the details speak of other agents. */
-  readonly shown?: string;
+  readonly shown?: SafeName;
 }
 
 /** What one engine adds to the score: the gravest of its signals, by its weight. */
@@ -29,8 +30,8 @@ export interface RiskPart {
 /** Why an analyst should look at a call, whatever became of it. */
 export interface IncidentCause {
   /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
-  readonly trigger: string;
-  readonly title: string;
+  readonly trigger: SafeName;
+  readonly title: SafeName;
   readonly severity: Band;
 }
 
@@ -48,7 +49,7 @@ export interface Verdict {
   readonly reasonCodes: readonly string[];
   readonly classifications: readonly DataClass[];
   /** Sentences saying why and what would make the call pass; never the sensitive text. */
-  readonly explanation: readonly string[];
+  readonly explanation: readonly SafeName[];
   readonly matchedRules: readonly MatchedRule[];
   /** The rule that decided, where one did. */
   readonly decidedBy: MatchedRule | undefined;
@@ -57,7 +58,7 @@ export interface Verdict {
   /** Kinds of channels that the rules that hold want to be told of it. */
   readonly escalateTo: readonly string[];
   /** Sentences that say how the call leaves the scope of its key. */
-  readonly violations: readonly string[];
+  readonly violations: readonly SafeName[];
   /** In monitor mode: the decision that would have stood. */
   readonly wouldBe: Decision | undefined;
   /** On SANITIZE: what is forwarded instead of the body. */

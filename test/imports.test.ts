@@ -13,6 +13,7 @@ const rows: readonly (readonly string[])[] = [
     'verdict.ts',
     'history.ts',
     'operation.ts',
+    'safe-name.ts',
     'target.ts',
     'errors.ts',
     'glob.ts',

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import { identifyOrRecall } from '../pipeline/degraded.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
+import { ownName } from '../safe-name.ts';
 import { isAddressAllowed } from '../state/admission.ts';
 import { demand } from './permissions.ts';
 import { requestAsCall } from './request-as-call.ts';
@@ -65,7 +66,7 @@ function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs 
   if (!route.isForKeys && isAdminSecret(text, gate.config.control.adminSecret)) return { kind: 'admin' };
   throttle.failed(clientAddress, nowMs);
   // Nothing of what was presented: it may be the secret with a typing mistake.
-  gate.log.warn({ client_address: clientAddress, path: route.path }, 'an authentication failed');
+  gate.log.warn({ client_address: clientAddress, path: ownName(route.path) }, 'an authentication failed');
   throw invalidKey();
 }
 

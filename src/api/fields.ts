@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { bands, decisions } from '../call.ts';
 import { GatewayError } from '../errors.ts';
 import { parseUuid } from '../ids.ts';
+import type { SafeName } from '../safe-name.ts';
 import type { Page, Paged } from '../state/store.ts';
 
 /* What requests and answers of several endpoints have in common. */
@@ -84,3 +85,6 @@ export function present<T extends Readonly<Record<string, unknown>>>(
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
+
+/** A name that a caller chose, in an answer. */
+export const safeName = z.string() as unknown as z.ZodType<SafeName, SafeName>;

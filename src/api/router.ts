@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { checkReplay } from '../pipeline/replay.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
+import type { SafeName } from '../safe-name.ts';
 import { authenticate } from './authenticate.ts';
 import { bodyBytesMaxOf } from './body-limit.ts';
 import { invalid } from './invalid.ts';
@@ -64,13 +65,16 @@ export function createRouter(
     const current = gate();
     const leave = current.enter();
     const [path = ''] = exchange.target.split('?', 1);
+    // Whose it is may be what failed: every tenant's names are read by the common detectors at least.
+    const safePath = (): SafeName => current.safeName('', path);
     answer(current, exchange)
       .then((answered) => answered && sendWhole(exchange.answer, answered))
       .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
         if (exchange.answer.headersSent && !exchange.answer.destroyed)
-          log.warn({ err: error.cause ?? error, path }, 'an answer is broken off');
-        if (error.code === 'INTERNAL') log.error({ err: error.cause, path }, 'an endpoint failed');
+          log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
+        if (error.code === 'INTERNAL')
+          log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
         answerProblem(exchange, error, fieldsBeside(error, path));
       })
       .finally(leave);

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type Call, dataClasses, type Verdict } from '../call.ts';
 import { publicFinding, publicRule } from '../pipeline/record.ts';
+import { shownOperationOf } from '../pipeline/safe-names.ts';
 import { toldExplanation, toldSignals } from '../pipeline/told-agent.ts';
 import type { DescribedBody } from './described-call.ts';
-import { band, decision } from './fields.ts';
+import { band, decision, safeName } from './fields.ts';
 import { RawAnswer } from './route.ts';
 
 const findingsMax = 100;
@@ -16,8 +17,8 @@ export const scanAnswer = z
     risk_band: band,
     reason_codes: z.array(z.string()),
     trace_id: z.uuid(),
-    tool_name: z.string(),
-    operation: z.string(),
+    tool_name: safeName,
+    operation: safeName,
     classifications: z.array(z.enum(dataClasses)),
     signals: z.array(
       z.object({ engine: z.string(), name: z.string(), score: z.number(), details: z.string() }),
@@ -51,8 +52,8 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
     risk_band: call.riskBand,
     reason_codes: [...verdict.reasonCodes],
     trace_id: call.traceId,
-    tool_name: call.operation?.toolName ?? 'custom_proxy',
-    operation: call.operation?.name ?? call.method,
+    tool_name: call.safeName(call.operation?.toolName ?? 'custom_proxy'),
+    operation: shownOperationOf(call),
     classifications: [...verdict.classifications],
     signals: [...toldSignals(call)],
     ...(approval ? { approval_id: approval.approvalId } : {}),

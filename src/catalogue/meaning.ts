@@ -7,6 +7,8 @@ import type { Rpc } from './schema.ts';
 /** What a request was found to be, before its resource is read. */
 export interface Meaning {
   readonly name: string;
+  /** As the request has it, where the name is made of it. */
+  readonly said?: string;
   readonly category: string;
   readonly verb: Verb;
   readonly extraction: Extraction;
@@ -92,6 +94,7 @@ export function rpcMeaning(
       const host = rpc.category_from === undefined ? undefined : reading.placeholder(rpc.category_from);
       meanings.push({
         name: toSnakeCase(name),
+        said: name,
         category: host ?? rpc.category,
         verb: actionVerb(rpc, name),
         extraction,
@@ -133,5 +136,12 @@ function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction
   const verb = kind === 'mutation' ? 'WRITE' : 'READ';
   const known = named.get(name);
   if (known && (known.verb !== 'READ' || verb === 'READ')) return { ...known, rootField };
-  return { name: toSnakeCase(name).slice(0, 64), category: 'graphql', verb, extraction, rootField };
+  return {
+    name: toSnakeCase(name).slice(0, 64),
+    said: name,
+    category: 'graphql',
+    verb,
+    extraction,
+    rootField,
+  };
 }

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
@@ -203,7 +204,7 @@ function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[
 
 function toOperation(
   toolName: string,
-  { name, category, verb, extraction, isUnclear, isPublic, parts }: Meaning,
+  { name, said, category, verb, extraction, isUnclear, isPublic, parts }: Meaning,
   captures: readonly Capture[],
   reading: Reading,
 ): Operation {
@@ -212,6 +213,7 @@ function toOperation(
   const operation = {
     toolName,
     name,
+    ...(said === undefined ? {} : { said }),
     category,
     verb,
     resource,
@@ -230,12 +232,14 @@ function toOperation(
 }
 
 const schemeLengthMax = 32;
+const usualMethods = new Set(METHODS);
 
 function unknownHost(scheme: string, method: string): Operation {
   const isWeb = isWebScheme(scheme);
   return {
     toolName: customProxy,
     name: isWeb ? `http_${shortMethod(method).toLowerCase()}` : scheme.slice(0, schemeLengthMax),
+    ...(isWeb && shortMethod(method) === method && !usualMethods.has(method) ? { said: method } : {}),
     category: isWeb ? 'http' : 'other',
     verb: verbOf(method),
     resource: {},

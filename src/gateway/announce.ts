@@ -24,7 +24,8 @@ export function urlsOf(config: Config, bound: Bound): Pick<Gateway, 'proxyUrl' |
 /** What is allowed and yet unwise, and what has no effect. */
 export function warn(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
-  for (const ignored of ignoredKeys(config)) log.warn(ignored);
+  for (const ignored of ignoredKeys(config))
+    log.warn({ ignored }, 'the configuration has a key without effect');
 }
 
 export function tellRefusal(error: unknown, log: Log): void {

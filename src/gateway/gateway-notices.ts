@@ -5,6 +5,7 @@ import { derivedId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Notice } from '../notifications/notice.ts';
 import { oneLine } from '../notifications/texts.ts';
+import { ownName } from '../safe-name.ts';
 
 /* Notices of the daemon itself, which stand in no tenant's log. */
 
@@ -29,7 +30,7 @@ function toNotice({ kind, severity, summary, data, id }: Told, atMs: number): No
     atMs,
     severity,
     ...{ tenantId: null, envName: null, agentId: null, agentName: null, toolName: null },
-    summary: oneLine(summary),
+    summary: oneLine(ownName(summary)),
     data: { at, ...data },
     escalateTo: [],
   };
@@ -67,9 +68,9 @@ export const configReloaded = (generation: number, loadedAtMs: number): Notice =
 export function withErrorsTold(log: Log, tell: (notice: Notice) => void, now: () => number): Log {
   const toldAtMs = new Map<string, number>();
 
-  function tellOf(sentence: unknown): void {
+  function tellOf(sentence: string): void {
     const nowMs = now();
-    if (typeof sentence !== 'string' || nowMs - (toldAtMs.get(sentence) ?? -Infinity) < minuteMs) return;
+    if (nowMs - (toldAtMs.get(sentence) ?? -Infinity) < minuteMs) return;
     if (toldAtMs.size >= sentencesMax) toldAtMs.clear();
     toldAtMs.set(sentence, nowMs);
     const told = {
@@ -84,9 +85,9 @@ export function withErrorsTold(log: Log, tell: (notice: Notice) => void, now: ()
 
   return Object.create(log, {
     error: {
-      value: (...given: Parameters<Log['error']>) => {
-        log.error(...given);
-        tellOf(typeof given[0] === 'string' ? given[0] : given[1]);
+      value: (fields: object, sentence: string) => {
+        log.error(fields, sentence);
+        tellOf(sentence);
       },
     },
   });

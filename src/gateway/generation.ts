@@ -34,6 +34,7 @@ import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createRouteBook } from '../pipeline/route-book.ts';
+import { namesOf } from '../pipeline/safe-names.ts';
 import { createSimulator } from '../pipeline/simulate.ts';
 import { createStages } from '../pipeline/stages.ts';
 import type { TenantSecrets } from '../pipeline/tenant-secrets.ts';
@@ -46,6 +47,7 @@ import type { TraceFeed } from '../pipeline/trace-feed.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
+import type { NameReader } from '../safe-name.ts';
 import { signalEngines } from '../signals/index.ts';
 import type { PrivilegeTable } from '../signals/privileges.ts';
 import type { RiskyParameters } from '../signals/risky-parameters.ts';
@@ -167,11 +169,13 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
+  const namesFor = (tenantId: string): NameReader => namesOf(engineOf(tenantId));
   const record = createRecorder({
     ...on,
     trustLosses: config.risk.trust,
     credentials,
     describeRefused: createDescribeRefused({ ...judging, policies }),
+    namesFor,
   });
   let running = 0;
   const closeWhenIdle = (): void => {
@@ -239,6 +243,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
       return on.controlUrl();
     },
     readKey: (text) => readKey(text, on.pepper),
+    safeName: (tenantId, name) => namesFor(tenantId)(name),
     hashKey: (digest) => peppered(digest, on.pepper),
     fingerprint: (tenantId, content) =>
       contentFingerprint(on.secrets.contentKey(tenantId), canonicalText(content)),

@@ -6,6 +6,7 @@ import { keyDigest, peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { Keyless } from '../pipeline/gate.ts';
 import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../pipeline/keyless.ts';
+import { ownName } from '../safe-name.ts';
 import { liveKey } from '../state/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../state/store.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
@@ -42,7 +43,7 @@ export async function seedKeys(
     ...ofKeyless(config, pepper, nowMs),
   ];
   const seed = async (key: KeyRecord): Promise<void> => {
-    const about = { key_id: key.keyId, name: key.name };
+    const about = { key_id: key.keyId, name: ownName(key.name) };
     if (ofOthers.has(key.agentId)) {
       log.error(about, 'a key whose agent belongs to another tenant is left out');
       return;
@@ -146,7 +147,10 @@ async function revokeOthers(
         continue;
       }
       await store.revokeKey(tenantId, key.keyId, eventOf(key, 'key.revoked', nowMs, 'config'));
-      log.warn({ key_id: key.keyId, name: key.name }, 'a key that the configuration has no more is revoked');
+      log.warn(
+        { key_id: key.keyId, name: ownName(key.name) },
+        'a key that the configuration has no more is revoked',
+      );
     }
     cursor = nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -1,9 +1,10 @@
 import { type Band, bands } from '../call.ts';
 import type { EventKind } from '../config/notifications.ts';
 import { derivedId } from '../ids.ts';
+import { ownName } from '../safe-name.ts';
 import type { AgentRecord, ApprovalRecord, AuditEntry, IncidentRecord, Store } from '../state/store.ts';
 import type { Notice } from './notice.ts';
-import { cut, oneLine, textOf } from './texts.ts';
+import { cut, oneLine, storedName, textOf } from './texts.ts';
 
 /* Notices of what stands in the audit log, which is written in one step with what it tells of. */
 
@@ -126,9 +127,10 @@ export async function noticeOfEntry(entry: AuditEntry, facts: Facts): Promise<No
     tenantId: entry.tenantId,
     envName: agent?.envName ?? null,
     agentId: agent?.agentId ?? null,
-    agentName: agent?.name ?? null,
-    toolName: toolName ?? null,
-    summary: oneLine(summary),
+    agentName: storedName(agent?.name),
+    toolName: storedName(toolName),
+    // Of ids, of names in the state, and of what operators are called.
+    summary: oneLine(ownName(summary)),
     data: cut({ ...base, ...data, ...entry.details }),
     escalateTo: [],
   };

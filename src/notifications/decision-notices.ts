@@ -1,9 +1,10 @@
 import { type Band, bands, type Decision } from '../call.ts';
 import type { EventKind } from '../config/notifications.ts';
+import { ownName } from '../safe-name.ts';
 import { parseLine } from '../state/journal/line.ts';
 import type { RecordedCall } from '../state/store.ts';
 import type { Notice } from './notice.ts';
-import { cut, listOf, oneLine, textOf } from './texts.ts';
+import { cut, listOf, oneLine, storedName, textOf } from './texts.ts';
 
 /*
  * Notices of calls, from the lines of the journal. Nearly all calls are of no interest to anybody, so lines are looked for by their bytes,
@@ -100,9 +101,10 @@ const sentences: Readonly<Record<Decision, string>> = {
 
 function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>): Notice {
   const { traceId, tenantId, agentId, atMs, decision } = call;
-  const agentName = textOf(trace['agent_name']);
-  const registeredName = textOf(trace['registered_name']);
-  const toolName = textOf(trace['tool_name']);
+  // What a trace has was made safe before it was written.
+  const agentName = storedName(trace['agent_name']);
+  const registeredName = storedName(trace['registered_name']);
+  const toolName = storedName(trace['tool_name']);
   const what = [toolName, textOf(trace['operation'])].filter((it) => it !== null).join(' ');
   const reasons = listOf(trace['reason_codes']).slice(0, 5).join(', ');
   const summary = `${sentences[decision]}: ${agentName ?? agentId}${what === '' ? '' : `, ${what}`}${reasons === '' ? '' : ` (${reasons})`}`;
@@ -117,7 +119,7 @@ function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>):
     agentName,
     ...(registeredName === null ? {} : { registeredName }),
     toolName,
-    summary: oneLine(summary),
+    summary: oneLine(ownName(summary)),
     data: cut(Object.fromEntries(shown.flatMap((name) => (name in trace ? [[name, trace[name]]] : [])))),
     escalateTo: listOf(trace['escalate_to']),
   };

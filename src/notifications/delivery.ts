@@ -1,6 +1,7 @@
 import type { ChannelType } from '../config/notifications.ts';
 import type { NotificationConfig } from '../config/schema.ts';
 import type { Log } from '../log.ts';
+import { ownName } from '../safe-name.ts';
 import type { ChannelClaim, ClaimedMessage, Settlement, Store } from '../state/store.ts';
 import type { Channel, Outcome, Transport } from './channel.ts';
 import type { Message, Notice } from './notice.ts';
@@ -164,7 +165,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     try {
       const outcome = await inTime(channel.send(message, config, context), signal);
       if (outcome.kind === 'delivered' && outcome.note !== undefined)
-        log.warn({ channel: config.name, note: outcome.note }, 'a notice has not come to all');
+        log.warn({ channel: config.name, note: ownName(outcome.note) }, 'a notice has not come to all');
       // What was cut off by the end of the daemon says nothing of the channel.
       return leaving.signal.aborted && outcome.kind !== 'delivered' ? released : outcome;
     } catch (error) {
@@ -172,7 +173,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       if (late.aborted) return { kind: 'retry', reason: 'it did not answer in time' };
       // Its message may quote a URL, which may be a secret.
       log.error(
-        { channel: config.name, error: error instanceof Error ? error.name : 'unknown' },
+        { channel: config.name, error: ownName(error instanceof Error ? error.name : 'unknown') },
         'a channel failed',
       );
       return { kind: 'retry', reason: 'the channel failed' };

@@ -1,5 +1,6 @@
 import type { Band } from '../call.ts';
 import type { EventKind } from '../config/notifications.ts';
+import type { SafeName } from '../safe-name.ts';
 
 /** Something that happened, as channels are told of it. Holds no secret and nothing that a detector has found. */
 export interface Notice {
@@ -12,12 +13,12 @@ export interface Notice {
   readonly tenantId: string | null;
   readonly envName: string | null;
   readonly agentId: string | null;
-  readonly agentName: string | null;
+  readonly agentName: SafeName | null;
   /** As it is registered, where it calls itself otherwise: filters ask for both. */
-  readonly registeredName?: string;
-  readonly toolName: string | null;
+  readonly registeredName?: SafeName;
+  readonly toolName: SafeName | null;
   /** One sentence of plain text, at most 300 characters. Names in it were chosen by strangers: channels escape them. */
-  readonly summary: string;
+  readonly summary: SafeName;
   /**
    * What webhooks carry as `data`: names as in the API, with `trace_id` where there is a trace and `approval_id` where one was asked for.
    * People are also shown `operation`, `reason_codes` and `decided_by`. At most 16 KB as JSON.

@@ -4,6 +4,7 @@ import type { Config, NotificationConfig } from '../config/schema.ts';
 import { toGatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { ownName, safely } from '../safe-name.ts';
 import { alertPercents, periodOf } from '../state/limits.ts';
 import type { CallBatch, ChannelQueue, NewNotice, Store } from '../state/store.ts';
 import type { Channel, Outcome, Transport } from './channel.ts';
@@ -304,7 +305,7 @@ function testMessage({ name, tenantId }: NotificationConfig, nowMs: number) {
     severity: 'LOW',
     tenantId,
     ...{ envName: null, agentId: null, agentName: null, toolName: null },
-    summary: `This is a test of the channel ${name}: nothing has happened`,
+    summary: safely`This is a test of the channel ${ownName(name)}: nothing has happened`,
     data: { test: true, channel: name },
     escalateTo: [],
   };

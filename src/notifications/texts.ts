@@ -1,3 +1,5 @@
+import { ownName, type SafeName } from '../safe-name.ts';
+
 /* What notices are made of is bounded, whoever has chosen it. */
 
 const summaryLengthMax = 300;
@@ -7,18 +9,26 @@ const itemsMax = 20;
 const dataCharsMax = 8_192;
 
 /** One line of at most 300 characters. */
-export function oneLine(text: string): string {
+export function oneLine(text: SafeName): SafeName {
   const line = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
-  return line.length <= summaryLengthMax
-    ? line
-    : `${line
-        .slice(0, summaryLengthMax - 1)
-        .toWellFormed()
-        .replace(/\uFFFD$/, '')}…`;
+  return ownName(
+    line.length <= summaryLengthMax
+      ? line
+      : `${line
+          .slice(0, summaryLengthMax - 1)
+          .toWellFormed()
+          .replace(/\uFFFD$/, '')}…`,
+  );
 }
 
 export const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax).toWellFormed() : null;
+
+/** The same of a name that was stored, which was made safe before. */
+export const storedName = (value: unknown): SafeName | null => {
+  const text = textOf(value);
+  return text === null ? null : ownName(text);
+};
 
 export const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string').slice(0, itemsMax) : [];

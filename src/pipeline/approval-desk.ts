@@ -4,11 +4,13 @@ import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { ownName } from '../safe-name.ts';
 import { toCanonicalJson } from '../state/canonical-json.ts';
 import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../state/store.ts';
 import { publicFinding, recordedFindingsMax } from './record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from './redacted.ts';
 import { toRequest } from './request.ts';
+import { shownOperationOf } from './safe-names.ts';
 import { counts } from './sanitize.ts';
 
 /** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
@@ -144,11 +146,11 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
     tenantId: identity.tenantId,
     envName: identity.envName,
     agentId: identity.agentId,
-    agentName: call.agentName ?? identity.agentName,
+    agentName: call.agentName ?? ownName(identity.agentName),
     ownAgentId: identity.ownAgent.agentId,
     keyId: identity.keyId,
-    toolName: operation.toolName,
-    operation: operation.name,
+    toolName: call.safeName(operation.toolName),
+    operation: shownOperationOf(call),
     method: redactedMethod(call),
     url: redactedUrl(call),
     bodyPreview: redactedPreview(call),

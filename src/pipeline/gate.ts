@@ -5,6 +5,7 @@ import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Log } from '../log.ts';
 import type { Transport } from '../notifications/channel.ts';
 import type { NotificationDesk } from '../notifications/notifications.ts';
+import type { SafeName } from '../safe-name.ts';
 import type { Store } from '../state/store.ts';
 import type { Guard } from '../upstream/guard.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -84,6 +85,8 @@ export interface Gate {
   readonly controlUrl: string;
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
+  /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
+  safeName(tenantId: string, name: string): SafeName;
   /** What is stored of a key's digest. */
   hashKey(digestHex: string): string;
   /** By which a content of the tenant, or a good part of it, is recognised but not guessed: see `contentFingerprint`. */

@@ -2,6 +2,7 @@ import type { Call, IncidentCause } from '../call.ts';
 import { toGatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { ownName, safely } from '../safe-name.ts';
 import { gateway, withTraces } from '../state/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../state/store.ts';
 import { excuseOf } from './excuse.ts';
@@ -35,8 +36,8 @@ interface Entry {
 }
 
 const repeatedDenials: IncidentCause = {
-  trigger: 'repeated-denials',
-  title: `The agent was denied ${denialsEnough} times within an hour`,
+  trigger: safely`repeated-denials`,
+  title: safely`The agent was denied ${denialsEnough} times within an hour`,
   severity: 'HIGH',
 };
 
@@ -159,7 +160,11 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
 const nameOf = ({ tenantId, agentId, trigger }: IncidentRecord): string =>
   `${tenantId}\n${agentId}\n${trigger}`;
 
-const whatOf = ({ incident }: Entry) => ({ trace_id: incident.traceIds[0], trigger: incident.trigger });
+const whatOf = ({ incident }: Entry) => ({
+  trace_id: incident.traceIds[0],
+  // That of a cause.
+  trigger: ownName(incident.trigger),
+});
 
 const joined = (earlier: Entry, { incident, isDue }: Entry): Entry => ({
   ...earlier,

@@ -1,6 +1,7 @@
 import { type Call, type OperationPart, targetsOf } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
+import { ownName, safely } from '../safe-name.ts';
 import { compileDenylist, type DestinationList } from './destination-list.ts';
 import { CallFacts } from './facts.ts';
 import {
@@ -16,6 +17,7 @@ import {
   withoutOwnKeys,
 } from './opinion.ts';
 import { judgeByPosture } from './posture.ts';
+import { shownPart } from './safe-names.ts';
 import { strictestOpinion } from './strictest-opinion.ts';
 
 export interface Judged {
@@ -37,8 +39,8 @@ export type Judge = (
 ) => Judged;
 
 const whySuspended = {
-  suspended: 'The agent is suspended; an analyst can reactivate it.',
-  'tenant-suspended': 'All agents of the tenant are suspended; an administrator can lift that.',
+  suspended: safely`The agent is suspended; an analyst can reactivate it.`,
+  'tenant-suspended': safely`All agents of the tenant are suspended; an administrator can lift that.`,
 } as const;
 
 /** `mode` is the daemon's own; a tenant's may be laxer still. */
@@ -59,20 +61,20 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     const classes = classesOf(call);
     if (call.agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[call.agentStatus]);
     if (isDenylisted(tenant, call)) {
-      return denial('DENYLISTED', 'The destination is on the denylist of the tenant.');
+      return denial('DENYLISTED', safely`The destination is on the denylist of the tenant.`);
     }
     const threat = tenant.blockThreats && call.threats.find((it) => it.location === 'target');
     if (threat) {
       return denial(
         'THREAT_INTEL_MATCH',
-        `The threat feed ${threat.feed} lists the destination; an entry in the tenant's allowlist would lift that.`,
+        safely`The threat feed ${ownName(threat.feed)} lists the destination; an entry in the tenant's allowlist would lift that.`,
       );
     }
     if (call.scopeViolations.length > 0) return outOfScope(call);
     if (call.unreadable !== undefined) {
       return denial(
         'UNREADABLE',
-        `The call cannot be read to its end, so it is not let out: ${call.unreadable}.`,
+        safely`The call cannot be read to its end, so it is not let out: ${ownName(call.unreadable)}.`,
       );
     }
     const opinionOnPart = (part?: OperationPart): Opinion => {
@@ -83,7 +85,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     };
     const whole = opinionOnPart();
     const parts = call.operation?.parts;
-    return parts ? strictestOpinion(whole, parts, opinionOnPart) : whole;
+    return parts ? strictestOpinion(whole, parts, opinionOnPart, (it) => shownPart(call, it)) : whole;
   }
 
   return (call, tenant, rules, given = asTheyAre) => {

@@ -10,6 +10,7 @@ import {
   type Verdict,
 } from '../call.ts';
 import type { PolicyDecision, RuleAction } from '../policy/index.ts';
+import { ownName, type SafeName, safely } from '../safe-name.ts';
 import { isCertain } from '../signals/read-then-write.ts';
 import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
@@ -22,7 +23,7 @@ import { sentenceOf } from './told-agent.ts';
 export interface Opinion {
   readonly decision: Decision;
   readonly reasonCodes: readonly string[];
-  readonly explanation: readonly string[];
+  readonly explanation: readonly SafeName[];
   readonly matched: readonly MatchedRule[];
   readonly decidedBy: MatchedRule | undefined;
   /** What SANITIZE cuts. */
@@ -38,7 +39,7 @@ export interface Opinion {
 }
 
 /** What no policy is asked about. */
-export const denial = (reasonCode: string, sentence: string): Opinion => ({
+export const denial = (reasonCode: string, sentence: SafeName): Opinion => ({
   decision: 'DENY',
   reasonCodes: [reasonCode],
   explanation: [sentence],
@@ -53,12 +54,12 @@ export const denial = (reasonCode: string, sentence: string): Opinion => ({
 });
 
 export const outOfScope = (call: Call): Opinion => ({
-  ...denial('EPHEMERAL_SCOPE_VIOLATION', 'The call is outside the scope of its key.'),
+  ...denial('EPHEMERAL_SCOPE_VIOLATION', safely`The call is outside the scope of its key.`),
   explanation: call.scopeViolations,
   incidents: [
     {
-      trigger: 'scope-violation',
-      title: 'An ephemeral key was used outside its scope',
+      trigger: safely`scope-violation`,
+      title: safely`An ephemeral key was used outside its scope`,
       severity: 'HIGH',
     },
   ],
@@ -70,7 +71,7 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
   return {
     decision: toDecision(policy.action ?? 'DENY'),
     reasonCodes: policy.reasonCodes,
-    explanation: policy.explanation,
+    explanation: policy.explanation.map(ownName),
     matched: policy.matched,
     decidedBy: policy.decidedBy,
     cuts: policy.namedClasses.length > 0 ? policy.namedClasses : defaultCuts,
@@ -86,7 +87,7 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
   reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
-  explanation: [posture.explanation],
+  explanation: [ownName(posture.explanation)],
   matched: byPolicy?.matched ?? [],
   decidedBy: undefined,
   cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
@@ -100,11 +101,11 @@ export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecisi
 function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readonly IncidentCause[] {
   const rule = matched.find((it) => it.action === 'OPEN_INCIDENT');
   if (incidentSeverity === undefined || !rule) return [];
-  const trigger = `policy:${rule.policyName}/${rule.ruleId}`;
+  const trigger = ownName(`policy:${rule.policyName}/${rule.ruleId}`);
   return [
     {
       trigger,
-      title: `Rule "${rule.ruleId}" of policy "${rule.policyName}" holds`,
+      title: ownName(`Rule "${rule.ruleId}" of policy "${rule.policyName}" holds`),
       severity: incidentSeverity,
     },
   ];
@@ -125,20 +126,20 @@ export function incidentsOf(call: Call, opinion: Opinion): readonly IncidentCaus
 }
 
 const readThenWrite: IncidentCause = {
-  trigger: 'read-then-write',
-  title: 'What an agent was answered was on its way out of the organisation',
+  trigger: safely`read-then-write`,
+  title: safely`What an agent was answered was on its way out of the organisation`,
   severity: 'CRITICAL',
 };
 
 const threatHit: IncidentCause = {
-  trigger: 'threat-hit',
-  title: 'A call to a destination that a threat feed lists',
+  trigger: safely`threat-hit`,
+  title: safely`A call to a destination that a threat feed lists`,
   severity: 'HIGH',
 };
 
 const criticalDenial: IncidentCause = {
-  trigger: 'critical-denial',
-  title: 'A call of critical risk was denied',
+  trigger: safely`critical-denial`,
+  title: safely`A call of critical risk was denied`,
   severity: 'CRITICAL',
 };
 
@@ -177,7 +178,10 @@ export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
     ...(opinion.decision === 'ALLOW' ? allowed : {}),
     alsoSanitize: true,
     cuts: [],
-    explanation: ['The call carries a key of this gateway, which never leaves it.', ...opinion.explanation],
+    explanation: [
+      safely`The call carries a key of this gateway, which never leaves it.`,
+      ...opinion.explanation,
+    ],
   });
 }
 
@@ -196,8 +200,8 @@ export function enforceable(call: Call, opinion: Opinion): Enforceable {
     explanation: [
       ...opinion.explanation,
       isTunnel(call)
-        ? 'Nothing can be cut out of a tunnel that is not read.'
-        : 'What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.',
+        ? safely`Nothing can be cut out of a tunnel that is not read.`
+        : safely`What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.`,
     ],
   };
 }
@@ -206,14 +210,14 @@ export const afterGrant = (opinion: Enforceable): Enforceable => ({
   ...opinion,
   decision: opinion.sanitized ? 'SANITIZE' : 'ALLOW',
   reasonCodes: ['RECENT_APPROVAL_GRANT', ...opinion.reasonCodes],
-  explanation: ['The identical call was approved a moment ago.', ...opinion.explanation],
+  explanation: [safely`The identical call was approved a moment ago.`, ...opinion.explanation],
 });
 
 export const afterDenial = (opinion: Enforceable): Enforceable => ({
   ...opinion,
   decision: 'DENY',
   reasonCodes: ['RECENT_APPROVAL_DENIAL', ...opinion.reasonCodes],
-  explanation: ['The identical call was denied a moment ago.', ...opinion.explanation],
+  explanation: [safely`The identical call was denied a moment ago.`, ...opinion.explanation],
 });
 
 /** Signals that are reason codes of the calls that have them. */
@@ -254,9 +258,11 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
   for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
   const places = found
     .slice(0, explainedFindingsMax)
-    .map(
-      (it) =>
+    // Places quote nothing that was found.
+    .map((it) =>
+      ownName(
         `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}${it.isMisdirected ? ', at home elsewhere' : ''}).`,
+      ),
     );
   // Why it is risky, which a rule or a band does not say.
   for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(sentenceOf(signal));
@@ -280,11 +286,11 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
 }
 
 /** How the score has come about. */
-function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor }: Call): string {
+function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor }: Call): SafeName {
   const parts = riskParts.map(({ engine, part }) => `${engine} ${toText(part)}`);
   if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
   const least = riskFloor > 0 ? `, at least ${riskFloor} for what was found` : '';
-  return `Risk ${riskScore} (${riskBand}): ${parts.join(', ')}${least}.`;
+  return ownName(`Risk ${riskScore} (${riskBand}): ${parts.join(', ')}${least}.`);
 }
 
 const toText = (part: number): string => String(Math.round(part * 1000) / 1000);

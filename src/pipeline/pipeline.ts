@@ -1,5 +1,6 @@
 import type { Call, Verdict } from '../call.ts';
 import { type GatewayError, toGatewayError } from '../errors.ts';
+import { safely } from '../safe-name.ts';
 import type { MaybePromise } from '../state/store.ts';
 
 /**
@@ -23,7 +24,7 @@ const failClosed: Verdict = {
   decision: 'DENY',
   reasonCodes: ['NO_VERDICT'],
   classifications: [],
-  explanation: ['No stage of the pipeline decided this call, so it is denied.'],
+  explanation: [safely`No stage of the pipeline decided this call, so it is denied.`],
   matchedRules: [],
   decidedBy: undefined,
   tags: [],

@@ -2,6 +2,7 @@ import type { Call, Identity, IncidentCause, OperationPart, Signal } from '../ca
 import { GatewayError } from '../errors.ts';
 import { sizeClassOf } from '../history.ts';
 import type { Log } from '../log.ts';
+import { type NameReader, ownName, type SafeName, safely, unreadName } from '../safe-name.ts';
 import { keptDestination, mayBeKept } from '../signals/shown-destination.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
@@ -14,7 +15,9 @@ import { excuseOf } from './excuse.ts';
 import type { IncidentDesk } from './incident-desk.ts';
 import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
+import { shownOperation, shownOperationOf, shownPart } from './safe-names.ts';
 import { sightingsOf } from './seen.ts';
+import { isOfOperation } from './touched-names.ts';
 import { type TrustLosses, toParts, trustLossOf } from './trust-loss.ts';
 
 /** That one trace names. */
@@ -26,6 +29,8 @@ export interface RecorderOptions {
   readonly trustLosses: TrustLosses;
   readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
+  /** Reads the names of calls that were refused before anything of them was read. */
+  readonly namesFor: (tenantId: string) => NameReader;
   readonly log: Log;
   readonly describeRefused: DescribeRefused;
 }
@@ -42,6 +47,7 @@ export function createRecorder({
   trustLosses,
   credentials,
   describeRefused,
+  namesFor,
 }: RecorderOptions): Recorder {
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     store.noteCall({ ...call, decision: 'DENY' });
@@ -62,6 +68,7 @@ export function createRecorder({
 
   function write(call: Call, identity: Identity, refusal: GatewayError | undefined): Promise<void> {
     if (refusal) refusal.traceId = call.traceId;
+    if (call.safeName === unreadName) call.safeName = namesFor(identity.tenantId);
     if (refusal?.code === 'INTERNAL')
       log.error({ trace_id: call.traceId, err: refusal.cause }, 'a call failed');
     call.trustLoss = trustLossOf(call, trustLosses);
@@ -112,8 +119,8 @@ const nothingToRecord = Promise.resolve();
 const dropMin = 0.3;
 
 const trustDrop: IncidentCause = {
-  trigger: 'trust-drop',
-  title: 'The agent has lost more than 0.3 of its trust within an hour',
+  trigger: safely`trust-drop`,
+  title: safely`The agent has lost more than 0.3 of its trust within an hour`,
   severity: 'HIGH',
 };
 
@@ -121,30 +128,39 @@ const isTrustDrop = ({ trustLoss, trustMarks, receivedAtMs }: Call): boolean =>
   trustLoss.length > 0 && lostWithinHour([...trustMarks, ...trustLoss], receivedAtMs) > toParts(dropMin);
 
 /** What was found in a call does not stay in the names that its agent is known by. */
-const keptNames = (call: Call): readonly string[] =>
-  call.newNames.length === 0 ? call.newNames : call.newNames.filter((it) => mayBeKept(call, it));
+function keptNames(call: Call): readonly SafeName[] {
+  const { newNames, operation } = call;
+  if (newNames.length === 0) return none;
+  const isShown = operation === undefined || shownOperation(call, operation) === operation.name;
+  return newNames.filter((it) => (isShown || !isOfOperation(it)) && mayBeKept(call, it)).map(ownName);
+}
+
+const none: readonly never[] = Object.freeze([]);
 
 const json = JSON.stringify;
+/** A text whose words a caller may have chosen. */
+const shown: (name: SafeName | null) => string = JSON.stringify;
 
 /**
  * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by hand, because
  * every call pays for it: half of what one `JSON.stringify` of the whole costs.
  */
-export function traceLine(call: Call, refusal: GatewayError | undefined, credential?: string): string {
+export function traceLine(call: Call, refusal: GatewayError | undefined, credential?: string): SafeName {
   const { operation, verdict, runtimeType, findings, signals } = call;
   const method = redactedMethod(call);
   let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
-  line += `,"agent_name":${json(call.agentName ?? call.identity?.agentName ?? null)}`;
-  if (call.agentName !== undefined && call.agentName !== call.identity?.agentName)
-    line += `,"registered_name":${json(call.identity?.agentName ?? null)}`;
-  if (runtimeType !== undefined) line += `,"runtime_type":${json(runtimeType)}`;
-  line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${json(method)}`;
-  line += `,"url":${json(redactedUrl(call.message?.opening ?? call))},"body_bytes":${call.body.length}`;
+  const registered = call.identity ? ownName(call.identity.agentName) : null;
+  line += `,"agent_name":${shown(call.agentName ?? registered)}`;
+  if (call.agentName !== undefined && call.agentName !== registered)
+    line += `,"registered_name":${shown(registered)}`;
+  if (runtimeType !== undefined) line += `,"runtime_type":${shown(runtimeType)}`;
+  line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${shown(method)}`;
+  line += `,"url":${shown(redactedUrl(call.message?.opening ?? call))},"body_bytes":${call.body.length}`;
   if (call.message) line += `,"message_of":"${call.message.opening.traceId}"`;
   if (operation) {
-    line += `,"tool_name":${json(operation.toolName)},"operation":${json(method === call.method ? operation.name : method)}`;
-    line += `,"category":${json(operation.category)},"verb":"${operation.verb}"`;
-    if (operation.parts) line += list('parts', partNames(operation.parts));
+    line += `,"tool_name":${shown(call.safeName(operation.toolName))},"operation":${shown(shownOperationOf(call))}`;
+    line += `,"category":${shown(call.safeName(operation.category))},"verb":"${operation.verb}"`;
+    if (operation.parts) line += list('parts', partNames(call, operation.parts));
   }
   line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;
   if (verdict?.wouldBe) line += `,"would_be":"${verdict.wouldBe}"`;
@@ -176,7 +192,7 @@ export function traceLine(call: Call, refusal: GatewayError | undefined, credent
   }
   const approvalId = verdict?.approval?.approvalId ?? verdict?.byApproval;
   if (approvalId !== undefined) line += `,"approval_id":"${approvalId}"`;
-  return `${line}${list('explanation', verdict?.explanation)}}`;
+  return ownName(`${line}${list('explanation', verdict?.explanation)}}`);
 }
 
 /** Why a call was refused, in the words of its answer, and how large it said that it is. */
@@ -196,11 +212,8 @@ const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
 /** Of those that one trace names. */
 const recordedPartsMax = 20;
 
-const partNames = (parts: readonly OperationPart[]): readonly string[] =>
-  [...new Set(parts.map(({ operation }) => `${operation.toolName} ${operation.name}`))].slice(
-    0,
-    recordedPartsMax,
-  );
+const partNames = (call: Call, parts: readonly OperationPart[]): readonly SafeName[] =>
+  [...new Set(parts.map((it) => shownPart(call, it)))].slice(0, recordedPartsMax);
 
 /** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
 function list(name: string, values: readonly unknown[] | undefined): string {

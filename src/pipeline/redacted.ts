@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import type { Call } from '../call.ts';
+import { ownName, type SafeName } from '../safe-name.ts';
 import { toAuthority } from '../target.ts';
 import { marker } from '../text/cuts.ts';
 import { redact } from '../text/redact.ts';
@@ -13,25 +14,25 @@ export const previewBytesMax = 2048;
  * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
  * a call that nobody has read, its origin alone: nobody knows what its path and query hold.
  */
-export function redactedUrl(call: Call): string {
+export function redactedUrl(call: Call): SafeName {
   const { href, fragment, scheme, host, port } = call.target;
-  if (call.head.length === 0) return `${scheme}://${toAuthority(scheme, host, port)}/`;
+  if (call.head.length === 0) return call.safeName(`${scheme}://${toAuthority(scheme, host, port)}/`);
   const url = redactedText(call, 0, href);
   if (fragment === '') return cutUrl(url);
   return cutUrl(`${url}#${redactedText(call, href.length + separatorText.length, fragment)}`);
 }
 
 /** What is not all there says so. */
-const cutUrl = (url: string): string =>
-  url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url;
+const cutUrl = (url: string): SafeName =>
+  ownName(url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url);
 
 const usualMethods = new Set(METHODS);
 
 /** The call's method; an unusual one only where it was read and nothing was found in it. */
-export function redactedMethod({ method, head, findings }: Call): string {
-  if (usualMethods.has(method)) return method;
+export function redactedMethod({ method, head, findings }: Call): SafeName {
+  if (usualMethods.has(method)) return ownName(method);
   const found = findings.find((it) => it.part === 'head' && it.location === 'method');
-  return head.length > 0 && !found ? method : marker(found?.kind ?? 'unread');
+  return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
 }
 
 /** A text of the head, from its place there. */
@@ -51,12 +52,14 @@ function redactedText({ head, findings }: Call, from: number, text: string): str
  * The beginning of the body with all findings cut out, for people who decide about all of it: how much more there is stands behind it, and
  * what would not be seen, or would turn the direction of what is, stands as `\u{…}`.
  */
-export function redactedPreview(call: Call): string {
+export function redactedPreview(call: Call): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
   const { bytes } = redact(call.plain ?? call.body, cuts);
   const shownBytes = bytes.length <= previewBytesMax ? bytes.length : endOfCharacter(bytes, previewBytesMax);
   const shown = bytes.toString('utf8', 0, shownBytes).replace(unseen, toEscape);
-  return shownBytes === bytes.length ? shown : `${shown}… [and ${bytes.length - shownBytes} bytes more]`;
+  return ownName(
+    shownBytes === bytes.length ? shown : `${shown}… [and ${bytes.length - shownBytes} bytes more]`,
+  );
 }
 
 /** Control and format characters but tabs and line breaks, line separators, and what has no glyph of its own. */

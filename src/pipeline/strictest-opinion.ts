@@ -1,4 +1,5 @@
 import type { OperationPart } from '../call.ts';
+import { type SafeName, safely } from '../safe-name.ts';
 import type { Opinion } from './opinion.ts';
 import { stricter } from './posture.ts';
 
@@ -9,11 +10,13 @@ export function strictestOpinion(
   whole: Opinion,
   parts: readonly OperationPart[],
   opinionOn: (part: OperationPart) => Opinion,
+  nameOf: (part: OperationPart) => SafeName,
 ): Opinion {
   let strictest = whole;
   const opinions = parts.map((part) => {
     const opinion = opinionOn(part);
-    if (stricter(opinion.decision, strictest.decision)) strictest = ofPart(opinion, part, parts.length);
+    if (stricter(opinion.decision, strictest.decision))
+      strictest = ofPart(opinion, nameOf(part), parts.length);
     return opinion;
   });
   const all = [whole, ...opinions];
@@ -32,10 +35,10 @@ export function strictestOpinion(
   };
 }
 
-const ofPart = (opinion: Opinion, { operation }: OperationPart, count: number): Opinion => ({
+const ofPart = (opinion: Opinion, name: SafeName, count: number): Opinion => ({
   ...opinion,
   explanation: [
-    `Of ${count} things that the call does at once, ${operation.toolName} ${operation.name} decides.`,
+    safely`Of ${count} things that the call does at once, ${name} decides.`,
     ...opinion.explanation,
   ],
 });

@@ -1,10 +1,11 @@
 import type { Call, Signal, Verdict } from '../call.ts';
+import { ownName, type SafeName, safely } from '../safe-name.ts';
 
 /* What an agent is told of its own call: all of its verdict, save what speaks of other agents, which stands in the trace alone. */
 
 /** A signal as a sentence of the explanation. */
-export const sentenceOf = ({ name, details }: Pick<Signal, 'name' | 'details'>): string =>
-  `${name}: ${details}.`;
+export const sentenceOf = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>
+  safely`${ownName(name)}: ${details}.`;
 
 export const toldSignals = ({ signals }: Pick<Call, 'signals'>): readonly Omit<Signal, 'shown'>[] =>
   signals.map(({ engine, name, score, details, shown }) => ({
@@ -17,8 +18,8 @@ export const toldSignals = ({ signals }: Pick<Call, 'signals'>): readonly Omit<S
 export function toldExplanation(
   { signals }: Pick<Call, 'signals'>,
   { explanation }: Pick<Verdict, 'explanation'>,
-): readonly string[] {
-  const told = new Map<string, string>();
+): readonly SafeName[] {
+  const told = new Map<string, SafeName>();
   for (const { name, details, shown } of signals)
     if (shown !== undefined) told.set(sentenceOf({ name, details }), sentenceOf({ name, details: shown }));
   return told.size === 0 ? explanation : explanation.map((it) => told.get(it) ?? it);

@@ -3,17 +3,18 @@ import type { InjectionReader } from '../detectors/injection/reader.ts';
 import { scoreMin } from '../detectors/injection/reader.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { ownName, type SafeName, safely } from '../safe-name.ts';
 import type { RiskyParameters } from '../signals/risky-parameters.ts';
 import { createCache } from '../state/cache.ts';
 import { anyTool, hashedName, mcpServerId, toolsMax } from '../state/mcp-tools.ts';
 import type { SeenTool, Store, ToolDrift, ToolMark } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
 import { decodeViews } from '../text/views.ts';
-import { keptText } from './claimed-text.ts';
 import { type DescribedTool, describeTool } from './listed-tools.ts';
 import { serverOrigin } from './mcp-call.ts';
 import type { Rules } from './policy-book.ts';
 import { redactedUrl } from './redacted.ts';
+import { namesOf } from './safe-names.ts';
 import type { Tenants } from './tenants.ts';
 
 /** Remembers the tools that MCP servers list, and tells what is new about them. */
@@ -33,7 +34,7 @@ export interface SeenList {
 }
 
 /** As traces have it. Names that were found to hold something, or that no tool should have, stand as their hash. */
-export type ShownDrift = { readonly [K in keyof ToolDrift]: string[] };
+export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
 
 export interface ToolMemoryOptions {
   readonly store: Pick<Store, 'rememberTools'>;
@@ -92,12 +93,10 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
     const endsAt = clock() + tenant.scanTimeoutMs;
     const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt };
     const described = tools.slice(0, toolsMax).map(describeTool);
-    const names = described.map((it) => it?.name ?? '').filter((it) => usableName.test(it));
-    // Nearly always no name holds anything, and one look at all of them says so.
-    const areClean = names.length === 0 || keptText(engine, names.join(' ')) !== undefined;
-    const nameOf = ({ name }: DescribedTool): string =>
-      usableName.test(name) && (areClean || keptText(engine, name) === name) ? name : hashedName(name);
-    const toSeen = (it: DescribedTool | undefined, name: string | undefined): SeenTool =>
+    const safeName = namesOf(engine);
+    const nameOf = ({ name }: DescribedTool): SafeName =>
+      usableName.test(name) && safeName(name) === name ? safeName(name) : hashedName(name);
+    const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>
       it && name !== undefined ? { name, version: it.version, marks: marksOf(it, bounds) } : unreadTool;
     const seen = described.map((it) => toSeen(it, it && nameOf(it)));
     // Millions of them may stand in a message: those that nobody would remember one by one are looked at as one.
@@ -159,20 +158,22 @@ const unreadTool: SeenTool = { name: anyTool, version: 'unread', marks: ['unread
 const pathOf = (path: string): string => path.split('?', 1)[0] ?? '';
 
 /** Origin and path with all that was found in them cut out. */
-function shownPlace(call: Call): { origin: string; path: string } {
+function shownPlace(call: Call): { origin: SafeName; path: SafeName } {
   const { scheme, host, port } = call.target;
   const url = redactedUrl(call);
   const start = url.indexOf('/', scheme.length + '://'.length);
   const isShown = url.startsWith(`${scheme}://${toAuthority(scheme, host, port)}/`);
   return {
-    origin: isShown ? serverOrigin(call.target) : `${scheme}://${hashedName(host)}`,
-    path: pathOf(start < 0 ? '/' : url.slice(start)).split('#', 1)[0] ?? '',
+    origin: isShown
+      ? call.safeName(serverOrigin(call.target))
+      : safely`${ownName(scheme)}://${hashedName(host)}`,
+    path: ownName(pathOf(start < 0 ? '/' : url.slice(start)).split('#', 1)[0] ?? ''),
   };
 }
 
 function toShown(drift: ToolDrift): ShownDrift | undefined {
   if (Object.values(drift).every((names) => names.length === 0)) return undefined;
-  const some = (names: readonly string[]): string[] => names.slice(0, shownNamesMax);
+  const some = (names: readonly SafeName[]): SafeName[] => names.slice(0, shownNamesMax);
   return {
     added: some(drift.added),
     removed: some(drift.removed),

@@ -85,7 +85,8 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
       if (first[0] === tlsHandshake) {
         secure(socket, tunnel).catch((error: Error) => {
           socket.destroy();
-          log.debug({ host: tunnel.host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
+          const host = gate().safeName(tunnel.tenantId, tunnel.host);
+          log.debug({ host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
         });
       } else if (isMethodStart(first[0] ?? 0)) {
         socket.setTimeout(0);

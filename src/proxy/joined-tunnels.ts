@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { ownName } from '../safe-name.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
 import type { Owner, Standing } from './standing.ts';
 
@@ -56,9 +57,10 @@ export function createJoinedTunnels(gate: () => Gate, standing: Standing, log: L
       open.set(tunnel, { owner, sinceMs: performance.now() });
       tunnel.onClosed = () => open.delete(tunnel);
       tunnel.onEnd = (end, { sentBytes, receivedBytes }) => {
-        const { traceId, host, port } = owner;
+        const { traceId, identity, port } = owner;
+        const host = gate().safeName(identity?.tenantId ?? '', owner.host);
         const about = { trace_id: traceId, host, port, sent_bytes: sentBytes, received_bytes: receivedBytes };
-        log.info({ ...about, ms: Date.now() - sinceMs, end }, 'a tunnel ended');
+        log.info({ ...about, ms: Date.now() - sinceMs, end: ownName(end) }, 'a tunnel ended');
       };
     },
     drain() {

@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import { type Habits, sizeClassOf, sizedMin, sizeStepMin } from '../history.ts';
+import { joined, type SafeName, safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Fewer calls tell nothing of what is usual. */
@@ -15,7 +16,7 @@ const deviationsMax = 4;
 
 interface Oddity {
   readonly score: number;
-  readonly details: string;
+  readonly details: SafeName;
 }
 
 /** Is it unlike what the agent has done so far? A new host, a new operation of a tool it knows, an hour at which it never calls, a much larger body. */
@@ -33,17 +34,23 @@ export const baseline: SignalEngine = {
       engine: 'baseline',
       name: 'BASELINE_ANOMALY',
       score: Math.round(score * 100) / 100,
-      details: oddities.map((it) => it.details).join('; '),
+      details: joined(
+        oddities.map((it) => it.details),
+        '; ',
+      ),
     };
   },
 };
 
 const newHost = ({ isNewHost }: Call): Oddity | undefined =>
-  isNewHost ? { score: 0.5, details: 'the agent has never called this host' } : undefined;
+  isNewHost ? { score: 0.5, details: safely`the agent has never called this host` } : undefined;
 
-const newOperation = ({ isNewOperation, operation }: Call): Oddity | undefined =>
+const newOperation = ({ isNewOperation, operation, safeName }: Call): Oddity | undefined =>
   isNewOperation
-    ? { score: 0.3, details: `the agent knows ${operation?.toolName}, but has never done this with it` }
+    ? {
+        score: 0.3,
+        details: safely`the agent knows ${safeName(operation?.toolName ?? '')}, but has never done this with it`,
+      }
     : undefined;
 
 function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
@@ -56,7 +63,7 @@ function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
   const hour = new Date(receivedAtMs).getUTCHours();
   return {
     score: 0.4,
-    details: `the agent hardly ever calls around ${hour}:00 UTC (${callsAroundHour} of ${calls} calls)`,
+    details: safely`the agent hardly ever calls around ${hour}:00 UTC (${callsAroundHour} of ${calls} calls)`,
   };
 }
 
@@ -67,7 +74,7 @@ function unusualSize({ habits, body }: Call): Oddity | undefined {
   const usualBytes = Math.round(2 ** (mean / 8));
   return {
     score: 0.6,
-    details: `a body of ${body.length} bytes, where ${usualBytes} are usual for the agent`,
+    details: safely`a body of ${body.length} bytes, where ${usualBytes} are usual for the agent`,
   };
 }
 

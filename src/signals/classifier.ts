@@ -1,4 +1,5 @@
 import { type Confidence, type DataClass, dataClasses, type Finding } from '../call.ts';
+import { ownName } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 const scoreOf: Readonly<Record<DataClass, Readonly<Record<Confidence, number>>>> = {
@@ -31,6 +32,6 @@ export const classifier: SignalEngine = {
       .filter((name) => kinds.has(name))
       .map((name) => `${name}: ${[...(kinds.get(name) ?? [])].slice(0, 8).join(', ')}`)
       .join('; ');
-    return { engine: 'classifier', name: 'SENSITIVE_DATA', score, details };
+    return { engine: 'classifier', name: 'SENSITIVE_DATA', score, details: ownName(details) };
   },
 };

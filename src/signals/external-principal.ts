@@ -1,4 +1,5 @@
 import { operationAndParts } from '../call.ts';
+import { safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /**
@@ -12,12 +13,12 @@ export const externalPrincipal: SignalEngine = {
     const { size } = new Set(operationAndParts(operation).flatMap((it) => it.principals));
     const carries = findings.some((it) => !it.atHome && it.confidence !== 'low');
     if (size === 0 && !carries) return undefined;
-    const several = size === 1 ? 'somebody' : `some of ${size} principals`;
+    const several = size === 1 ? safely`somebody` : safely`some of ${size} principals`;
     return {
       engine: 'external',
       name: 'EXTERNAL_PRINCIPAL',
       score: 0.5,
-      details: `it addresses ${size === 0 ? 'a host' : several} outside the organisation`,
+      details: safely`it addresses ${size === 0 ? safely`a host` : several} outside the organisation`,
     };
   },
 };

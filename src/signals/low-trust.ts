@@ -1,4 +1,5 @@
 import type { TrustMark } from '../history.ts';
+import { joined, ownName, type SafeName, safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Calls of an agent that is trusted less are looked at more strictly. */
@@ -14,7 +15,7 @@ export const lowTrust: SignalEngine = {
       engine: 'trust',
       name: 'LOW_TRUST',
       score: Math.round((1 - trustScore) * 100) / 100,
-      details: `trust in the agent is ${trustScore}; last held against it: ${trustMarks.slice(-namedMax).map(describeMark).join(', ') || 'nothing'}`,
+      details: safely`trust in the agent is ${trustScore}; last held against it: ${lastOf(trustMarks)}`,
     };
   },
 };
@@ -26,6 +27,9 @@ const nameOf = {
   anomaly: 'an anomaly',
 } as const;
 
+const lastOf = (marks: readonly TrustMark[]): SafeName =>
+  marks.length === 0 ? safely`nothing` : joined(marks.slice(-namedMax).map(describeMark), ', ');
+
 /** As traces, answers and agents show it. */
-export const describeMark = ({ cause, parts, atMs, traceId }: TrustMark): string =>
-  `${nameOf[cause]} (-${parts / 10_000}, ${new Date(atMs).toISOString()}, trace ${traceId})`;
+export const describeMark = ({ cause, parts, atMs, traceId }: TrustMark): SafeName =>
+  ownName(`${nameOf[cause]} (-${parts / 10_000}, ${new Date(atMs).toISOString()}, trace ${traceId})`);

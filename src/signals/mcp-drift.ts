@@ -1,4 +1,5 @@
 import type { ToolConcern, ToolConcernKind } from '../call.ts';
+import { joined, ownName, type SafeName, safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** By itself; a tool that has changed and is bad now is worse than either. */
@@ -30,7 +31,7 @@ export const mcpDrift: SignalEngine = {
       engine: 'correlation',
       name: 'MCP_TOOL_DRIFT',
       score: Math.max(...toolConcerns.map(scoreOfConcern)),
-      details: toolConcerns.slice(0, namedMax).map(describe).join('; '),
+      details: joined(toolConcerns.slice(0, namedMax).map(describe), '; '),
     };
   },
 };
@@ -41,7 +42,8 @@ function scoreOfConcern({ kinds }: ToolConcern): number {
   return isNew && isBad ? 1 : Math.max(...kinds.map((it) => scoreOf[it]));
 }
 
-const describe = ({ tool, kinds, sinceMs }: ToolConcern): string => {
-  const named = tool === '*' ? 'some tool of this server' : `tool ${tool}`;
-  return `${named}: ${kinds.map((it) => sentenceOf[it]).join(', ')} (since ${new Date(sinceMs).toISOString()})`;
+const describe = ({ tool, kinds, sinceMs }: ToolConcern): SafeName => {
+  const named = tool === '*' ? safely`some tool of this server` : safely`tool ${tool}`;
+  const said = ownName(kinds.map((it) => sentenceOf[it]).join(', '));
+  return safely`${named}: ${said} (since ${ownName(new Date(sinceMs).toISOString())})`;
 };

@@ -1,3 +1,4 @@
+import { safely, shortened } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 import { shownDestination } from './shown-destination.ts';
 
@@ -10,7 +11,7 @@ export const newDestination: SignalEngine = {
       engine: 'baseline',
       name: 'NEW_DESTINATION',
       score: 0.5,
-      details: `the first call of this agent to ${shownDestination(call).slice(0, 256)}`,
+      details: safely`the first call of this agent to ${shortened(shownDestination(call), 256)}`,
     };
   },
 };

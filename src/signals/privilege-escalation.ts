@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import type { CreatedPrincipal } from '../history.ts';
+import { ownName, safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 export const escalationMs = 2 * 60_000;
@@ -11,15 +12,17 @@ export const privilegeEscalation: SignalEngine = {
     const { grants } = call.privileges;
     if (!grants) return undefined;
     const { creates } = call.privileges;
-    const given = `rights are given with ${grants.name}, less than two minutes after`;
+    const { safeName } = call;
+    const given = safely`rights are given with ${safeName(grants.name)}, less than two minutes after`;
     const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 };
     if (creates?.toolName === grants.toolName)
-      return { ...signal, details: `${given} ${creates.name} (the same call)` };
+      return { ...signal, details: safely`${given} ${safeName(creates.name)} (the same call)` };
     const made = madeBefore(call, grants.toolName);
     if (made === undefined) return undefined;
-    const details = `${given} ${made.operation} (trace ${made.traceId})`;
+    const created = safeName(made.operation);
+    const details = safely`${given} ${created} (trace ${ownName(made.traceId)})`;
     if (made.agentId === call.identity?.agentId) return { ...signal, details };
-    return { ...signal, details, shown: `${given} ${made.operation} (another agent)` };
+    return { ...signal, details, shown: safely`${given} ${created} (another agent)` };
   },
 };
 

@@ -1,4 +1,5 @@
 import type { Call, CarriedRead, Signal } from '../call.ts';
+import { joined, ownName, type SafeName, safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 const namedMax = 4;
@@ -27,23 +28,23 @@ function signalOf(call: Call, name: string, isMeant: (carried: CarriedRead) => b
   if (carried.length === 0) return undefined;
   const score = Math.max(...carried.map(scoreOf));
   const reads = carried.filter((it) => scoreOf(it) === score).slice(-namedMax);
-  const traces = reads.map(
-    ({ read }) => `${read.traceId} (${read.classes.join(', ') || 'a sensitive tool'})`,
+  const traces = reads.map(({ read }) =>
+    ownName(`${read.traceId} (${read.classes.join(', ') || 'a sensitive tool'})`),
   );
   const what = reads.some((it) => it.by === 'content')
-    ? 'it carries the content of an answer'
-    : 'it carries data of the class of an answer';
-  const written = `written by trace ${call.traceId}`;
-  const tell = (whose: string, where: string): string =>
-    `${what} to ${whose} outside the organisation: ${where}${written}`;
-  const named = `trace ${traces.join(', ')}; `;
+    ? safely`it carries the content of an answer`
+    : safely`it carries data of the class of an answer`;
+  const written = safely`written by trace ${ownName(call.traceId)}`;
+  const tell = (whose: SafeName, where: SafeName): SafeName =>
+    safely`${what} to ${whose} outside the organisation: ${where}${written}`;
+  const named = safely`trace ${joined(traces, ', ')}; `;
   if (name === 'READ_THEN_WRITE')
-    return { engine: 'correlation', name, score, details: tell('this agent', named) };
+    return { engine: 'correlation', name, score, details: tell(safely`this agent`, named) };
   return {
     engine: 'correlation',
     name,
     score,
-    details: tell(`agent ${reads[0]?.read.agentId}`, named),
-    shown: tell('another agent', ''),
+    details: tell(safely`agent ${ownName(reads[0]?.read.agentId ?? '')}`, named),
+    shown: tell(safely`another agent`, safely``),
   };
 }

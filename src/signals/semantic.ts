@@ -1,5 +1,6 @@
 import type { Meaning } from '../call.ts';
 import { scoreMin } from '../detectors/injection/reader.ts';
+import { ownName, safely, shortened } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
@@ -11,7 +12,7 @@ const promptInjection: SignalEngine = {
       engine: 'semantic',
       name: 'PROMPT_INJECTION',
       score: injection,
-      details: 'the message, or the context of the call, gives orders to the agent that reads it',
+      details: safely`the message, or the context of the call, gives orders to the agent that reads it`,
     };
   },
 };
@@ -26,7 +27,8 @@ const asking = (category: Meaning['category']): SignalEngine => ({
       engine: 'semantic',
       name: category,
       score: meaning.score,
-      details: `the context or the body asks for it: ${meaning.details}`.slice(0, 512),
+      // Its details name words of the lexicon, never those of the text.
+      details: shortened(safely`the context or the body asks for it: ${ownName(meaning.details)}`, 512),
     };
   },
 });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Call, Finding } from '../call.ts';
+import { ownName, type SafeName } from '../safe-name.ts';
 
 /** Shorter texts that were found are in many names. */
 const foundLengthMin = 4;
@@ -8,19 +9,23 @@ const foundLengthMin = 4;
  * The call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
  * or a repository can carry a secret as well as a body.
  */
-export function shownDestination(call: Call): string {
+export function shownDestination(call: Call): SafeName {
   const { destination } = call;
-  return showsFinding({ call, name: destination }) ? hashed(destination) : destination;
+  if (showsFinding({ call, name: destination })) return hashed(destination);
+  return call.safeName(destination);
 }
 
 /** As the state keeps it. */
-export const keptDestination = (call: Call): string =>
-  mayBeKept(call, call.destination) ? call.destination : hashed(call.destination);
+export const keptDestination = (call: Call): SafeName =>
+  mayBeKept(call, call.destination) ? ownName(call.destination) : hashed(call.destination);
 
-function hashed(destination: string): string {
-  const kind = destination.slice(0, destination.indexOf(':'));
-  return `${kind}:sha256:${hash('sha256', destination)}`;
+function hashed(destination: string): SafeName {
+  const [kind = ''] = kindText.exec(destination) ?? [];
+  return ownName(`${kind}sha256:${hash('sha256', destination)}`);
 }
+
+/** A scheme may be anything; a tool's name is none. */
+const kindText = /^\w{1,32}:/;
 
 /** Whether a name that was made of the call shows something that was found in it. */
 const showsFinding = ({ call, name }: Named, counts: (finding: Finding) => boolean = () => true): boolean =>
@@ -33,7 +38,7 @@ interface Named {
 
 /** Whether a name may be kept to know it again: that a host is one of our own is nothing to hide from the state. */
 export const mayBeKept = (call: Call, name: string): boolean =>
-  !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
+  call.safeName(name) === name && !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
 
 /** Decoded, or in several labels. */
 function isInHost({ target: { scheme, host, href } }: Call, { part, start, end }: Finding): boolean {

@@ -1,4 +1,5 @@
 import type { Threat } from '../call.ts';
+import { joined, ownName, type SafeName, shortened } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 const namedMax = 4;
@@ -12,13 +13,15 @@ export const threatIntel: SignalEngine = {
       engine: 'threat_intel',
       name: 'THREAT_INTEL_MATCH',
       score: 1,
-      details: threats.slice(0, namedMax).map(describe).join('; ').slice(0, 1024),
+      details: shortened(joined(threats.slice(0, namedMax).map(describe), '; '), 1024),
     };
   },
 };
 
 /** What is listed is public, and so may stand here; what the call has around it may not. */
-const describe = ({ feed, kind, indicator, threat, location }: Threat): string => {
+const describe = ({ feed, kind, indicator, threat, location }: Threat): SafeName => {
   const what = location === 'target' ? 'the destination' : 'a URL in the body';
-  return `${feed} lists ${what}: ${kind} ${indicator.slice(0, 200)}${threat === '' ? '' : ` (${threat})`}`;
+  return ownName(
+    `${feed} lists ${what}: ${kind} ${indicator.slice(0, 200)}${threat === '' ? '' : ` (${threat})`}`,
+  );
 };

@@ -1,3 +1,4 @@
+import { safely } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 export const credentialsEnough = 3;
@@ -20,7 +21,7 @@ export const tokenHarvesting: SignalEngine = {
       engine: 'correlation',
       name: 'TOKEN_HARVESTING',
       score: 0.8,
-      details: `${hashes.size} distinct credentials in calls of this agent, and in answers to it, within ten minutes`,
+      details: safely`${hashes.size} distinct credentials in calls of this agent, and in answers to it, within ten minutes`,
     };
   },
 };

@@ -1,4 +1,5 @@
 import type { Habits } from '../history.ts';
+import { safely } from '../safe-name.ts';
 import { callsMin } from './baseline.ts';
 import type { SignalEngine } from './engine.ts';
 
@@ -29,7 +30,7 @@ export const volumeBurst: SignalEngine = {
       engine: 'baseline',
       name: 'VOLUME_BURST',
       score: 0.8,
-      details: `${habits.lately} calls in the last ten minutes, where ${normal} are normal for the agent`,
+      details: safely`${habits.lately} calls in the last ten minutes, where ${normal} are normal for the agent`,
     };
   },
 };

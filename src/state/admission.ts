@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { AgentStatus, Identity } from '../call.ts';
+import { ownName, type SafeName, safely } from '../safe-name.ts';
 import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from './store.ts';
 
 /*
@@ -67,7 +68,7 @@ export interface Examined {
   readonly ok: true;
   readonly identity: Identity;
   readonly agentStatus: AgentStatus;
-  readonly scopeViolations: readonly string[];
+  readonly scopeViolations: readonly SafeName[];
 }
 
 /**
@@ -135,20 +136,20 @@ function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord)
   return own.status === 'suspended' ? 'suspended' : agent.status;
 }
 
-const noViolations: readonly string[] = [];
+const noViolations: readonly SafeName[] = [];
 
 /** Sentences that say how what is done leaves the scope of the key. */
 export function scopeViolationsOf(
   { scope }: KeyRecord,
   request: Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'>,
-): readonly string[] {
+): readonly SafeName[] {
   if (scope === null) return noViolations;
-  const found = new Set<string>();
+  const found = new Set<SafeName>();
   for (const { toolName, verb } of [request, ...(request.parts ?? [])]) {
     if (scope.tools !== null && !scope.tools.includes(toolName))
-      found.add(`The key may not be used with the tool ${toolName}.`);
+      found.add(safely`The key may not be used with the tool ${toolName}.`);
     if (scope.verbs !== null && !scope.verbs.includes(verb))
-      found.add(`The key may not be used for calls of the class ${verb}.`);
+      found.add(safely`The key may not be used for calls of the class ${ownName(verb)}.`);
   }
   return [...found];
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ToolConcern, ToolConcernKind } from '../call.ts';
 import { derivedId } from '../ids.ts';
+import { ownName, type SafeName } from '../safe-name.ts';
 import type {
   KnownTool,
   McpCall,
@@ -37,14 +38,14 @@ export const concernDays = 7;
 const learningMs = 3_600_000;
 
 /** Whatever the tool. No server's tool is called so: its name would be given as a hash. */
-export const anyTool = '*';
+export const anyTool = ownName('*');
 const hashMark = 'sha256:';
 /** How a call is named whose tool has a name that is none. */
 const unnamed = 'call_tool';
 
 /** For a name that must not be shown. */
-export const hashedName = (name: string): string =>
-  `${hashMark}${hash('sha256', name, 'base64url').slice(0, 22)}`;
+export const hashedName = (name: string): SafeName =>
+  ownName(`${hashMark}${hash('sha256', name, 'base64url').slice(0, 22)}`);
 
 /** The same on every node. */
 export const mcpServerId = (tenantId: string, origin: string): string =>
@@ -64,7 +65,7 @@ export function remember(standing: McpServer | undefined, sighting: ToolSighting
   const { tools, drift, found } = compare(before, sighting);
   const list: ToolList = {
     listId,
-    path: sighting.path.slice(0, pathLengthMax),
+    path: ownName(sighting.path.slice(0, pathLengthMax)),
     firstSeenAtMs: before?.firstSeenAtMs ?? nowMs,
     seenAtMs: laterDay(before?.seenAtMs, nowMs),
     isWhole: before?.isWhole || !sighting.hasMore,
@@ -116,7 +117,7 @@ interface Compared {
 
 /** What speaks against a tool of the list, which may be nothing. */
 interface Found {
-  readonly tool: string;
+  readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
   /** This version of it was seen before. */
   readonly isKnown: boolean;
@@ -154,11 +155,11 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
   return { tools: tools.slice(0, toolsMax + 1).sort(inOrder), drift, found };
 }
 
-type Drift = { [K in keyof ToolDrift]: string[] };
+type Drift = { [K in keyof ToolDrift]: SafeName[] };
 
 const inOrder = (a: KnownTool, b: KnownTool): number => (a.name < b.name ? -1 : 1);
 
-function listed(was: KnownTool | undefined, name: string, version: string): KnownTool {
+function listed(was: KnownTool | undefined, name: SafeName, version: string): KnownTool {
   if (!was) return { name, versions: [version], accepted: [], isListed: true, comesAndGoes: false };
   const isKnown = was.versions.includes(version);
   const versions = isKnown ? was.versions : [version, ...was.versions].slice(0, versionsMax);

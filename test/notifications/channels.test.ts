@@ -6,6 +6,7 @@ import t from 'tap';
 import { parseConfig } from '../../src/config/load.ts';
 import { channelTypes, eventKinds } from '../../src/config/notifications.ts';
 import { retryAfterMsMax } from '../../src/notifications/outcome.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { startParent } from '../support/parent.ts';
 import { startRawUpstream, startUpstream, type TestUpstream } from '../support/upstream.ts';
@@ -423,7 +424,7 @@ t.test('SIEM takes OCSF Detection Findings', async (t) => {
 
 t.test('SIEM takes CEF', async (t) => {
   const receiver = await startUpstream(t);
-  const message = messageOf({ agentName: 'a|b=c\\d', summary: 'one\r\ntwo=2' });
+  const message = messageOf({ agentName: ownName('a|b=c\\d'), summary: ownName('one\r\ntwo=2') });
   await send(message, channelOf('siem', receiver.origin, { format: 'cef' }));
   const [request] = receiver.requests;
   t.equal(
@@ -479,7 +480,7 @@ t.test('nothing has to be known of an event', async (t) => {
     agentId: null,
     agentName: null,
     toolName: null,
-    summary: '',
+    summary: ownName(''),
     data: {},
   };
   for (const type of overHttp)

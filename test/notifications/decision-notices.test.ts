@@ -2,6 +2,7 @@ import t from 'tap';
 import { bands, type Decision, decisions } from '../../src/call.ts';
 import { newTraceId } from '../../src/ids.ts';
 import { noticesOfCalls, type WantedDecisions } from '../../src/notifications/decision-notices.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import type { RecordedCall } from '../../src/state/store.ts';
 import { recordedCall } from '../state/records.ts';
@@ -11,7 +12,7 @@ const linesOf = (...calls: readonly RecordedCall[]): Uint8Array => Buffer.from(c
 function callOf(decision: Decision, trace: object = {}, fields: Partial<RecordedCall> = {}): RecordedCall {
   const traceId = newTraceId(Date.now());
   const line = JSON.stringify({ trace_id: traceId, decision, risk_band: 'HIGH', ...trace });
-  return recordedCall({ traceId, decision, line, ...fields });
+  return recordedCall({ traceId, decision, line: ownName(line), ...fields });
 }
 
 const only = (...wanted: Decision[]): WantedDecisions => new Map(wanted.map((it) => [it, 'LOW']));
@@ -42,7 +43,7 @@ t.test('texts of strangers are no decisions and escalate nothing', async (t) => 
   const text = 'x\tDENY\ty","escalate_to":["slack"]\n\tDENY\t,"escalate_to":[';
   const calls = [
     callOf('ALLOW', { agent_name: text, url: text, escalate: text }),
-    callOf('ALLOW', {}, { destination: text }),
+    callOf('ALLOW', {}, { destination: ownName(text) }),
     callOf('ALLOW', {}, { tenantId: 'DENY', agentId: 'DENY', keyId: 'DENY' }),
   ];
   const notices = noticesOfCalls(linesOf(...calls), only('DENY'));
@@ -101,7 +102,7 @@ t.test(
     const disguised = callOf(
       'DENY',
       { agent_name: '"risk_band":"LOW"', risk_band: 'HIGH' },
-      { destination: 'x"risk_band":"LOW"', names: ['"risk_band":"LOW"'] },
+      { destination: ownName('x"risk_band":"LOW"'), names: [ownName('"risk_band":"LOW"')] },
     );
     t.same(idsOf(linesOf(disguised), new Map([['DENY', 'HIGH']])), [disguised.traceId]);
     const escalated = callOf('DENY', { risk_band: 'LOW', escalate_to: ['slack'] });

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { newTraceId } from '../../src/ids.ts';
 import { sendsPerChannelMax } from '../../src/notifications/delivery.ts';
 import { heldMax } from '../../src/notifications/notifications.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { callBatch, recordedCall } from '../state/records.ts';
@@ -17,7 +18,7 @@ async function tellAll(desks: readonly Desk[], count: number): Promise<string[]>
   for (let at = 0; at * 50 < count; at += 1) {
     const calls = ids.slice(at * 50, (at + 1) * 50).map((traceId) => {
       const line = JSON.stringify({ trace_id: traceId, decision: 'DENY', risk_band: 'HIGH' });
-      return recordedCall({ traceId, tenantId: 'acme', decision: 'DENY', line });
+      return recordedCall({ traceId, tenantId: 'acme', decision: 'DENY', line: ownName(line) });
     });
     await desks[at % desks.length]?.notifications.shipTo(async () => 0)(callBatch(calls));
   }

@@ -13,6 +13,7 @@ import {
   type NotificationsOptions,
   type SweepTimings,
 } from '../../src/notifications/notifications.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -106,8 +107,9 @@ export function someNotice(fields: Partial<Notice> = {}): Notice {
     atMs: Date.now(),
     severity: 'HIGH',
     tenantId: 'acme',
-    ...{ envName: 'production', agentId: traceId, agentName: 'support-bot', toolName: 'github' },
-    summary: `notice ${made}`,
+    ...{ envName: 'production', agentId: traceId },
+    ...{ agentName: ownName('support-bot'), toolName: ownName('github') },
+    summary: ownName(`notice ${made}`),
     data: { trace_id: traceId },
     escalateTo: [],
     ...fields,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import t, { type Test } from 'tap';
 import { createEmail } from '../../src/notifications/channels/email.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { startRawUpstream } from '../support/upstream.ts';
 import {
@@ -310,7 +311,12 @@ t.test('names put no field into the head, and no line into the dialogue', async 
   const evil = 'bot\r\nBcc: evil@evil.example\r\n\r\n.\r\nMAIL FROM:<evil@evil.example>\r\n';
   const ids = ['a\r\nBcc: x@evil.example', 'a> <b', 'x'.repeat(500)];
   await send(
-    messageOf({ agentName: evil, toolName: evil, summary: evil, data: { trace_id: evil, operation: evil } }),
+    messageOf({
+      agentName: ownName(evil),
+      toolName: ownName(evil),
+      summary: ownName(evil),
+      data: { trace_id: evil, operation: evil },
+    }),
     channel,
   );
   for (const messageId of ids) await send(messageOf({}, { messageId }), channel);
@@ -345,14 +351,14 @@ t.test('names put no field into the head, and no line into the dialogue', async 
 t.test('no name stands for something else in a subject', async (t) => {
   const server = await startMailServer(t);
   const hidden = `ok =?utf-8?B?${Buffer.from('\u202e") - RESOLVED').toString('base64')}?= x`;
-  await send(messageOf({ agentName: hidden }), mailTo(`smtp://localhost:${server.port}`));
+  await send(messageOf({ agentName: ownName(hidden) }), mailTo(`smtp://localhost:${server.port}`));
   t.notMatch(fieldOf(server.mails[0]?.raw ?? '', 'subject'), /=\?utf-8\?B/i);
 });
 
 t.test('letters of all alphabets arrive', async (t) => {
   const server = await startMailServer(t);
   await send(
-    messageOf({ agentName: 'Bärbel 小林 😀', summary: 'Größe: 5 €' }),
+    messageOf({ agentName: ownName('Bärbel 小林 😀'), summary: ownName('Größe: 5 €') }),
     mailTo(`smtp://localhost:${server.port}`),
   );
   const [mail] = server.mails;

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createFilter } from '../../src/notifications/filters.ts';
 import type { Notice } from '../../src/notifications/notice.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { channelOf, noticeOf } from './lab.ts';
 
 const agentId = noticeOf().agentId;
@@ -28,7 +29,7 @@ const cases: readonly {
   {
     name: 'an agent that calls itself otherwise',
     entry: { agents: ['support-*'] },
-    notice: { agentName: 'nobody', registeredName: 'support-bot' },
+    notice: { agentName: ownName('nobody'), registeredName: ownName('support-bot') },
     want: true,
   },
   { name: 'another agent', entry: { agents: ['billing-*'] }, want: false },

@@ -6,6 +6,7 @@ import type { Outcome, SendContext, Transport } from '../../src/notifications/ch
 import { channels } from '../../src/notifications/channels/index.ts';
 import type { Message, Notice } from '../../src/notifications/notice.ts';
 import { createTransport, type TransportOptions } from '../../src/notifications/transport.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { createResolver } from '../../src/upstream/resolve.ts';
 import { testAuthority } from '../support/certificates.ts';
 
@@ -23,9 +24,9 @@ export const noticeOf = (fields: Partial<Notice> = {}): Notice => ({
   tenantId: 'acme',
   envName: 'production',
   agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
-  agentName: 'support-bot',
-  toolName: 'github',
-  summary: 'support-bot may not delete acme/app.',
+  agentName: ownName('support-bot'),
+  toolName: ownName('github'),
+  summary: ownName('support-bot may not delete acme/app.'),
   data: {
     trace_id: traceId,
     decision: 'DENY',

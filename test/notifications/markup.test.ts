@@ -72,7 +72,7 @@ const hostile: fc.Arbitrary<Message> = fc
   })
   .map(({ count, traceIds, ...notice }) => {
     const digest = { firstMs: nowMs - 1000, lastMs: nowMs, traceIds };
-    return messageOf(notice as Partial<Message['notice']>, count > 1 ? { count, digest } : {});
+    return messageOf(notice as unknown as Partial<Message['notice']>, count > 1 ? { count, digest } : {});
   });
 
 const check = (name: string, isSafe: (message: Message) => void): void => {

@@ -72,9 +72,13 @@ t.test('of what a call says of a new agent only that is registered which may be 
     name: 'night shift',
     runtimeType: 'crewai',
   });
-  t.same(await registered({ agentName: secret, runtimeType: secret }), { name: 'its id', runtimeType: null });
+  const cut = '[REDACTED:aws-access-key-id]';
+  t.same(await registered({ agentName: `a ${secret}`, runtimeType: secret }), {
+    name: `a ${cut}`,
+    runtimeType: cut,
+  });
   const parted = `${secret.slice(0, 8)}\u200b${secret.slice(8)}`;
-  t.same(await registered({ agentName: parted }), { name: 'its id', runtimeType: null });
+  t.same(await registered({ agentName: parted }), { name: cut, runtimeType: null });
   t.same(await registered({ agentName: 'a\nb\0\u202e', runtimeType: '\u001b[2J' }), {
     name: 'ab',
     runtimeType: '[2J',

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { ZoneDay } from '../../src/pipeline/budgets.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { nowMs, openStage } from './admit-stage.ts';
 
@@ -138,9 +139,9 @@ t.test('one huge amount spends the day, and given back it leaves what others hav
     atMs: nowMs,
     decision: 'DENY',
     outcome: 'call',
-    destination: huge.destination,
+    destination: ownName(huge.destination),
     charges: huge.charges,
-    line: '{}',
+    line: ownName('{}'),
   });
   t.same((await pay(1)).exceededBudgets, [], 'nine of ten are spent');
   t.same((await pay(0)).exceededBudgets, ['b'], 'ten of ten');

@@ -7,6 +7,7 @@ import { explainedFindingsMax } from '../../src/pipeline/opinion.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
 import { decide } from '../../src/pipeline/stages/decide.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { AgentRecord, ApprovalRecord, Hold, KeyRecord } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf, threatOf } from '../support/call.ts';
@@ -221,7 +222,7 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
   {
     name: 'a call outside the scope of its key, of critical risk',
     decision: 'ALLOW',
-    call: { riskBand: 'CRITICAL', scopeViolations: ['Not this tool.'] },
+    call: { riskBand: 'CRITICAL', scopeViolations: [ownName('Not this tool.')] },
     want: ['scope-violation', 'critical-denial'],
   },
   { name: 'a call to what a feed lists', decision: 'ALLOW', call: listed, want: ['threat-hit'] },

@@ -7,6 +7,7 @@ import { newId, newTraceId } from '../../src/ids.ts';
 import { createApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/pipeline/approval-desk.ts';
 import { createIncidentDesk, waitingOfTenantMax } from '../../src/pipeline/incident-desk.ts';
 import { recordedFindingsMax } from '../../src/pipeline/record.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
@@ -22,7 +23,7 @@ const shipped = async (): Promise<void> => undefined;
 function callWithIncident(agentId = newId(), traceId = newTraceId(0)) {
   const call = callOf({ traceId });
   call.identity = identityOf({ agentId });
-  call.incidents = [{ trigger: 'critical-denial', title: 'denied', severity: 'CRITICAL' }];
+  call.incidents = [{ trigger: ownName('critical-denial'), title: ownName('denied'), severity: 'CRITICAL' }];
   return call;
 }
 
@@ -80,7 +81,7 @@ t.test('while they wait, the graver of two makes one as severe as itself', async
   const agentId = newId();
   for (const severity of ['MEDIUM', 'CRITICAL', 'LOW'] as const) {
     const call = callWithIncident(agentId, newTraceId(0));
-    call.incidents = [{ trigger: 'policy:p/r', title: 'r holds', severity }];
+    call.incidents = [{ trigger: ownName('policy:p/r'), title: ownName('r holds'), severity }];
     desk.take(call, shipped);
   }
   comeBack();

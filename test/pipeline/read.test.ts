@@ -115,7 +115,10 @@ t.test('names that a caller gives are kept without what must not be shown', asyn
   };
   t.same(await kept({ agentName: 'night shift', runtimeType: 'crewai' }), ['night shift', 'crewai']);
   const secret = secrets(1);
-  t.same(await kept({ agentName: secret, runtimeType: secret }), ['[REDACTED]', '[REDACTED]']);
+  t.same(await kept({ agentName: secret, runtimeType: secret }), [
+    '[REDACTED:github-token]',
+    '[REDACTED:github-token]',
+  ]);
   t.same(await kept({ agentName: 'a\nb\u202e', runtimeType: '\u001b[2J' }), ['ab', '[2J']);
   t.same(await kept({}), [undefined, undefined]);
 });

@@ -14,6 +14,7 @@ import {
   pagesMax,
   rememberedAgentsMax,
 } from '../../src/pipeline/repeated-denials.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { openJournal } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 import { callOf, identityOf } from '../support/call.ts';
@@ -35,6 +36,7 @@ async function openNode(t: Test, store: Store) {
   });
   const incidents = createIncidentDesk(store, log);
   const record = createRecorder({
+    namesFor: () => ownName,
     journal,
     store,
     incidents,

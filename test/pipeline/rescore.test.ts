@@ -6,6 +6,7 @@ import { traceLine } from '../../src/pipeline/record.ts';
 import type { Trace } from '../../src/pipeline/recorded-call.ts';
 import { recordedRisk, rescore } from '../../src/pipeline/rescore.ts';
 import { weigh } from '../../src/pipeline/stages/weigh.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
 import { callOf, findingOf, identityOf, operationOf, threatOf } from '../support/call.ts';
@@ -15,7 +16,7 @@ import { verdictOf } from './verdict.ts';
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
 const { bands: bounds } = config.risk;
 const tenants = { find: (id: string) => config.tenants.get(id) };
-const concern = { tool: 'x', kinds: ['changed'], sinceMs: 0, untilMs: 1 } as const;
+const concern = { tool: ownName('x'), kinds: ['changed'], sinceMs: 0, untilMs: 1 } as const;
 
 const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[] = [
   { name: 'a clean call', fields: {} },
@@ -46,7 +47,7 @@ async function recorded(fields: Partial<Call>): Promise<Trace> {
   const findThreats = () => fields.threats ?? [];
   const options = { engines: signalEngines, weights: defaultWeights, bounds, tenants, findThreats };
   await weigh({ ...options, ...noticing }).run(call);
-  call.verdict = { ...verdictOf('ALLOW'), explanation: ['it may'] };
+  call.verdict = { ...verdictOf('ALLOW'), explanation: [ownName('it may')] };
   return JSON.parse(traceLine(call, undefined));
 }
 

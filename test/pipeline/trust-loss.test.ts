@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Call, Decision, Signal, Threat, Verdict } from '../../src/call.ts';
 import { noHabits, type TrustMark } from '../../src/history.ts';
 import { toParts, trustLossOf, trustTermsOf } from '../../src/pipeline/trust-loss.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { callOf } from '../support/call.ts';
 import { trustLosses } from '../support/noticing.ts';
 
@@ -30,10 +31,10 @@ const threat = (location: Threat['location']): Threat => ({
   location,
 });
 const anomaly = (score: number, name = 'BASELINE_ANOMALY'): Signal => ({
-  ...{ engine: 'baseline', name, details: '' },
+  ...{ engine: 'baseline', name, details: ownName('') },
   score,
 });
-const secret: Signal = { engine: 'classifier', name: 'SENSITIVE_DATA', score: 0.8, details: '' };
+const secret: Signal = { engine: 'classifier', name: 'SENSITIVE_DATA', score: 0.8, details: ownName('') };
 const anomalies = (count: number): TrustMark[] =>
   Array.from({ length: count }, (_, at) => ({ cause: 'anomaly', parts: 1, atMs: nowMs - at, traceId: '' }));
 /** Bursts begin with the fiftieth call within ten minutes. */

@@ -1,11 +1,12 @@
 import t from 'tap';
 import type { ToolConcern } from '../../src/call.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { mcpDrift } from '../../src/signals/mcp-drift.ts';
 import { defaultWeights, riskOf } from '../../src/signals/score.ts';
 import { callOf } from '../support/call.ts';
 
 const concern = (kinds: ToolConcern['kinds'], tool = 'pay'): ToolConcern => ({
-  tool,
+  tool: ownName(tool),
   kinds,
   sinceMs: Date.UTC(2026, 2, 4),
   untilMs: Date.UTC(2026, 2, 11),

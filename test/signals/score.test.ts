@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Operation, Signal } from '../../src/call.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { externalPrincipal } from '../../src/signals/external-principal.ts';
 import { describeMark, lowTrust, trustMin } from '../../src/signals/low-trust.ts';
 import {
@@ -17,7 +18,7 @@ const signalOf = (engine: string, score: number, name = 'X'): Signal => ({
   engine,
   name,
   score,
-  details: '',
+  details: ownName(''),
 });
 const half: Weights = { a: 1, b: 1 };
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/ids.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
 import { destinationsMax } from '../../src/state/destinations.ts';
 import { stateMigrations } from '../../src/state/embedded/migrations.ts';
@@ -220,8 +221,8 @@ t.test('keeps traces in chunks of bounded size, of one tenant and one second', a
   const store = await open(t, dir);
   const line = JSON.stringify({ text: 'x'.repeat(200_000) });
   const calls = [
-    ...Array.from({ length: 5 }, () => recordedCall({ line })),
-    recordedCall({ line: JSON.stringify({ text: 'x'.repeat(chunkBytesMax) }) }),
+    ...Array.from({ length: 5 }, () => recordedCall({ line: ownName(line) })),
+    recordedCall({ line: ownName(JSON.stringify({ text: 'x'.repeat(chunkBytesMax) })) }),
     recordedCall({ tenantId: 'other' }),
     recordedCall({ traceId: newTraceId(1_999) }),
     recordedCall({ traceId: newTraceId(2_000) }),
@@ -295,7 +296,7 @@ t.test('an agent keeps its newest destinations', async (t) => {
   const key = keyRecord({ agentId: agent.agentId });
   await store.addKey(key, auditEvent());
   const calls = Array.from({ length: destinationsMax + 10 }, (_, at) =>
-    recordedCall({ agentId: agent.agentId, destination: `d${at}`, traceId: newTraceId(at) }),
+    recordedCall({ agentId: agent.agentId, destination: ownName(`d${at}`), traceId: newTraceId(at) }),
   );
   for (let at = 0; at < calls.length; at += 1_000) {
     await store.recordCalls(callBatch(calls.slice(at, at + 1_000)));
@@ -343,7 +344,7 @@ t.test('a page of traces reads a bounded number of bytes', async (t) => {
   const calls = Array.from({ length: 30 }, (_, at) =>
     recordedCall({
       traceId: newTraceId(at * 1_000),
-      line: JSON.stringify({ tool_name: at < 2 ? 'rare' : 'common', filler }),
+      line: ownName(JSON.stringify({ tool_name: at < 2 ? 'rare' : 'common', filler })),
     }),
   );
   for (const call of calls) await store.recordCalls(callBatch([call]));

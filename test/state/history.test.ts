@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Habits, TrustMark } from '../../src/history.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { windowMs } from '../../src/state/habits.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
@@ -47,7 +48,7 @@ t.test('what is usual for agents and what their trust has come to survives a res
       marks: [markOf(), markOf({ cause: 'threat' })],
       atMs: noonMs + 99 * windowMs,
     }),
-    callOf(acme, { sizeClass: 9, names: ['tool:x'], atMs: noonMs + 100 * windowMs }),
+    callOf(acme, { sizeClass: 9, names: [ownName('tool:x')], atMs: noonMs + 100 * windowMs }),
   ]);
   await store.markTrust(tenantId, agent.agentId, markOf({ cause: 'analyst-denial', parts: 1 }));
   const before = await standingOf(store, acme, request);

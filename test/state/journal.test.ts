@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { TrustMark } from '../../src/history.ts';
 import { newId } from '../../src/ids.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { parseLine, toLine } from '../../src/state/journal/line.ts';
 import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
 import type { CallBatch, RecordedCall } from '../../src/state/store.ts';
@@ -87,14 +88,14 @@ t.test('what else a call has stands in its line as it was', (t) => {
   const cases: readonly Partial<RecordedCall>[] = [
     { sizeClass: 1 },
     { sizeClass: 2 ** 53 - 1 },
-    { names: hostile },
+    { names: hostile.map(ownName) },
     { marks },
-    { sizeClass: 400, names: hostile, marks, charges },
+    { sizeClass: 400, names: hostile.map(ownName), marks, charges },
     { credential: 'github-bot' },
     { sizeClass: 3, charges, credential: 'a.b-c_d' },
-    { names: hostile, destination: '\t{"a"}', charges },
+    { names: hostile.map(ownName), destination: ownName('\t{"a"}'), charges },
     { marks, agentId: '[1]\t', tenantId: '[]' },
-    { names: ['x'.repeat(100_000)] },
+    { names: [ownName('x'.repeat(100_000))] },
   ];
   for (const fields of cases) {
     const call = recordedCall(fields);
@@ -110,8 +111,8 @@ t.test('what else a call has stands in its line as it was', (t) => {
 
 t.test('a line whose size class, names or marks are none is not whole', (t) => {
   const marks: TrustMark[] = [{ cause: 'denial', parts: 500, atMs: 7, traceId: 'x' }];
-  const whole = toLine(recordedCall({ sizeClass: 80, names: ['a'], marks })).trimEnd();
-  t.match(parseLine(whole), { sizeClass: 80, names: ['a'], marks });
+  const whole = toLine(recordedCall({ sizeClass: 80, names: [ownName('a')], marks })).trimEnd();
+  t.match(parseLine(whole), { sizeClass: 80, names: [ownName('a')], marks });
   const listAt = whole.indexOf('\t[');
   const held = '["denial",500,7,"x"]';
   const spoilt: readonly (readonly [part: string, others: readonly string[]])[] = [
@@ -141,17 +142,25 @@ t.test('ships in order and in batches, whatever the calls hold', async (t) => {
   });
   const calls = [
     recordedCall({
-      destination: 'tab\there\nand newline "quoted" ✓',
+      destination: ownName('tab\there\nand newline "quoted" ✓'),
       tenantId: 'a\tb',
       decision: 'DENY',
       outcome: 'blocked',
     }),
     ...['', '"', '{"a":1}', 'x\t{', '\t{}\n', '\0\r\u2028', '\ud800', 'é', '[]', '\\'].map((destination) =>
-      recordedCall({ destination, agentId: destination, keyId: destination, tenantId: destination }),
+      recordedCall({
+        destination: ownName(destination),
+        agentId: destination,
+        keyId: destination,
+        tenantId: destination,
+      }),
     ),
-    recordedCall({ line: JSON.stringify({ long: 'é'.repeat(400_000) }) }),
+    recordedCall({ line: ownName(JSON.stringify({ long: 'é'.repeat(400_000) })) }),
     ...['a b', '\t{"', ']', '\ud800 ✓', '__proto__'].map((name) =>
-      recordedCall({ destination: name, charges: [{ name, day: '2026-11-21', amount: 2 ** 53 - 1 }] }),
+      recordedCall({
+        destination: ownName(name),
+        charges: [{ name, day: '2026-11-21', amount: 2 ** 53 - 1 }],
+      }),
     ),
     ...manyCalls(300),
   ];
@@ -317,9 +326,9 @@ t.test('a line that cannot be written is refused alone', async (t) => {
   const { journal, shipped } = await open(t, dir);
   const good = recordedCall();
   const bad: Partial<RecordedCall>[] = [
-    { line: '{"two":\n"lines"}' },
-    { line: '[]' },
-    { line: '' },
+    { line: ownName('{"two":\n"lines"}') },
+    { line: ownName('[]') },
+    { line: ownName('') },
     { traceId: newId() },
     { traceId: '' },
   ];
@@ -343,7 +352,7 @@ t.test('a turn that brings many megabytes is written in several goes', async (t)
   // Two of the short ones fill what is written at once; the long one is more than that.
   const lines = [150_000, 500_000].map((length) => JSON.stringify({ text: 'x'.repeat(length) }));
   const calls = Array.from({ length: 20 }, (_, at) =>
-    recordedCall({ line: lines[at % 7 === 0 ? 1 : 0] ?? '' }),
+    recordedCall({ line: ownName(lines[at % 7 === 0 ? 1 : 0] ?? '') }),
   );
   const promises = calls.map((call) => journal.append(call));
   t.ok(new Set(promises).size > 1);

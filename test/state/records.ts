@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newId, newTraceId } from '../../src/ids.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import { liveKey } from '../../src/state/live-key.ts';
 import type {
@@ -68,7 +69,7 @@ export const admitRequest = (fields: Partial<AdmitRequest> & { keyHash: string }
   clientAddress: '192.0.2.1',
   destination: 'api.example.com',
   host: 'api.example.com',
-  toolName: 'github',
+  toolName: ownName('github'),
   verb: 'READ',
   counts: 'call',
   termsOf: () => unlimited,
@@ -116,14 +117,14 @@ export const approvalRecord = (fields: Partial<ApprovalRecord> = {}): ApprovalRe
     tenantId: 'acme',
     envName: 'prod',
     agentId,
-    agentName: 'crawler',
+    agentName: ownName('crawler'),
     ownAgentId: agentId,
     keyId: newId(),
-    toolName: 'github',
-    operation: 'create_issue',
-    method: 'POST',
-    url: 'https://api.example.com/issues',
-    bodyPreview: 'naïve ✓ \0 \ud800',
+    toolName: ownName('github'),
+    operation: ownName('create_issue'),
+    method: ownName('POST'),
+    url: ownName('https://api.example.com/issues'),
+    bodyPreview: ownName('naïve ✓ \0 \ud800'),
     bodyBytes: 12,
     opensWebSocket: false,
     findings: [{ class: 'PII', kind: 'email', location: 'body:$.naïve', confidence: 'high' }],
@@ -187,8 +188,8 @@ export const recordedCall = (fields: Partial<RecordedCall> = {}): RecordedCall =
     atMs: pastMs,
     decision: 'ALLOW',
     outcome: 'call',
-    destination: 'api.example.com',
-    line: JSON.stringify({ trace_id: traceId, text: 'naïve ✓\n\t' }),
+    destination: ownName('api.example.com'),
+    line: ownName(JSON.stringify({ trace_id: traceId, text: 'naïve ✓\n\t' })),
     ...fields,
   };
 };

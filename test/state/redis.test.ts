@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseStateUrl } from '../../src/config/addresses.ts';
 import { newId, newTraceId, timeOfTraceId } from '../../src/ids.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { approvalsMax, pendingMax } from '../../src/state/approval.ts';
 import { destinationsMax } from '../../src/state/destinations.ts';
 import { childrenMax, endedKeptMs } from '../../src/state/ephemeral-key.ts';
@@ -252,9 +253,13 @@ t.test('takes batches of any size, each call once', async (t) => {
   const [store, other] = [await opened(t, redis), await opened(t, redis)];
   const agentId = newId();
   const calls = Array.from({ length: 700 }, (_, at) =>
-    recordedCall({ agentId, destination: `d${at}`, traceId: newTraceId(noonMs), atMs: noonMs }),
+    recordedCall({ agentId, destination: ownName(`d${at}`), traceId: newTraceId(noonMs), atMs: noonMs }),
   );
-  const large = recordedCall({ agentId, atMs: noonMs, line: JSON.stringify({ text: 'x'.repeat(600_000) }) });
+  const large = recordedCall({
+    agentId,
+    atMs: noonMs,
+    line: ownName(JSON.stringify({ text: 'x'.repeat(600_000) })),
+  });
   const batches = [store, other, store].map((it) => it.recordCalls(callBatch([...calls, large], true)));
   t.same(await Promise.all(batches), [0, 0, 0]);
   t.match(await store.agentUsage('acme', [agentId], noonMs), [
@@ -285,7 +290,13 @@ t.test('an agent keeps its newest destinations', async (t) => {
   const { tenantId } = acme;
   const { agentId } = acme.agent;
   const calls = Array.from({ length: destinationsMax + 1 }, (_, at) =>
-    recordedCall({ tenantId, agentId, destination: `d${at}`, atMs: at, traceId: newTraceId(noonMs) }),
+    recordedCall({
+      tenantId,
+      agentId,
+      destination: ownName(`d${at}`),
+      atMs: at,
+      traceId: newTraceId(noonMs),
+    }),
   );
   await lab.store.recordCalls(callBatch(calls));
   t.match(await acme.admit(key, { destination: 'd0' }), { isNewDestination: true });

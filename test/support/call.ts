@@ -6,12 +6,13 @@ import {
   type Operation,
   type Threat,
 } from '../../src/call.ts';
+import { ownName } from '../../src/safe-name.ts';
 import { parseDescribed } from '../../src/target.ts';
 
 /** A call as an entrance makes it, with what a test does not care about filled in. */
 export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: string } = {}): Call {
   const { url = 'https://api.test.example/x', ...rest } = fields;
-  return new Call({
+  const call = new Call({
     traceId: '01a1fd97-94c2-70dc-9d70-f38e0ce60b0f',
     entrance: 'scan',
     receivedAtMs: 0,
@@ -27,6 +28,8 @@ export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: str
     lastHead: undefined,
     ...rest,
   });
+  call.safeName = ownName;
+  return call;
 }
 
 export const findingOf = (fields: Partial<Finding> = {}): Finding => ({

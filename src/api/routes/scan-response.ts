@@ -7,6 +7,7 @@ import type { Gate } from '../../pipeline/gate.ts';
 import type { Trace } from '../../pipeline/recorded-call.ts';
 import { toResponseScan } from '../../pipeline/response-scan.ts';
 import { toRefusal } from '../../pipeline/stages/admit.ts';
+import { ownName } from '../../safe-name.ts';
 import type { KeyRecord } from '../../state/store.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
 import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
@@ -70,7 +71,7 @@ export const scanResponse = route({
       clientAddress,
       destination: '',
       host: '',
-      toolName: '',
+      toolName: ownName(''),
       verb: 'READ',
       counts: 'rate',
       termsOf: gate.tenants.termsOf,

@@ -19,7 +19,7 @@ function announce(gateway: Gateway, json: boolean): void {
   const { proxyUrl, controlUrl, caFile, firstStart, nextSteps } = gateway;
   if (json) {
     // Before a script takes the daemon for ready, and looks no further.
-    for (const step of nextSteps) gateway.log.warn(step);
+    for (const step of nextSteps) gateway.log.warn({}, step);
     console.log(
       JSON.stringify({ event: 'ready', proxy: proxyUrl, control: controlUrl, ca: caFile, pid: process.pid }),
     );
@@ -41,7 +41,7 @@ function obeySignals(gateway: Gateway): void {
     isStopping = true;
     try {
       await gateway.stop();
-      gateway.log.info('stopped');
+      gateway.log.info({}, 'stopped');
     } catch (error) {
       gateway.log.error({ err: error }, 'the stop failed');
       process.exitCode = 1;

@@ -1,6 +1,7 @@
 import { type Call, type Operation, operationAndParts, verbs } from '../../call.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
+import { ownName } from '../../safe-name.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
 import { after } from '../../state/after.ts';
 import { alertAt } from '../../state/limits.ts';
@@ -16,14 +17,15 @@ import type {
 import { trustPartsAt, trustPartsMax } from '../../state/trust.ts';
 import { least } from '../body-limit.ts';
 import { type ChargesOf, createBudgets } from '../budgets.ts';
-import { keptText } from '../claimed-text.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import type { Events } from '../events.ts';
 import { mcpCallOf } from '../mcp-call.ts';
 import type { Stage } from '../pipeline.ts';
 import type { PolicyBook } from '../policy-book.ts';
+import { readName } from '../safe-names.ts';
 import type { Tenants } from '../tenants.ts';
 import type { ToolSettings } from '../tool-settings.ts';
+import { namesOf } from '../touched-names.ts';
 
 const dayMs = 86_400_000;
 /** Of one tenant, by this process. */
@@ -90,8 +92,8 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
       agentId: request.agentId,
       tenantId,
       envName: request.envName ?? holder.identity.envName,
-      name: (agentName && keptText(engine, agentName)) || request.agentId,
-      runtimeType: (runtimeType && keptText(engine, runtimeType)) || null,
+      name: (agentName && readName(engine, agentName)) || request.agentId,
+      runtimeType: (runtimeType && readName(engine, runtimeType)) || null,
       status: 'active',
       createdAtMs: request.nowMs,
     });
@@ -231,19 +233,12 @@ function toRequest(
   };
 }
 
-/** What the scope of a key is about. */
+/** What the scope of a key is about. Tools are named by the catalogue and the configuration, never by a caller. */
 export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
-  toolName: operation.toolName,
+  toolName: ownName(operation.toolName),
   verb: operation.verb,
   ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
 });
-
-/** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
-const namesOf = ({ operation, target }: Call): readonly [host: string, tool: string, operation: string] => [
-  `at:${target.host}`,
-  `tool:${operation?.toolName}`,
-  `does:${operation?.toolName} ${operation?.name}`,
-];
 
 /** Of hosts that no tool has, nobody knows that a POST changes anything. */
 function mutationsOf({ toolName, verb, parts }: Operation): number {
@@ -255,8 +250,10 @@ function mutationsOf({ toolName, verb, parts }: Operation): number {
 const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
   operationAndParts(operation).flatMap(({ toolName, verb, unclear }) =>
     unclear
-      ? [toolName, ...unclear.toolNames].flatMap((it) => verbs.map((each) => ({ toolName: it, verb: each })))
-      : { toolName, verb },
+      ? [toolName, ...unclear.toolNames].flatMap((it) =>
+          verbs.map((each) => ({ toolName: ownName(it), verb: each })),
+        )
+      : { toolName: ownName(toolName), verb },
   );
 
 export function toRefusal({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {

@@ -1,5 +1,6 @@
 import type { Call, Verdict } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
+import { safely } from '../../safe-name.ts';
 import { createJudge } from '../judge.ts';
 import { afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
@@ -44,7 +45,7 @@ function unheld(call: Call, opinion: Enforceable): Enforceable {
     decision: 'DENY',
     reasonCodes: ['APPROVAL_IMPOSSIBLE', ...opinion.reasonCodes],
     explanation: [
-      'A message of an open connection cannot wait for an approval; send it as a call of its own.',
+      safely`A message of an open connection cannot wait for an approval; send it as a call of its own.`,
       ...opinion.explanation,
     ],
   };

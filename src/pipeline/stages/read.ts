@@ -16,12 +16,12 @@ import { hasUnreadMessages } from '../../text/grpc-messages.ts';
 import { isGrpcType } from '../../upstream/grpc-type.ts';
 import { fieldOf } from '../../upstream/headers.ts';
 import { plainBody } from '../body.ts';
-import { keptText } from '../claimed-text.ts';
 import { headLocator, headText } from '../head-text.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '../read-part.ts';
+import { namesOf } from '../safe-names.ts';
 import { findAcross, findAcrossFields } from '../seam.ts';
 import type { Tenants } from '../tenants.ts';
 
@@ -40,7 +40,6 @@ export interface ReadOptions {
 /** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
-const redacted = '[REDACTED]';
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
 
@@ -144,8 +143,9 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     const bounds = boundsFrom(tenant);
     const { agentName, runtimeType } = call.claimed;
-    if (agentName) call.agentName = keptText(page.engine, agentName, bounds.isOver) ?? redacted;
-    if (runtimeType) call.runtimeType = keptText(page.engine, runtimeType, bounds.isOver) ?? redacted;
+    call.safeName = namesOf(page.engine);
+    if (agentName) call.agentName = call.safeName(agentName);
+    if (runtimeType) call.runtimeType = call.safeName(runtimeType);
     // The head of an open call was read when it was opened.
     if (!call.message) readHead(call, page.engine, bounds);
     if (call.body.length > 0) readBody(call, page.engine, bounds);

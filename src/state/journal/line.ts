@@ -1,6 +1,7 @@
 import { type Decision, decisions } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
 import { isTraceId, traceIdLength } from '../../ids.ts';
+import { ownName } from '../../safe-name.ts';
 import { chargesText, parseCharges } from '../budgets.ts';
 import type { RecordedCall } from '../store.ts';
 import { marksText, parseMarks } from '../trust.ts';
@@ -63,7 +64,7 @@ function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' |
   const [held, spent] = [parseMarks(marks), parseCharges(charges)];
   return {
     ...(sizeClass > 0 ? { sizeClass } : {}),
-    ...(names.length > 0 ? { names } : {}),
+    ...(names.length > 0 ? { names: names.map(ownName) } : {}),
     ...(held.length > 0 ? { marks: held } : {}),
     ...(spent.length > 0 ? { charges: spent } : {}),
     ...(credential === undefined ? {} : { credential }),
@@ -108,7 +109,7 @@ export function parseOrigin(text: string): Origin | undefined {
       .slice(0, 6)
       .map(unquote);
     if (!isDecision(decision) || !isOutcome(outcome)) return undefined;
-    const origin = { tenantId, agentId, keyId, decision, outcome, destination };
+    const origin = { tenantId, agentId, keyId, decision, outcome, destination: ownName(destination) };
     return more === undefined ? origin : { ...origin, ...parseMore(more) };
   } catch {
     return undefined;
@@ -123,5 +124,5 @@ export function parseLine(text: string): RecordedCall | undefined {
   if (originAt === 0 || lineAt === 0 || !isTraceId(traceId) || !text.endsWith('}')) return undefined;
   const origin = parseOrigin(text.slice(originAt, lineAt - 1));
   const atMs = Number(text.slice(traceIdLength + 1, originAt - 1));
-  return origin && { traceId, atMs, ...origin, line: text.slice(lineAt) };
+  return origin && { traceId, atMs, ...origin, line: ownName(text.slice(lineAt)) };
 }

@@ -1,5 +1,6 @@
 import type { AgentStatus, Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
 import type { Habits, Sightings } from '../../history.ts';
+import type { SafeName } from '../../safe-name.ts';
 import type { TrustRecord } from './history.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
@@ -67,10 +68,10 @@ export interface AdmitRequest {
   /** Of which server which tools are called, whose concerns are asked for. Absent: none. */
   readonly mcp?: McpCall | undefined;
   /** For the scope of an ephemeral key. */
-  readonly toolName: string;
+  readonly toolName: SafeName;
   readonly verb: Verb;
   /** Where the call does several things at once: all of them, and the scope of the key must have all. */
-  readonly parts?: readonly { readonly toolName: string; readonly verb: Verb }[];
+  readonly parts?: readonly { readonly toolName: SafeName; readonly verb: Verb }[];
   /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
   readonly counts: 'call' | 'rate';
   /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */
@@ -146,7 +147,7 @@ export interface Admitted extends Standing {
   /** Of the tenant, in the last ten minutes. What is added later is in it as well. */
   readonly sightings: Sightings;
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
-  readonly scopeViolations: readonly string[];
+  readonly scopeViolations: readonly SafeName[];
   /** Of the quota in this month, this call included. */
   readonly scansUsed: number;
 }

@@ -1,3 +1,4 @@
+import type { SafeName } from '../../safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
@@ -56,17 +57,17 @@ export interface ApprovalRecord {
   readonly tenantId: string;
   readonly envName: string;
   readonly agentId: string;
-  readonly agentName: string;
+  readonly agentName: SafeName;
   /** The agent of the key that asked, whatever agent the call has named. */
   readonly ownAgentId: string;
   readonly keyId: string;
-  readonly toolName: string;
-  readonly operation: string;
-  readonly method: string;
+  readonly toolName: SafeName;
+  readonly operation: SafeName;
+  readonly method: SafeName;
   /** Redacted. */
-  readonly url: string;
+  readonly url: SafeName;
   /** Redacted and bounded. */
-  readonly bodyPreview: string;
+  readonly bodyPreview: SafeName;
   /** The call asks to go on as a WebSocket, so that more follows. */
   readonly opensWebSocket: boolean;
   /** Of the whole body, as it was received. */

@@ -1,4 +1,5 @@
 import type { ToolConcern } from '../../call.ts';
+import type { SafeName } from '../../safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
@@ -29,7 +30,7 @@ export interface ToolSighting {
   /** Names the path at which the list was asked for, of whatever length. */
   readonly listId: string;
   /** The same, as it may be shown. */
-  readonly path: string;
+  readonly path: SafeName;
   readonly tools: readonly SeenTool[];
   /** A page of a longer list: what is not on it is not gone. */
   readonly isPart: boolean;
@@ -42,12 +43,12 @@ export interface ServerName {
   /** Of this tenant and origin: see `mcpServerId`. */
   readonly serverId: string;
   /** As it may be shown. */
-  readonly origin: string;
+  readonly origin: SafeName;
 }
 
 export interface SeenTool {
   /** As in `ToolConcern`. */
-  readonly name: string;
+  readonly name: SafeName;
   /** A digest of all that the server says of it. */
   readonly version: string;
   readonly marks: readonly ToolMark[];
@@ -58,12 +59,12 @@ export type ToolMark = 'risky' | 'injected' | 'unread';
 
 /** Names of tools; those with a mark only when this version of them was not seen before. */
 export interface ToolDrift {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changed: readonly string[];
-  readonly risky: readonly string[];
-  readonly injected: readonly string[];
-  readonly unread: readonly string[];
+  readonly added: readonly SafeName[];
+  readonly removed: readonly SafeName[];
+  readonly changed: readonly SafeName[];
+  readonly risky: readonly SafeName[];
+  readonly injected: readonly SafeName[];
+  readonly unread: readonly SafeName[];
 }
 
 export interface McpServer extends ServerName {
@@ -82,7 +83,7 @@ export interface StandingConcern extends ToolConcern {
 /** What is remembered of the list at one path. */
 export interface ToolList {
   readonly listId: string;
-  readonly path: string;
+  readonly path: SafeName;
   readonly firstSeenAtMs: number;
   readonly seenAtMs: number;
   /** Its last page was seen. */
@@ -92,7 +93,7 @@ export interface ToolList {
 }
 
 export interface KnownTool {
-  readonly name: string;
+  readonly name: SafeName;
   /** The last few, the newest first. */
   readonly versions: readonly string[];
   /** Those of them that an operator has accepted. */

@@ -1,5 +1,6 @@
 import type { Band, Charge, Decision } from '../../call.ts';
 import type { TrustMark } from '../../history.ts';
+import type { SafeName } from '../../safe-name.ts';
 import type { StatCounts, StatInterval } from '../traces/stats.ts';
 import type { Page, Paged } from './page.ts';
 
@@ -96,11 +97,11 @@ export interface RecordedCall {
    * a rate; all others are `refused`.
    */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
-  readonly destination: string;
+  readonly destination: SafeName;
   /** Of the body: see `sizeClassOf` of `history.ts`. Absent where there is none. */
   readonly sizeClass?: number;
   /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */
-  readonly names?: readonly string[];
+  readonly names?: readonly SafeName[];
   /** What is held against the agent for it. Absent where nothing is. */
   readonly marks?: readonly TrustMark[];
   /** What `admit` has charged to budgets: given back where the call was not let out. Absent where that is nothing. */
@@ -108,7 +109,7 @@ export interface RecordedCall {
   /** Name of the stored credential that it goes out with. Absent where it goes with what the agent has sent, or not at all. */
   readonly credential?: string;
   /** The trace as JSON text: one object, one line. */
-  readonly line: string;
+  readonly line: SafeName;
 }
 
 /** Calls in bulk, as the journal has them on disk: taking them one by one would cost more than storing them. */

@@ -137,7 +137,7 @@ export function createNames(prefix: string): Names {
       history: (agentId) => `${tag}history:${safe(agentId)}`,
       marks: (agentId) => `${tag}marks:${safe(agentId)}`,
       mutations: (agentId, toolName) => `${tag}mutations:${safe(agentId)}:${safe(toolName)}`,
-      tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${safe(host)}`,
+      tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${hash('sha256', host)}`,
       budgets: (day) => `${tag}budgets:${safe(day)}`,
       traceIds: (second) => `${tag}traces:ids:${second}`,
       chunks: (second) => `${tag}traces:${second}`,

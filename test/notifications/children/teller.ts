@@ -7,6 +7,7 @@ import { parseConfig } from '../../../src/config/load.ts';
 import { newTraceId } from '../../../src/ids.ts';
 import { channels } from '../../../src/notifications/channels/index.ts';
 import { createNotifications } from '../../../src/notifications/notifications.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import { openJournal } from '../../../src/state/journal.ts';
 import { openStore } from '../../../src/state/open.ts';
 import { auditEvent, recordedCall } from '../../state/records.ts';
@@ -59,7 +60,9 @@ for (;;) {
     risk_band: 'HIGH',
     tool_name: 'github',
   });
-  await journal.append(recordedCall({ traceId, atMs, tenantId: 'acme', decision: 'DENY', line }));
+  await journal.append(
+    recordedCall({ traceId, atMs, tenantId: 'acme', decision: 'DENY', line: ownName(line) }),
+  );
   say(`call ${traceId}`);
   if (Math.random() < 0.2) {
     const subject = newTraceId(atMs);

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { ownName } from '../../../src/safe-name.ts';
 import { openJournal } from '../../../src/state/journal.ts';
 import { recordedCall } from '../records.ts';
 
@@ -13,7 +14,7 @@ const journal = await openJournal({
 });
 
 async function append(length: number): Promise<string | undefined> {
-  const call = recordedCall({ line: JSON.stringify({ text: 'x'.repeat(length) }) });
+  const call = recordedCall({ line: ownName(JSON.stringify({ text: 'x'.repeat(length) })) });
   try {
     await journal.append(call);
     say(`accepted ${call.traceId}`);

@@ -1,4 +1,5 @@
 import { newId, newTraceId, timeOfTraceId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, StatBucket, Store, TraceFilter } from '../../../src/state/store.ts';
 import {
@@ -17,7 +18,7 @@ const idOf = (line: string): string => JSON.parse(line).trace_id;
 function callAt(tenantId: string, atMs: number, fields: Record<string, unknown> = {}): RecordedCall {
   const traceId = newTraceId(atMs);
   const line = JSON.stringify({ trace_id: traceId, agent_name: '"tool_name":"no","', ...fields });
-  return recordedCall({ traceId, tenantId, atMs, line });
+  return recordedCall({ traceId, tenantId, atMs, line: ownName(line) });
 }
 
 /** What people look at: lists while others write, what comes in, and counts. */
@@ -288,7 +289,7 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
       const { tenantId } = await lab.tenant();
       const call = recordedCall({ tenantId, traceId: newTraceId(pastMs) });
       const line = `{"tool_name":"a\\u0041\\\\","reason_codes":[1,"X","X"],"risk_band":"LOW}`;
-      const text = toLine({ ...call, line });
+      const text = toLine({ ...call, line: ownName(line) });
       t.equal(await store.recordCalls({ lines: new TextEncoder().encode(text), mayRepeat: false }), 0);
       const [bucket] = await store.callStats(tenantId, 'minute', pastMs, pastMs + 60_000);
       t.match(bucket?.counts, { decision: { ALLOW: 1 }, tool: { 'aA\\': 1 }, reason: { X: 1 } });

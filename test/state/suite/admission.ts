@@ -1,4 +1,5 @@
 import { newId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import type { AdmitRequest, KeyRecord } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
 import type { SuitePart } from './lab.ts';
@@ -186,15 +187,23 @@ export const admission: SuitePart = async (t, { store, ...lab }) => {
       const parent = await acme.key();
       const cases: { scope: KeyRecord['scope']; asks: Partial<AdmitRequest>; violations: number }[] = [
         { scope: null, asks: {}, violations: 0 },
-        { scope: { tools: null, verbs: null }, asks: { toolName: 'x', verb: 'ADMIN' }, violations: 0 },
-        { scope: { tools: ['github', 'slack'], verbs: null }, asks: { toolName: 'slack' }, violations: 0 },
-        { scope: { tools: ['github'], verbs: null }, asks: { toolName: 'slack' }, violations: 1 },
-        { scope: { tools: ['github'], verbs: null }, asks: { toolName: 'git' }, violations: 1 },
+        {
+          scope: { tools: null, verbs: null },
+          asks: { toolName: ownName('x'), verb: 'ADMIN' },
+          violations: 0,
+        },
+        {
+          scope: { tools: ['github', 'slack'], verbs: null },
+          asks: { toolName: ownName('slack') },
+          violations: 0,
+        },
+        { scope: { tools: ['github'], verbs: null }, asks: { toolName: ownName('slack') }, violations: 1 },
+        { scope: { tools: ['github'], verbs: null }, asks: { toolName: ownName('git') }, violations: 1 },
         { scope: { tools: null, verbs: ['READ'] }, asks: { verb: 'READ' }, violations: 0 },
         { scope: { tools: null, verbs: ['READ'] }, asks: { verb: 'WRITE' }, violations: 1 },
         {
           scope: { tools: ['github'], verbs: ['READ'] },
-          asks: { toolName: 'x', verb: 'ADMIN' },
+          asks: { toolName: ownName('x'), verb: 'ADMIN' },
           violations: 2,
         },
         { scope: { tools: [], verbs: null }, asks: {}, violations: 1 },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/approval.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from '../../../src/state/store.ts';
 import { approvalRecord, decided, noonMs } from '../records.ts';
@@ -296,8 +297,8 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     const ask = async (fields: Partial<ApprovalRecord>) =>
       (await store.holdCall(approvalRecord({ tenantId, ...fields }))).approval.approvalId;
     const own = await ask({ agentId });
-    const mailed = await ask({ toolName: "o'gmail", createdAtMs: noonMs + 1_000 });
-    const both = await ask({ agentId, toolName: "o'gmail", createdAtMs: noonMs + 2_000 });
+    const mailed = await ask({ toolName: ownName("o'gmail"), createdAtMs: noonMs + 1_000 });
+    const both = await ask({ agentId, toolName: ownName("o'gmail"), createdAtMs: noonMs + 2_000 });
     const cases: readonly [ApprovalFilter, readonly string[]][] = [
       [{ agentId }, [both, own]],
       [{ toolName: "o'gmail" }, [both, mailed]],

@@ -1,5 +1,6 @@
 import { noHabits } from '../../../src/history.ts';
 import { newTraceId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import { destinationsMax } from '../../../src/state/destinations.ts';
 import { mutationsMax, windowMs, windowsMax } from '../../../src/state/habits.ts';
 import type { AdmitRequest, Admitted, RecordedCall, Store } from '../../../src/state/store.ts';
@@ -183,7 +184,7 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
       asked.sort((a, b) => a - b),
       [1, 2, 3, 4, 5, 6],
     );
-    t.equal(await writes({ toolName: 'slack' }), 1, 'of one tool');
+    t.equal(await writes({ toolName: ownName('slack') }), 1, 'of one tool');
     t.equal(await writes({ mutations: 0 }), 0, 'a call that reads is told of none');
     t.equal(
       await writes({ nowMs: noonMs + minuteMs - 1, mutations: 2 }, other),
@@ -201,7 +202,8 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     const tools = Array.from({ length: 100 }, (_, at) => `tool ${at}`);
     for (const mutations of [1, 2]) {
       const counts: number[] = [];
-      for (const toolName of tools) counts.push((await ask({ toolName, mutations: 1 })).habits.mutations);
+      for (const toolName of tools)
+        counts.push((await ask({ toolName: ownName(toolName), mutations: 1 })).habits.mutations);
       t.same(
         counts,
         tools.map(() => mutations),
@@ -224,13 +226,15 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     const newNames = async (node = store) => (await ask({ names }, node)).newNames;
     t.same(await newNames(), names);
     t.same(await newNames(other), names, 'asking makes nothing known');
-    await endCalls(store, [callOf(acme, { names, decision: 'DENY' })]);
+    await endCalls(store, [callOf(acme, { names: names.map(ownName), decision: 'DENY' })]);
     t.same(await newNames(), names, 'nor does what is denied');
-    await endCalls(store, [callOf(acme, { names: names.slice(0, 1), decision: 'REQUIRE_APPROVAL' })]);
+    await endCalls(store, [
+      callOf(acme, { names: names.slice(0, 1).map(ownName), decision: 'REQUIRE_APPROVAL' }),
+    ]);
     t.same(await newNames(), names, 'or held');
-    store.noteCall(callOf(acme, { names: names.slice(0, 2), decision: 'SANITIZE' }));
+    store.noteCall(callOf(acme, { names: names.slice(0, 2).map(ownName), decision: 'SANITIZE' }));
     t.same(await newNames(), names.slice(2), 'on the node at once');
-    await endCalls(store, [callOf(acme, { names: names.slice(2) })]);
+    await endCalls(store, [callOf(acme, { names: names.slice(2).map(ownName) })]);
     for (const node of [store, other]) t.same(await newNames(node), [], 'and then on all');
     t.same((await ask({ names: [`${long}x`] })).newNames, [`${long}x`]);
     t.same((await ask()).newNames, [], 'nobody has asked for any');
@@ -243,7 +247,9 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     for (let at = 0; at <= destinationsMax; at += 512) {
       const names = Array.from({ length: 512 }, (_, nth) => `does:github ${at + nth}`);
       const traceId = newTraceId(pastMs + at);
-      await store.recordCalls(callBatch([callOf(acme, { names, traceId, atMs: noonMs + at })]));
+      await store.recordCalls(
+        callBatch([callOf(acme, { names: names.map(ownName), traceId, atMs: noonMs + at })]),
+      );
     }
     const names = ['does:github 0', `does:github ${destinationsMax}`];
     t.same((await ask({ names }, other)).newNames, ['does:github 0']);

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { newId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import type {
   Admission,
   AdmitRequest,
@@ -95,7 +96,7 @@ export function admitRequest(
     clientAddress: '198.51.100.7',
     destination: 'api.example.com',
     host: 'api.example.com',
-    toolName: 'github',
+    toolName: ownName('github'),
     verb: 'READ',
     counts: 'call',
     termsOf: (asked) => (asked === tenantId ? terms : undefined),

@@ -1,3 +1,4 @@
+import { ownName } from '../../../src/safe-name.ts';
 import {
   concernDays,
   concernsMax,
@@ -16,7 +17,7 @@ const dayMs = 86_400_000;
 const nothing: ToolDrift = { added: [], removed: [], changed: [], risky: [], injected: [], unread: [] };
 
 const tool = (name: string, version = 'one', marks: SeenTool['marks'] = []): SeenTool => ({
-  name,
+  name: ownName(name),
   version,
   marks,
 });
@@ -31,9 +32,9 @@ function sighting(
   const { origin: at = origin, ...others } = fields;
   return {
     tenantId,
-    server: { serverId: mcpServerId(tenantId, at), origin: at },
+    server: { serverId: mcpServerId(tenantId, at), origin: ownName(at) },
     listId: 'path',
-    path: '/mcp',
+    path: ownName('/mcp'),
     tools,
     isPart: false,
     hasMore: false,
@@ -183,8 +184,8 @@ export const mcpTools: SuitePart = async (t, { store, hints, ...lab }) => {
   await t.test('each path of a server has its own list, and calls are told of all of them', async (t) => {
     const { see, told } = await watched();
     await see([tool('pay')]);
-    t.same(await see([tool('pay', 'two')], { listId: 'other', path: '/sse' }), nothing);
-    t.same(await see([tool('pay', 'three')], { listId: 'other', path: '/sse' }), {
+    t.same(await see([tool('pay', 'two')], { listId: 'other', path: ownName('/sse') }), nothing);
+    t.same(await see([tool('pay', 'three')], { listId: 'other', path: ownName('/sse') }), {
       ...nothing,
       changed: ['pay'],
     });

@@ -1,4 +1,5 @@
 import { newId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import type { Store } from '../../../src/state/store.ts';
 import {
   approvalRecord,
@@ -100,7 +101,12 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     const key = await acme.key();
     const destination = 'api.example.org';
     const calls = Array.from({ length: 20 }, (_, at) =>
-      recordedCall({ tenantId, agentId: agent.agentId, destination, decision: at === 7 ? 'DENY' : 'ALLOW' }),
+      recordedCall({
+        tenantId,
+        agentId: agent.agentId,
+        destination: ownName(destination),
+        decision: at === 7 ? 'DENY' : 'ALLOW',
+      }),
     );
     const asks = { destination };
     t.match(await other.admit(admitRequest(acme, key, asks)), { isNewDestination: true });

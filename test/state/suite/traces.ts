@@ -1,5 +1,6 @@
 import { decisions } from '../../../src/call.ts';
 import { newId, newTraceId } from '../../../src/ids.ts';
+import { ownName } from '../../../src/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, TraceFilter } from '../../../src/state/store.ts';
 import { callBatch, pastMs, recordedCall } from '../records.ts';
@@ -16,7 +17,7 @@ function traced(atMs: number, tenantId: string, fields: Record<string, unknown>)
     ...fields,
   });
   const decision = decisions.find((it) => it === fields['decision']) ?? 'ALLOW';
-  return recordedCall({ traceId, atMs, tenantId, agentId, decision, line });
+  return recordedCall({ traceId, atMs, tenantId, agentId, decision, line: ownName(line) });
 }
 
 export const traces: SuitePart = async (t, { store, ...lab }) => {
@@ -27,7 +28,7 @@ export const traces: SuitePart = async (t, { store, ...lab }) => {
       const traceId = newTraceId(pastMs + at * 100);
       // Traces quote what callers wrote: here another trace's id, as if it began a line.
       const line = JSON.stringify({ trace_id: traceId, text: `\n${other.traceId}\t{}` });
-      return recordedCall({ tenantId, traceId, line });
+      return recordedCall({ tenantId, traceId, line: ownName(line) });
     });
     const foreign = recordedCall({ tenantId: `${tenantId}\t"{` });
     const mixed = [...calls.slice(0, 20), foreign, ...calls.slice(20), other];
@@ -39,7 +40,11 @@ export const traces: SuitePart = async (t, { store, ...lab }) => {
     t.equal(await store.traceById(foreign.tenantId, other.traceId), undefined);
 
     const late = recordedCall({ tenantId });
-    const repeated = [...mixed.map((call) => ({ ...call, line: '{}' })), late, { ...late, line: '{}' }];
+    const repeated = [
+      ...mixed.map((call) => ({ ...call, line: ownName('{}') })),
+      late,
+      { ...late, line: ownName('{}') },
+    ];
     await store.recordCalls(callBatch(repeated, true));
     for (const { traceId, line } of [...calls, other, late])
       t.equal(await store.traceById(tenantId, traceId), line, 'what is there stays as it is');
@@ -210,14 +215,21 @@ export const traces: SuitePart = async (t, { store, ...lab }) => {
     for (const [at, decision] of decisions.entries()) {
       const isLetOut = decision === 'ALLOW' || decision === 'SANITIZE';
       for (const destination of [`host${at}.example.com`, `${long}${at}`, `${hostile}${at}`]) {
-        const call = recordedCall({ tenantId, agentId: agent.agentId, destination, decision });
+        const call = recordedCall({
+          tenantId,
+          agentId: agent.agentId,
+          destination: ownName(destination),
+          decision,
+        });
         t.ok(await isNew(destination), 'nobody was there');
         await store.recordCalls(callBatch([call]));
         t.equal(await isNew(destination), !isLetOut, `${decision}: ${isLetOut ? 'known' : 'still new'}`);
         t.ok(await isNew(destination, sibling.agentId), 'and new for another agent');
       }
       const destination = `noted${at}`;
-      store.noteCall(recordedCall({ tenantId, agentId: agent.agentId, destination, decision }));
+      store.noteCall(
+        recordedCall({ tenantId, agentId: agent.agentId, destination: ownName(destination), decision }),
+      );
       t.equal(await isNew(destination), !isLetOut, `${decision}: noted before its batch`);
     }
   });
