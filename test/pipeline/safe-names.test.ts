@@ -1,8 +1,11 @@
 import t from 'tap';
+import type { Call } from '../../src/call.ts';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
+import type { Log } from '../../src/log.ts';
 import { nameLengthMax, namesOf, readName, shownOperation } from '../../src/pipeline/safe-names.ts';
+import { safely } from '../../src/safe-name.ts';
 import { awsKeyId, gitlabToken } from '../support/secrets.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
@@ -64,4 +67,18 @@ t.test('a name that was made of a secret in another case does not show it', asyn
   const said = awsKeyId();
   t.equal(shownOperation({ safeName }, { name: said.toLowerCase(), said }), '[REDACTED:aws-access-key-id]');
   t.equal(shownOperation({ safeName }, { name: 'put_item', said: 'PutItem' }), 'put_item');
+});
+
+t.test('what keeps or shows names takes none that was not read', async (t) => {
+  const name: string = gitlabToken();
+  // The compiler fails where one of these lines is no mistake any more.
+  const refused = (call: Call, log: Log): void => {
+    // @ts-expect-error a sentence quotes a name
+    safely`the tool ${name}`;
+    // @ts-expect-error an agent's name
+    call.agentName = name;
+    // @ts-expect-error a line of the log
+    log.warn({ host: name }, 'a tunnel ended');
+  };
+  t.type(refused, 'function');
 });
