@@ -14,6 +14,7 @@ import { jsonEscapes } from './json-escapes.ts';
 import { lookAlikes } from './look-alikes.ts';
 import { markup } from './markup.ts';
 import { numberedLabels } from './numbered-labels.ts';
+import { pemLines } from './pem-lines.ts';
 import { percent } from './percent.ts';
 import { quotedPrintable } from './quoted-printable.ts';
 import { reversed } from './reversed.ts';
@@ -41,6 +42,7 @@ export const blockDecoders: readonly BlockDecoder[] = [
   spaced,
   grouped,
   splitLines,
+  pemLines,
   splitWords,
   quotedPrintable,
   reversed,

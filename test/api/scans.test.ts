@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { agentId, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -384,4 +384,76 @@ t.test('what is no base64 is refused, and its limit is that of the bytes', async
     { status: 413 },
     'and no more than that',
   );
+});
+
+const pem = generateKeyPairSync('rsa', {
+  modulusLength: 3072,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey.trimEnd();
+const two = (count: number): string => String(count).padStart(2, '0');
+/** What stands around a line of a log, by its number. */
+const dresses: Readonly<Record<string, (line: string, at: number) => string>> = {
+  'a date and a time': (line, at) => `2026-11-02 10:00:${two(at)} ${line}`,
+  'a time with its zone, a level and a name': (line, at) =>
+    `2026-11-02T10:00:00.${at}+01:00 ${at % 2 ? 'INFO' : 'WARN'} [main-${at}] c.e.App - ${line}`,
+  'three dashes': (line) => `2026-11-02 10:00:00.001  INFO 1 --- [nio-8080-exec-1] c.e.App : ${line}`,
+  syslog: (line, at) => `Nov  2 10:00:${two(at)} host-1 app[${4000 + at}]: ${line}`,
+  'a container': (line) => `web-1  | ${line}`,
+  'a pod and a container': (line) => `[pod/web-7d9f8c6b5d-x2k4z/app] ${line}`,
+  'the time of a container engine': (line, at) => `2026-11-02T10:00:00.${123456789 + at}Z stdout F ${line}`,
+  'a line number': (line, at) => `${String(at + 8).padStart(6)}\t${line}`,
+  'a line number of a search': (line, at) => `deploy/key.pem:${at}:${line}`,
+  quoting: (line) => `> > ${line}`,
+  'a sign of a diff': (line) => `-${line}`,
+  'another sign of a diff': (line) => `+${line}`,
+  'five dashes': (line) => `----- ${line}`,
+  colours: (line) => `\u001b[32mdebug\u001b[0m ${line}`,
+  'line ends of two signs': (line, at) => `[${at}] ${line}\r`,
+  'a log in JSON': (line, at) =>
+    JSON.stringify({ time: `2026-11-02T10:00:${two(at)}Z`, msg: line, level: 'info' }),
+  'lines of others between': (line, at) => `a | ${line}\nb | GET /healthz 200 in ${at} ms`,
+};
+
+t.test('a private key in a log is cut to its last line, whatever stands before its lines', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { scan_timeout: '30s' } } });
+  const lines = pem.split('\n');
+  const scan = async (body: unknown): Promise<string> => {
+    const url = 'https://logs.example.com/';
+    const answer = await gateway.api('POST', '/v1/scan', { method: 'POST', url, body });
+    t.equal(answer.body.decision, 'SANITIZE');
+    return JSON.stringify(answer.body.sanitized_body);
+  };
+  for (const [name, dress] of Object.entries(dresses)) {
+    const log = ['starting', ...lines, 'started'].map(dress).join('\n');
+    for (const [way, body] of Object.entries({ text: log, field: { log, id: 7 } })) {
+      const left = await scan(body);
+      t.strictSame(
+        lines.slice(1, -1).filter((it) => left.includes(it.slice(-20))),
+        [],
+        `${name}, ${way}`,
+      );
+      t.match(left, /starting.*started/, `${name}, ${way}: what stands around it stays`);
+    }
+    const torn = lines.slice(0, -6).map(dress).join('\n');
+    const left = await scan(torn);
+    t.strictSame(
+      lines.slice(1, -6).filter((it) => left.includes(it.slice(-20))),
+      [],
+      `${name}, without its end`,
+    );
+  }
+});
+
+const timed = (text: string | Buffer): string => String(text).replace(/^/gm, '10:00:01 ');
+
+t.test('lines behind the name of a key, and public keys, are no private key', async (t) => {
+  const gateway = await startTestGateway(t);
+  const digests = Array.from({ length: 9 }, (_, at) => createHash('sha256').update(`${at}`).digest('hex'));
+  const said = `looks for -----BEGIN PRIVATE KEY-----\n${'found none in this file\n'.repeat(7)}${digests.join('\n')}`;
+  const publicKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
+  for (const text of [said, publicKey.export({ type: 'spki', format: 'pem' })]) {
+    const scanned = { method: 'POST', url: 'https://logs.example.com/', body: timed(text) };
+    t.match((await gateway.api('POST', '/v1/scan', scanned)).body, { decision: 'ALLOW' });
+  }
 });
