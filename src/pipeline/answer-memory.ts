@@ -51,7 +51,7 @@ export function createAnswerMemory(
     const key = credentialKey(tenantId);
     const note = (all: readonly Buffer[], how: Pick<SeenSecrets, 'isGranted' | 'cameFrom'>): void => {
       if (all.length === 0) return;
-      const hashes = new Set(all.slice(0, hashedMax).map((it) => `away:${hashOf(key, it)}`));
+      const hashes = new Set(all.slice(0, hashedMax).map((it) => hashOf(key, it)));
       store.noteSighting(tenantId, {
         kind: 'secrets',
         ...seen,

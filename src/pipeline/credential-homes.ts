@@ -219,10 +219,10 @@ function seenAt(
   hashes: readonly string[],
   domain: string,
 ): 'known' | 'elsewhere' | 'nowhere' {
-  const away = new Set(hashes.map((it) => `away:${it}`));
+  const known = new Set(hashes);
   let place: 'elsewhere' | 'nowhere' = 'nowhere';
   for (const it of sightings.all) {
-    if (it.kind !== 'secrets' || !it.hashes.some((hash) => away.has(hash))) continue;
+    if (it.kind !== 'secrets' || !it.hashes.some((hash) => known.has(hash))) continue;
     const { isGranted, cameFrom, wentTo } = it;
     if (cameFrom === domain || (isGranted && cameFrom === undefined)) return 'known';
     if (cameFrom !== undefined || (wentTo !== undefined && wentTo !== domain)) place = 'elsewhere';
