@@ -11,13 +11,14 @@ import type { Injection } from '../pipeline/injection.ts';
 import { toldExplanation } from '../pipeline/told-agent.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
+import { withoutBodyFields } from '../upstream/body-fields.ts';
 import { toUpstreamHeaders } from '../upstream/headers.ts';
 import type { RelayOptions } from '../upstream/relay.ts';
 import type { Scrub } from '../upstream/scrub.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { newKey, upgradeFields } from '../websocket/handshake.ts';
 import { answerFor } from './answer-scan.ts';
-import { withoutBodyFields } from './body-fields.ts';
+import { openDecoding } from './decoded-answer.ts';
 import type { Standing } from './standing.ts';
 
 /** By the protocol that the request came in (RFC 9110, 7.6.3). */
@@ -147,7 +148,7 @@ function send(
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
     whyEnded: () => standing.whyEnded(call, sinceMs),
-    ...(scrub ? { scrub, mayBeStored } : {}),
+    ...(scrub ? { scrub, mayBeStored, openDecoding } : {}),
     ...(onStatus ? { onEnd: ({ status }) => onStatus(status) } : {}),
     ...(openWebSocket && key !== undefined
       ? {

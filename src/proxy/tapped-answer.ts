@@ -1,6 +1,6 @@
 import type { Answer } from '../http1/answer.ts';
+import { withoutAnswerBodyFields } from '../upstream/body-fields.ts';
 import { fieldOf } from '../upstream/headers.ts';
-import { withoutAnswerBodyFields } from './body-fields.ts';
 import { DecodedEvents } from './decoded-events.ts';
 import { EventGate } from './event-gate.ts';
 import type { Splitter, StreamEvent } from './event-splitter.ts';

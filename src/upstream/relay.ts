@@ -1,16 +1,17 @@
 import type { Duplex } from 'node:stream';
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
+import type { Decoding, OpenDecoding } from './decoding.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
 import { isGrpcType } from './grpc-type.ts';
 import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
 import { MessageScrub } from './message-scrub.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';
-import { isLinewise, toUnscrubbable } from './scrubbable.ts';
+import { isLinewise, notDecodable, stillCoded, tooFarExpanded, toScrubbable } from './scrubbable.ts';
 
 export interface RelayOptions {
   readonly response: Answer;
@@ -20,6 +21,8 @@ export interface RelayOptions {
   readonly scrub?: Scrub;
   /** What is asked for may be a part, or stored with a coding: then it is looked through as it comes. */
   readonly mayBeStored?: boolean;
+  /** Takes a content coding off what is to be looked through and was not to have one; by default none is known. */
+  readonly openDecoding?: OpenDecoding;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
   /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
@@ -65,6 +68,9 @@ const noFields: string[] = [];
 
 /** Of a body to scrub: what comes in one turn of the event loop waits for its end, and no more is read once there is so much. */
 const collectedBytesMax = 65_536;
+/** Of a body that is decoded: beyond so many bytes it may be no more than so many times as large as it came. */
+const expandedBytesMax = 16 * 1024 * 1024;
+const expansionMax = 200;
 
 /**
  * One exchange: takes an answer from its carrier and gives it to the client. The head waits for the first chunk, so that a small
@@ -93,6 +99,10 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #collected: Buffer[] = [];
   #collectedBytes = 0;
   #receivedBytes = 0;
+  #decoding: Decoding | undefined;
+  #decodedBytes = 0;
+  /** Wait for the end of what is decoded. */
+  #trailers: readonly string[] = noFields;
   #isHeadSent = false;
   #isWaiting = false;
   #isEnded = false;
@@ -135,7 +145,8 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
     if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
-    this.#wait();
+    // Whether a body is what its coding says is seen when some of it is decoded.
+    if (!this.#decoding) this.#wait();
   }
 
   onSwitch(head: ResponseHead, connection: Duplex): void {
@@ -156,22 +167,62 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   /** The length is not known before the end. False where the answer cannot be read. */
   #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
-    const failure = toUnscrubbable(this.#status, this.#head, isBodiless, this.#options.mayBeStored);
-    if (failure) {
-      this.fail(failure);
+    const { mayBeStored } = this.#options;
+    try {
+      const { status, head, coding } = toScrubbable(this.#status, this.#head, { isBodiless, mayBeStored });
+      this.#status = status;
+      this.#head = scrub.fields(head);
+      if (coding !== '') this.#decoding = this.#openDecoding(coding);
+    } catch (error) {
+      this.fail(toGatewayError(error));
       return false;
     }
+    if (isBodiless) return true;
     const isGrpc = isGrpcType(fieldOf(this.#head, 'content-type'));
     this.#scrubbed = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
-    this.#head = scrub.fields(withoutField(this.#head, 'content-length'));
     this.#contentLength = -1;
     return true;
+  }
+
+  #openDecoding(coding: string): Decoding {
+    const decoding = this.#options.openDecoding?.(coding, {
+      take: (chunk) => this.#takeDecoded(chunk),
+      onFlow: () => this.#carrier?.resume(),
+      ended: () => this.#finishSafely(this.#trailers),
+      broken: (error) => this.fail(notDecodable(error)),
+    });
+    if (!decoding) throw stillCoded();
+    return decoding;
+  }
+
+  #takeDecoded(chunk: Buffer): boolean {
+    this.#decodedBytes += chunk.length;
+    if (this.#decodedBytes > Math.max(expandedBytesMax, this.#receivedBytes * expansionMax)) {
+      this.fail(tooFarExpanded());
+      return false;
+    }
+    this.#activeTick = this.#context.deadlines.tick;
+    this.#collect(chunk);
+    return this.#collectedBytes < collectedBytesMax && !this.#needsDrain;
+  }
+
+  /** Where the bytes come from that are sent next. */
+  #resumeSource(): void {
+    if (this.#decoding) this.#decoding.resume();
+    else this.#carrier?.resume();
+  }
+
+  /** What is decoded waits by itself. */
+  #pauseSource(): void {
+    if (!this.#decoding) this.#carrier?.pause();
   }
 
   onData(received: Buffer): void {
     this.#receivedBytes += received.length;
     this.#activeTick = this.#context.deadlines.tick;
-    if (this.#scrubbed) this.#collect(received);
+    if (this.#decoding) {
+      if (!this.#decoding.write(received)) this.#carrier?.pause();
+    } else if (this.#scrubbed) this.#collect(received);
     else this.#send(received);
   }
 
@@ -182,7 +233,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #collect(received: Buffer): void {
     this.#collected.push(received);
     this.#collectedBytes += received.length;
-    if (this.#collectedBytes >= collectedBytesMax) this.#carrier?.pause();
+    if (this.#collectedBytes >= collectedBytesMax) this.#pauseSource();
     this.#wait();
   }
 
@@ -196,7 +247,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   #sendCollected(scrubbed: ScrubbedBody): void {
     const isFull = this.#collectedBytes >= collectedBytesMax;
     this.#send(this.#takeCollected(scrubbed));
-    if (isFull && !this.#needsDrain) this.#carrier?.resume();
+    if (isFull && !this.#needsDrain) this.#resumeSource();
   }
 
   #send(chunk: Buffer): void {
@@ -213,6 +264,14 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   onEnd(trailers: readonly string[]): void {
     this.#carrier = undefined;
+    if (this.#decoding) {
+      this.#trailers = trailers;
+      this.#decoding.end();
+    } else this.#finishSafely(trailers);
+  }
+
+  #finishSafely(trailers: readonly string[]): void {
+    if (this.#isSettled) return;
     // The carrier has let go of us: nobody else would hear of what an answer does not take.
     try {
       this.#finish(trailers);
@@ -315,14 +374,14 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
 
   #waitForDrain(): void {
     this.#needsDrain = true;
-    this.#carrier?.pause();
+    this.#pauseSource();
     if (this.#onDrain) return;
     // Apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
     // whole exchange would stay with it until the next full collection.
     const onDrain = (): void => {
       this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;
-      this.#carrier?.resume();
+      this.#resumeSource();
     };
     this.#onDrain = onDrain;
     this.#response.on('drain', onDrain);
@@ -341,6 +400,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
     this.#context.deadlines.delete(this);
     if (this.#onDrain) this.#response.off('drain', this.#onDrain);
     this.#origin.release(this, this.#context.deadlines.tick);
+    this.#decoding?.close();
     this.#carrier?.destroy();
     this.#carrier = undefined;
   }

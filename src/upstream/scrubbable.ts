@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import { fieldOf } from './headers.ts';
+import { withoutAnswerBodyFields } from './body-fields.ts';
+import { fieldOf, withoutField } from './headers.ts';
 
 /*
  * Whether a credential can be looked for in an answer, and how, by its head.
@@ -11,22 +12,47 @@ const linewise =
 
 export const isLinewise = (head: readonly string[]): boolean => linewise.test(fieldOf(head, 'content-type'));
 
-/** Of the whole, and of the messages of gRPC. */
-const codingFields = ['content-encoding', 'grpc-encoding'];
+/** An answer as it can be looked through. */
+export interface Scrubbable {
+  readonly status: number;
+  /** Flat. */
+  readonly head: string[];
+  /** Has to be taken off the body; '' where there is none. */
+  readonly coding: string;
+}
+
+const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
 
 /**
- * Why it cannot be looked for; undefined where it can, or where nothing is expected in it: in a success that `mayBeStored`. `head` is flat.
+ * How an answer is to be looked through, by its head, which is flat. Nothing is expected in a success that `mayBeStored`, nor where there
+ * is no body. Throws where the credential cannot be looked for.
  */
-export function toUnscrubbable(
+export function toScrubbable(
   status: number,
-  head: readonly string[],
-  isBodiless: boolean,
-  mayBeStored = false,
-): GatewayError | undefined {
-  if (mayBeStored && status < 300) return undefined;
-  if (isPartial(status, head)) return inPart();
-  const isPlain = codingFields.every((name) => /^(?:identity)?$/i.test(fieldOf(head, name)));
-  return isBodiless || isPlain ? undefined : stillCoded();
+  head: string[],
+  {
+    isBodiless,
+    mayBeStored = false,
+  }: { readonly isBodiless: boolean; readonly mayBeStored?: boolean | undefined },
+): Scrubbable {
+  const coding = fieldOf(head, 'content-encoding');
+  if (isBodiless) return { status, head: isPlain(coding) ? head : withoutAnswerBodyFields(head), coding: '' };
+  if (mayBeStored && status < 300) return { status, head: withoutField(head, 'content-length'), coding: '' };
+  const whole = isWholePart(status, head)
+    ? { status: 200, head: withoutField(head, 'content-range') }
+    : { status, head };
+  if (isPartial(whole.status, whole.head)) throw inPart();
+  if (!isPlain(fieldOf(head, 'grpc-encoding'))) throw stillCoded();
+  return isPlain(coding)
+    ? { ...whole, head: withoutField(whole.head, 'content-length'), coding: '' }
+    : { ...whole, head: withoutAnswerBodyFields(whole.head), coding };
+}
+
+/** A part that is all there is (RFC 9110, 14.4), as some servers answer whoever asks. */
+function isWholePart(status: number, head: readonly string[]): boolean {
+  const [, from, to, length] =
+    /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(fieldOf(head, 'content-range')) ?? [];
+  return status === 206 && from === '0' && Number(to) + 1 === Number(length);
 }
 
 /** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. `head` is flat. */
@@ -36,7 +62,10 @@ export const isPartial = (status: number, head: readonly string[]): boolean =>
   fieldOf(head, 'content-range') !== '' ||
   /^multipart\/byteranges/i.test(fieldOf(head, 'content-type'));
 
-/** Whoever chooses the pieces would get the credential in pieces, none of which is one. */
+/**
+ * Whoever chooses the pieces would get the credential in pieces, none of which is one. To cut what may be one at the edges would tell how
+ * much of a guess is right.
+ */
 const inPart = (): GatewayError =>
   new GatewayError(
     'UPSTREAM_PROTOCOL',
@@ -44,8 +73,22 @@ const inPart = (): GatewayError =>
   );
 
 /** The upstream was asked for an answer as it is, and sent one in which nothing can be found. */
-const stillCoded = (): GatewayError =>
+export const stillCoded = (): GatewayError =>
   new GatewayError(
     'UPSTREAM_PROTOCOL',
-    'The upstream compressed its answer though it was asked not to, so it cannot be looked through for the credential.',
+    'The upstream compressed its answer in a way that is not known here though it was asked not to, so it cannot be looked through for the credential.',
+  );
+
+export const notDecodable = (error: Error): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The answer of the upstream is not what its content coding says.',
+    {},
+    error,
+  );
+
+export const tooFarExpanded = (): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The upstream compressed its answer though it was asked not to, and it expands too far.',
   );

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type http from 'node:http';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { basic, openHttp2Tunnel, sendOnStream } from '../support/clients.ts';
 import { apiHost, startCredentialLab } from '../support/credential-lab.ts';
@@ -178,28 +178,63 @@ t.test('shows nothing of a credential in a head, nor behind a body', async (t) =
   }
 });
 
-t.test('passes on no answer that it cannot look into', async (t) => {
-  const coded: Record<string, (body: Buffer) => Buffer> = {
-    gzip: gzipSync,
-    br: brotliCompressSync,
-    deflate: deflateSync,
-    'gzip, gzip': (body) => gzipSync(gzipSync(body)),
-    zstd: (body) => body,
-  };
+t.test(
+  'shows nothing of a credential that was compressed, and passes on none that cannot be looked into',
+  async (t) => {
+    const coded: Record<string, (body: Buffer) => Buffer> = {
+      gzip: gzipSync,
+      br: brotliCompressSync,
+      deflate: deflateSync,
+      'gzip, gzip': (body) => gzipSync(gzipSync(body)),
+      zstd: (body) => zstdCompressSync(body),
+      'x-none': (body) => body,
+      'br, zstd': (body) => body,
+    };
+    const readable = ['gzip', 'br', 'deflate', 'gzip, gzip', 'zstd'];
+    const lab = await startCredentialLab(t, {
+      credentials: [credential],
+      handler(request, response) {
+        const coding = decodeURIComponent(request.url?.slice(1) ?? '');
+        response.writeHead(200, { 'Content-Encoding': coding });
+        response.end(coded[coding]?.(Buffer.from(`Bearer ${secret}`)));
+      },
+    });
+    for (const coding of Object.keys(coded)) {
+      const reply = await lab.call(`/${encodeURIComponent(coding)}`);
+      t.equal(lab.upstream.requests.at(-1)?.headers['accept-encoding'], 'identity', 'it was asked for none');
+      if (readable.includes(coding)) {
+        t.match(reply, { status: 200 }, coding);
+        t.equal(String(reply.body), '[REDACTED:credential]');
+        t.notOk('content-encoding' in reply.headers);
+      } else {
+        t.equal(reply.status, 502, coding);
+        t.equal(JSON.parse(reply.body.toString()).code, 'UPSTREAM_PROTOCOL');
+      }
+    }
+  },
+);
+
+t.test('who asks for a part gets the whole without the credential', async (t) => {
   const lab = await startCredentialLab(t, {
     credentials: [credential],
     handler(request, response) {
-      const coding = decodeURIComponent(request.url?.slice(1) ?? '');
-      response.writeHead(200, { 'Content-Encoding': coding });
-      response.end(coded[coding]?.(Buffer.from(`Bearer ${secret}`)));
+      const body = `Bearer ${secret}, `.repeat(3);
+      const { range } = request.headers;
+      // Some servers call the whole a part, too.
+      const whole = { 'Content-Range': `bytes 0-${body.length - 1}/${body.length}` };
+      if (range)
+        response.writeHead(206, { 'Content-Range': `bytes 0-9/${body.length}` }).end(body.slice(0, 10));
+      else if (request.url === '/always') response.writeHead(206, whole).end(body);
+      else response.end(body);
     },
   });
-  for (const coding of Object.keys(coded)) {
-    const reply = await lab.call(`/${encodeURIComponent(coding)}`);
-    t.equal(lab.upstream.requests.at(-1)?.headers['accept-encoding'], 'identity', 'it was asked for none');
-    t.equal(reply.status, 502, coding);
-    t.equal(JSON.parse(reply.body.toString()).code, 'UPSTREAM_PROTOCOL');
-  }
+  for (const path of ['/', '/always'])
+    for (const range of ['Range', 'Request-Range', 'X-MS-Range']) {
+      const reply = await lab.call(path, { headers: { [range]: 'bytes=0-9' } });
+      t.equal(reply.status, 200, `${path} ${range}`);
+      t.equal(String(reply.body), '[REDACTED:credential], '.repeat(3));
+      t.notOk('content-range' in reply.headers);
+    }
 });
 
 t.test('shows nothing of a credential over HTTP/2, on either side', async (t) => {

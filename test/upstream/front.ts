@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type GatewayError, problems, toProblem } from '../../src/errors.ts';
+import { openDecoding } from '../../src/proxy/decoded-answer.ts';
 import { parseTarget } from '../../src/target.ts';
 import type { Outgoing } from '../../src/upstream/carrier.ts';
 import { createGuard } from '../../src/upstream/guard.ts';
@@ -99,7 +100,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
       response,
       extraHeaders,
       ...(onData ? { onData } : {}),
-      ...(scrub ? { scrub } : {}),
+      ...(scrub ? { scrub, openDecoding } : {}),
       onError(error) {
         errors.push(error);
         response.writeHead(problems[error.code].status, { 'Content-Type': 'application/problem+json' });

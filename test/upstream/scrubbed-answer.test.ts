@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { createScrub } from '../../src/upstream/scrub.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
@@ -28,6 +29,12 @@ t.test('takes the secret out of head, body and trailers', async (t) => {
 t.test('refuses an answer in which the secret cannot be looked for', async (t) => {
   const cases = [
     { name: 'a part', head: '206 Partial Content', fields: [], detail: 'part' },
+    {
+      name: 'a part of so many',
+      head: '206 Partial Content',
+      fields: ['content-range: bytes 0-5/9'],
+      detail: 'part',
+    },
     { name: 'a part, as it says', head: '200 OK', fields: ['content-range: bytes 0-5/9'], detail: 'part' },
     {
       name: 'parts',
@@ -42,11 +49,22 @@ t.test('refuses an answer in which the secret cannot be looked for', async (t) =
       fields: ['Content-Type: application/grpc', 'grpc-encoding: gzip'],
       detail: 'compressed',
     },
-    { name: 'a compressed one', head: '200 OK', fields: ['Content-Encoding: gzip'], detail: 'compressed' },
     {
-      name: 'one that is compressed in the second field',
+      name: 'one that is compressed as nobody knows',
       head: '200 OK',
-      fields: ['Content-Encoding: identity', 'Content-Encoding: br'],
+      fields: ['Content-Encoding: x-none'],
+      detail: 'compressed',
+    },
+    {
+      name: 'one that is not compressed as it says',
+      head: '200 OK',
+      fields: ['Content-Encoding: gzip'],
+      detail: 'not what its content coding says',
+    },
+    {
+      name: 'one that is so in the second field',
+      head: '200 OK',
+      fields: ['Content-Encoding: gzip', 'Content-Encoding: x-none'],
       detail: 'compressed',
     },
   ];
@@ -62,12 +80,104 @@ t.test('refuses an answer in which the secret cannot be looked for', async (t) =
   }
 });
 
-t.test('passes answers without a body, whatever coding they name', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => {
-    response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': 5 }).end();
+t.test('says of an answer without a body what the one with it would say', async (t) => {
+  const upstream = await startUpstream(t, (request, response) => {
+    const coding = request.url === '/coded' ? { 'Content-Encoding': 'gzip', ETag: '"a"' } : {};
+    response.writeHead(200, { 'Content-Length': 5, 'X-Echo': secret, ...coding }).end();
   });
   const front = await openFront(t, { scrub });
-  t.match(await front.ask(`${upstream.origin}/`, { method: 'HEAD' }), { status: 200, body: '' });
+  const plain = await front.ask(`${upstream.origin}/`, { method: 'HEAD' });
+  t.match(plain, { status: 200, body: '', headers: { 'content-length': '5', 'x-echo': label } });
+  const coded = await front.ask(`${upstream.origin}/coded`, { method: 'HEAD' });
+  t.match(coded, { status: 200, body: '' });
+  for (const name of ['content-length', 'content-encoding', 'etag']) t.notOk(name in coded.headers, name);
+});
+
+const gzip = (text: string | Buffer): Buffer => gzipSync(text);
+const codings: Readonly<Record<string, (text: string) => Buffer>> = {
+  gzip,
+  'X-GZIP': gzip,
+  br: (text) => brotliCompressSync(text),
+  deflate: (text) => deflateSync(text),
+  'deflate ': (text) => deflateRawSync(text),
+  zstd: (text) => zstdCompressSync(text),
+  'br, gzip': (text) => gzip(brotliCompressSync(text)),
+  'gzip, identity, gzip': (text) => gzip(gzip(text)),
+};
+
+t.test('takes the secret out of an answer that is compressed though that was not asked for', async (t) => {
+  const text = `${'words '.repeat(30_000)}<${secret}>${'and more '.repeat(30_000)}`;
+  const upstream = await startUpstream(t, (request, response) => {
+    const coding = decodeURIComponent(request.url?.slice(1) ?? '');
+    const bytes = codings[coding]?.(request.headers['x-line'] ? `data: ${secret}\n\n` : text) ?? '';
+    const type = request.headers['x-line'] ? 'text/event-stream' : 'text/plain';
+    response.writeHead(200, {
+      ...{ 'Content-Type': type, 'Content-Encoding': coding, 'Content-Length': bytes.length },
+      ...{ ETag: '"a"', 'Content-Digest': 'sha-256=:x:' },
+    });
+    response.end(bytes);
+  });
+  const front = await openFront(t, { scrub });
+  for (const coding of Object.keys(codings)) {
+    const url = `${upstream.origin}/${encodeURIComponent(coding)}`;
+    const answer = await front.ask(url);
+    t.equal(answer.status, 200, coding);
+    t.ok(answer.body === text.replace(secret, label), coding);
+    for (const name of ['content-encoding', 'content-length', 'etag', 'content-digest'])
+      t.notOk(name in answer.headers, name);
+    t.equal(
+      (await front.ask(url, { headers: { 'x-line': '1' } })).body,
+      `data: ${label}\n\n`,
+      `${coding}, by line`,
+    );
+  }
+});
+
+t.test('decodes no faster than the client reads, and hands on all of it', async (t) => {
+  const large = Buffer.alloc(12_000_000, `${'.'.repeat(997)}\\u0`);
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzip(large));
+  });
+  const front = await openFront(t, { scrub });
+  const response = await front.open(`${upstream.origin}/`);
+  await new Promise((done) => setImmediate(done));
+  t.ok((front.responses[0]?.writableLength ?? large.length) < large.length / 4, 'little of it waits');
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    await new Promise(setImmediate);
+  }
+  t.ok(Buffer.concat(chunks).equals(large));
+});
+
+t.test('cuts off what is compressed and ends early, or grows beyond measure', async (t) => {
+  const bomb = gzip(Buffer.alloc(40 * 1024 * 1024));
+  const bodies = {
+    '/early': gzip('words '.repeat(50_000)).subarray(0, -9),
+    '/bomb': bomb,
+  };
+  const upstream = await startUpstream(t, (request, response) => {
+    const bytes = bodies[request.url as keyof typeof bodies];
+    response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': bytes.length }).end(bytes);
+  });
+  const front = await openFront(t, { scrub });
+  for (const path of Object.keys(bodies)) {
+    const answered = front.ask(`${upstream.origin}${path}`).then(({ status }) => status);
+    const outcome = await answered.catch(() => 'cut off');
+    t.ok(outcome === 'cut off' || outcome === 502, `${path}: ${outcome}`);
+  }
+});
+
+t.test('a part that is all there is goes on as the whole', async (t) => {
+  const upstream = await startUpstream(t, (_request, response) => {
+    const length = secret.length + 2;
+    response.writeHead(206, { 'Content-Range': `bytes 0-${length - 1}/${length}`, 'Content-Length': length });
+    response.end(`<${secret}>`);
+  });
+  const front = await openFront(t, { scrub });
+  const answer = await front.ask(`${upstream.origin}/`);
+  t.match(answer, { status: 200, body: `<${label}>` });
+  t.notOk('content-range' in answer.headers);
 });
 
 t.test('writes a small answer at once, head and body together', async (t) => {
