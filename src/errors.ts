@@ -14,7 +14,7 @@ export const problems = {
     title: 'The key may not be used from this address',
     proxyStatus: 'http_request_denied',
   },
-  FORBIDDEN: { status: 403, title: 'The key lacks a permission', proxyStatus: 'http_request_denied' },
+  FORBIDDEN: { status: 403, title: 'The caller may not do this', proxyStatus: 'http_request_denied' },
   CROSS_TENANT: {
     status: 403,
     title: 'The agent belongs to another tenant',

@@ -23,6 +23,7 @@ export const publicRoute = z
     auth: publicAuth,
     allowed_methods: z.array(z.string()),
     allowed_paths: z.array(z.string()),
+    allowed_sites: z.array(z.string()),
     max_body_bytes: z.int().nullable(),
     response_scan: z
       .object({ mode: z.string().nullable(), max_bytes: z.int().nullable(), beyond: z.string().nullable() })
@@ -68,6 +69,7 @@ function toPublic(gate: Gate, it: ReadRoute, kept: Kept): PublicRoute {
     auth: toPublicAuth(it.auth),
     allowed_methods: [...it.allowedMethods],
     allowed_paths: [...it.allowedPaths],
+    allowed_sites: [...it.allowedSites],
     max_body_bytes: it.maxBodyBytes,
     response_scan: it.responseScan && {
       mode: it.responseScan.mode,
@@ -88,9 +90,12 @@ function toPublicAuth(auth: ReadRoute['auth']): z.infer<typeof publicAuth> {
   };
 }
 
-const warningsOf = ({ credential, upstream, auth }: ReadRoute): string[] => [
+const warningsOf = ({ credential, upstream, auth, allowedSites }: ReadRoute): string[] => [
   ...(credential !== null && upstream.startsWith('http:')
     ? ['The credential goes over plain http, for everybody on the way to read.']
+    : []),
+  ...(allowedSites.includes('*') && (auth.type === 'none' || auth.type === 'ip')
+    ? ['Any web page that somebody opens who reaches the gateway may call this route.']
     : []),
   ...(auth.type === 'none' ? ['Anybody who reaches the gateway may call this route.'] : []),
 ];

@@ -5,6 +5,7 @@ import {
   day,
   duration,
   flag,
+  hostGlob,
   hour,
   integer,
   matching,
@@ -59,6 +60,9 @@ export const control = section({
   tls: tls.describe('Serves the control plane over https.'),
   trusted_proxies: list(cidr, 256).describe(
     'Address ranges whose X-Forwarded-For is believed; the client is the rightmost entry outside of them.',
+  ),
+  names: list(hostGlob, 256).describe(
+    'Further names under which clients reach the daemon, as hosts or globs; inbound routes of auth none and ip answer under no others.',
   ),
   admin_secret: optionalSecret
     .default('')

@@ -63,7 +63,9 @@ import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import { readListenersTls } from './listener-tls.ts';
 import { readerOfRoots, readPolicyFile } from './named-files.ts';
+import { createOwnNames } from './own-names.ts';
 import { keylessOf, routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
@@ -242,6 +244,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     get controlUrl() {
       return on.controlUrl();
     },
+    isOwnName: createOwnNames(config, readListenersTls(config, files), on.ownListeners),
     readKey: (text) => readKey(text, on.pepper),
     safeName: (tenantId, name) => namesFor(tenantId)(name),
     hashKey: (digest) => peppered(digest, on.pepper),

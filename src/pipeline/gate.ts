@@ -83,6 +83,8 @@ export interface Gate {
   readonly log: Log;
   /** Where the control plane is reached, without a trailing slash. */
   readonly controlUrl: string;
+  /** Whether clients reach the daemon under this host, which is in its normal form. */
+  isOwnName(host: string): boolean;
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
   /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */

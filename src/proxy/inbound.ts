@@ -22,6 +22,7 @@ import { isGrpcType } from '../upstream/grpc-type.ts';
 import { whyBlocked } from '../upstream/guard.ts';
 import { readingsOf } from '../url-readings.ts';
 import { enforce, type FurtherBody } from './enforce.ts';
+import { whyForeign } from './foreign.ts';
 import type { Held } from './forward.ts';
 import { receiveGrpc } from './grpc-call.ts';
 import { authenticateInbound, noRoute } from './inbound-auth.ts';
@@ -136,6 +137,7 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     throw await turnAway(gate, bodyless, toGatewayError(error));
   };
   const refused =
+    whyForeign(gate, route, exchange.fields) ??
     whyMethodNotAllowed(gate, route, bodyless) ??
     whyPathNotAllowed(route, path) ??
     whyBlocked(gate.guard, target) ??

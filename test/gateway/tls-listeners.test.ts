@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
@@ -7,7 +8,7 @@ import { startGateway } from '../../src/gateway/gateway.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { basic, run, send } from '../support/clients.ts';
 import { posternCommand } from '../support/daemon.ts';
-import { adminSecret, startTestGateway, writeTestConfig } from '../support/gateway.ts';
+import { adminSecret, agentId, startTestGateway, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -28,6 +29,17 @@ function makeFiles(t: Test) {
   renew();
   return { files, caFile, renew };
 }
+
+/** Of a GET that names this Host. */
+const statusAt = (url: string, host: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    http
+      .get(url, { headers: { host }, agent: false }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      })
+      .once('error', reject);
+  });
 
 const serialShownBy = (url: string): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -121,6 +133,28 @@ t.test('the control plane speaks https, and so does the command line', async (t)
   );
   t.equal(listed.code, 0, listed.stderr);
   t.type(JSON.parse(listed.stdout), 'object');
+});
+
+t.test('a name in the certificate of a listener is no other site to its inbound routes', async (t) => {
+  const { files } = makeFiles(t);
+  const { certPem, keyPem } = testAuthority().issue({
+    names: ['gate.test.example', '*.sub.test.example', '127.0.0.1'],
+  });
+  writeFileSync(files.cert, certPem);
+  writeFileSync(files.key, keyPem);
+  const upstream = await startUpstream(t);
+  const url = `https://api.test.example:${upstream.port}`;
+  const inbound = [{ prefix: 'open', agent: agentId, upstream: url, auth: 'none' }];
+  const gateway = await startTestGateway(t, { upstream, config: { proxy: { tls: files }, inbound } });
+  for (const [host, status] of Object.entries({
+    'gate.test.example': 200,
+    'a.sub.test.example:8443': 200,
+    'sub.test.example': 403,
+    'evil.test.example': 403,
+  })) {
+    const answer = await statusAt(`${gateway.controlUrl}/inbound/open/x`, host);
+    t.equal(answer, status, host);
+  }
 });
 
 t.test('a listener without its certificate does not begin to listen', async (t) => {

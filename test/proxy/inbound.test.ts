@@ -247,6 +247,76 @@ t.test('knows callers by a token, by their address, or lets everybody in, as the
   }
 });
 
+t.test('a web page of another site cannot call a route that asks for no secret', async (t) => {
+  const routes = [
+    { prefix: 'open', agent: agentId, auth: 'none' },
+    { prefix: 'near', agent: agentId, auth: { type: 'ip', allow: ['127.0.0.0/8'] } },
+    { prefix: 'page', agent: agentId, auth: 'none', allowed_sites: ['*.app.test.example'] },
+    { prefix: 'all', agent: agentId, auth: 'none', allowed_sites: ['*'] },
+    { prefix: 'keyed' },
+  ];
+  const lab = await startLab(t, routes, undefined, {
+    control: { listen: '127.0.0.1:0', names: ['gate.test.example', '*.corp.test.example'] },
+  });
+  const evil = 'evil.test.example';
+  const page = 'a.app.test.example';
+  type Fields = Record<string, string>;
+  const cases: readonly [name: string, prefixes: string[], headers: Fields, isTaken: boolean][] = [
+    ['no more than Host', ['open', 'near', 'page', 'all', 'keyed'], {}, true],
+    ['a name of the loopback', ['open', 'near'], { host: 'localhost:8081' }, true],
+    ['the same, with its dot', ['open'], { host: 'LOCALHOST.' }, true],
+    ['an address behind a port that is mapped', ['open', 'near'], { host: '192.0.2.7' }, true],
+    ['a name of the configuration', ['open', 'near'], { host: 'gate.test.example' }, true],
+    ['a glob of the configuration', ['open'], { host: 'x.corp.test.example:8443' }, true],
+    ['a name that was bound to our address', ['open', 'near', 'page'], { host: evil }, false],
+    ['the same, of the same origin', ['open', 'near'], { host: evil, origin: `http://${evil}` }, false],
+    ['a name that only ends like ours', ['open'], { host: 'evilgate.test.example' }, false],
+    ['no address of a host', ['open', 'near'], { host: '0.0.0.0' }, false],
+    ['no host at all', ['open'], { host: 'evil@127.0.0.1' }, false],
+    ['another site', ['open', 'near', 'page'], { origin: `https://${evil}` }, false],
+    ['another site at an address', ['open', 'near'], { origin: 'http://192.0.2.7' }, false],
+    ['a page from nowhere', ['open', 'near', 'page'], { origin: 'null' }, false],
+    ['an extension', ['open'], { origin: 'chrome-extension://localhost' }, false],
+    ['our own site', ['open', 'near'], { origin: 'http://localhost:3000' }, true],
+    [
+      'a page of another site that sends no Origin',
+      ['open', 'near'],
+      { 'sec-fetch-site': 'Cross-Site' },
+      false,
+    ],
+    ['a page of ours that does not', ['open', 'near'], { 'sec-fetch-site': 'same-origin' }, true],
+    ['an address that somebody has typed in', ['open'], { 'sec-fetch-site': 'none' }, true],
+    [
+      'a site of the route',
+      ['page', 'all'],
+      { origin: `https://${page}`, 'sec-fetch-site': 'cross-site' },
+      true,
+    ],
+    ['a name of the route', ['page'], { host: page }, true],
+    ['a site of another route', ['open', 'near'], { origin: `https://${page}` }, false],
+    [
+      'any site',
+      ['all', 'keyed'],
+      { host: evil, origin: `https://${evil}`, 'sec-fetch-site': 'cross-site' },
+      true,
+    ],
+  ];
+  for (const [name, prefixes, headers, isTaken] of cases)
+    for (const prefix of prefixes)
+      for (const at of ['control', 'proxy'] as const) {
+        const before = lab.upstream.requests.length;
+        const shown: Fields =
+          prefix === 'keyed' ? headers : { ...headers, authorization: 'Bearer of-the-platform' };
+        const answer = await lab.call(`/inbound/${prefix}/x`, { headers: shown, at });
+        t.equal(answer.status, isTaken ? 200 : 403, `${name}: ${prefix} at ${at}`);
+        t.equal(lab.upstream.requests.length - before, isTaken ? 1 : 0);
+      }
+  const answer = await lab.call('/inbound/open/x', { headers: { host: evil, authorization: 'Bearer x' } });
+  t.match(answer.text, /Host names another host.*"code":"FORBIDDEN"/s);
+  const trace = await traceOf(lab.gateway, answer);
+  t.match(trace.body, { decision: 'DENY', entrance: 'inbound', agent_id: agentId }, 'and leaves a trace');
+});
+
 t.test('believes the addresses that trusted proxies tell, and no others', async (t) => {
   const routes = [{ prefix: 'far', agent: agentId, auth: { type: 'ip', allow: ['10.0.0.0/8'] } }];
   const lab = await startLab(t, routes, undefined, { control: { trusted_proxies: ['127.0.0.1/32'] } });

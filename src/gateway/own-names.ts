@@ -1,0 +1,37 @@
+import { X509Certificate } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Config } from '../config/schema.ts';
+import { normaliseHost } from '../target.ts';
+import { toHostMatcher } from '../upstream/host-glob.ts';
+import type { ListenersTls } from './listener-tls.ts';
+
+const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|::1)$/;
+
+/**
+ * Tells whether a host, in its normal form, is a name of this daemon: of the loopback, of this machine, of a listener, in one of their
+ * certificates, or in `control.names`.
+ */
+export function createOwnNames(
+  { proxy, control }: Pick<Config, 'proxy' | 'control'>,
+  tls: ListenersTls,
+  ownListeners: () => readonly { readonly address: string }[],
+): (host: string) => boolean {
+  const listening = [...proxy.listen, ...control.listen].flatMap((it) =>
+    it.kind === 'tcp' ? [it.host] : [],
+  );
+  const machine = normaliseHost(hostname());
+  const exact = new Set([...listening, ...(machine === undefined ? [] : [machine])]);
+  const certified = [tls.proxy, tls.control].flatMap((shown) => (shown ? namesIn(shown.cert) : []));
+  const globs = [...certified, ...control.names].map(toHostMatcher);
+  return (host) =>
+    loopback.test(host) ||
+    exact.has(host) ||
+    globs.some((matches) => matches(host)) ||
+    ownListeners().some(({ address }) => address === host);
+}
+
+/** The subject alternative names of the first certificate (RFC 5280, 4.2.1.6). */
+const namesIn = (pem: Buffer): string[] =>
+  [...(new X509Certificate(pem).subjectAltName ?? '').matchAll(/(?:DNS|IP Address):([\w.:*-]+)/g)].map(
+    ([, name = '']) => name.toLowerCase(),
+  );

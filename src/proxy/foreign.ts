@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import type { InboundRoute } from '../config/schema.ts';
+import { GatewayError } from '../errors.ts';
+import { fieldOf } from '../http1/field.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import { parseAuthority } from '../target.ts';
+import { type HostMatcher, toHostMatcher } from '../upstream/host-glob.ts';
+
+/*
+ * Whether a web page has a browser call a route that asks for no secret. Upstreams on this machine or in this network protect themselves by
+ * a look at Host, against names that are bound to another address (DNS rebinding), and the route puts its own Host in place of that one.
+ */
+
+/** Why the request is not taken as one of the route's callers; undefined where it is. `fields` is flat. */
+export function whyForeign(
+  { isOwnName }: Pick<Gate, 'isOwnName'>,
+  { auth, allowedSites }: Pick<InboundRoute, 'auth' | 'allowedSites'>,
+  fields: readonly string[],
+): GatewayError | undefined {
+  // A page cannot know the key or the token.
+  if (auth.type === 'key' || auth.type === 'token' || allowedSites.includes('*')) return undefined;
+  const isAllowed = (host: string): boolean => matchersOf(allowedSites).some((matches) => matches(host));
+  const isKnown = (host: string): boolean => isOwnName(host) || isAllowed(host);
+  const host = parseAuthority(fieldOf(fields, 'host'), 80)?.host;
+  if (host === undefined || !(isAddress(host) || isKnown(host)))
+    return foreign('Host names another host than this gateway; see control.names');
+  const origin = fieldOf(fields, 'origin');
+  const site = siteOf(origin);
+  if (origin !== '' && (site === undefined || !(site === host || isKnown(site))))
+    return foreign('Origin names another site');
+  const isCrossSite = fieldOf(fields, 'sec-fetch-site').toLowerCase() === 'cross-site';
+  if (isCrossSite && !(site !== undefined && isAllowed(site)))
+    return foreign('Sec-Fetch-Site names a page of another site');
+  return undefined;
+}
+
+const foreign = (why: string): GatewayError =>
+  new GatewayError('FORBIDDEN', `${why} and allowed_sites of the route.`);
+
+/** No name leads there, so none was bound to it; but for the ones that no host has (RFC 1122, 3.2.1.3; RFC 4291, 2.5.2). */
+const isAddress = (host: string): boolean => isIP(host) !== 0 && host !== '0.0.0.0' && host !== '::';
+
+/** The host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */
+function siteOf(origin: string): string | undefined {
+  const [, authority = ''] = /^https?:\/\/([^/?#@]+)$/i.exec(origin) ?? [];
+  return authority === '' ? undefined : parseAuthority(authority, 80)?.host;
+}
+
+const compiled = new WeakMap<readonly string[], readonly HostMatcher[]>();
+
+function matchersOf(globs: readonly string[]): readonly HostMatcher[] {
+  const known = compiled.get(globs) ?? globs.map(toHostMatcher);
+  compiled.set(globs, known);
+  return known;
+}
