@@ -94,6 +94,9 @@ export const tenant = section({
     confidence: table(dottedName, z.enum(confidences), 1000).describe(
       'Confidence of a detector instead of its own.',
     ),
+    split_calls: flag
+      .prefault(false)
+      .describe('Whether secrets are looked for that are sent in pieces, one with each call.'),
   }).prefault({}),
   mode: mode.nullable().default(null).describe('Instead of mode.'),
   on_failure: onFailure.nullable().default(null).describe('Instead of state.on_failure.'),
@@ -136,6 +139,8 @@ export interface TenantConfig {
   readonly denylist: readonly string[];
   readonly allowlist: readonly string[];
   readonly detectors: TenantDetectors;
+  /** Whether the rest of a secret is looked for that an earlier call has begun. */
+  readonly splitCalls: boolean;
   readonly approvals: z.output<typeof approvals>;
   readonly blockThreats: boolean;
   readonly autoRegisterAgents: boolean;
@@ -205,6 +210,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
       allowSha256: new Set(own.detectors.allowSha256),
       confidence: own.detectors.confidence,
     }),
+    splitCalls: own.detectors.splitCalls,
     approvals: Object.freeze({
       ttlMs: own.approvals.ttlMs ?? base.approvals.ttlMs,
       grantWindowMs: own.approvals.grantWindowMs ?? base.approvals.grantWindowMs,

@@ -11,6 +11,7 @@ import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
 import { type FieldEnds, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
+import { noteTails } from './split-calls.ts';
 import { doneBy } from './stages/admit.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
 import { type ReadOptions, read } from './stages/read.ts';
@@ -152,7 +153,7 @@ export function createMessageInspector(
   /** What is clean, or says nothing that a trace of the call does not say already, leaves none: there may be thousands in a second. */
   const recordTelling: Recorder = (message, refusal) => {
     const { opening } = message.message ?? {};
-    const { identity, leftTails } = message;
+    const { identity } = message;
     if (!opening) return record(message, refusal);
     const conversation = conversationOf(opening);
     if (refusal || !isClean(message, conversation)) {
@@ -160,10 +161,7 @@ export function createMessageInspector(
       conversation.traces += 1;
       return record(message, refusal);
     }
-    if (identity && leftTails.length > 0) {
-      const { tenantId, agentId } = identity;
-      store.noteTails({ tenantId, agentId, host: message.target.host, tails: leftTails });
-    }
+    if (identity) noteTails(store, message, identity);
     return nothingToRecord;
   };
   const judge = createPipeline(stages, recordTelling);
@@ -267,6 +265,7 @@ function toMessage(
   message.sightings = opening.sightings;
   // How often an agent calls is told by its calls alone.
   message.habits = { ...opening.habits, lately: 0, mutations: 0 };
+  message.leavesTails = opening.leavesTails;
   message.openTails = standingTails(conversation.tails, receivedAtMs);
   return message;
 }

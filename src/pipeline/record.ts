@@ -17,6 +17,7 @@ import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
 import { shownOperation, shownOperationOf, shownPart } from './safe-names.ts';
 import { sightingsOf } from './seen.ts';
+import { noteTails } from './split-calls.ts';
 import { isOfOperation } from './touched-names.ts';
 import { type TrustLosses, toParts, trustLossOf } from './trust-loss.ts';
 
@@ -94,10 +95,7 @@ export function createRecorder({
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);
-        if (call.leftTails.length > 0 && wasLetOut(recorded)) {
-          const { tenantId, agentId } = recorded;
-          store.noteTails({ tenantId, agentId, host: call.target.host, tails: call.leftTails });
-        }
+        if (wasLetOut(recorded)) noteTails(store, call, identity);
         for (const sighting of sightingsOf(call)) store.noteSighting(recorded.tenantId, sighting);
         if (call.incidents.length > 0 || call.verdict?.decision === 'DENY')
           incidents.take(call, journal.flush);

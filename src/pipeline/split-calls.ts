@@ -1,7 +1,8 @@
-import type { Tail } from '../call.ts';
+import type { Call, Identity, Tail } from '../call.ts';
 import { randomBits } from '../detectors/checks/randomness.ts';
 import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import { isPlaceholder } from '../detectors/placeholder.ts';
+import type { Store } from '../state/store.ts';
 import type { FieldFormat } from '../text/fields.ts';
 import type { View } from '../text/views.ts';
 import type { Placed } from './split-values.ts';
@@ -9,7 +10,8 @@ import type { Placed } from './split-values.ts';
 /*
  * A secret that is sent in pieces, one with each call. The call that lets its beginning out leaves a tail: which secret it may become, and
  * how many characters that lacks. A later call of the agent to the same host brings the rest: a random word of that alphabet and length.
- * Nothing of the text is remembered, so the word may be something else after all: the finding has medium confidence.
+ * Nothing of the text is remembered, so the word may be something else after all (a PKCE verifier, say): the finding has medium
+ * confidence, and a tenant has to ask for it. Messages of one connection are always looked at together.
  */
 
 /** Of a piece between the first and the last one: shorter words are words. */
@@ -43,6 +45,16 @@ export function tailsOf(
     const isFound = found.some((it) => it.start <= start && start < it.end);
     return missing && !isFound ? [{ kind: detector.id, ...missing, atMs }] : [];
   });
+}
+
+/** Leaves what a call that was let out begins to send to the later calls of its agent, where the tenant wants that. */
+export function noteTails(
+  store: Pick<Store, 'noteTails'>,
+  { leavesTails, leftTails, target }: Pick<Call, 'leavesTails' | 'leftTails' | 'target'>,
+  { tenantId, agentId }: Pick<Identity, 'tenantId' | 'agentId'>,
+): void {
+  if (leavesTails && leftTails.length > 0)
+    store.noteTails({ tenantId, agentId, host: target.host, tails: leftTails });
 }
 
 export interface Rests {

@@ -91,6 +91,7 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
   });
   opening.identity = identity;
   opening.operation = operationOf();
+  opening.leavesTails = true;
   opening.verdict = { ...verdictOf('ALLOW'), ...said };
   const send = (text: string | Buffer, contentType = 'application/json') =>
     inspectMessage(opening, Buffer.from(text), { contentType });
@@ -164,6 +165,13 @@ t.test('a secret that is split over messages is found', async (t) => {
     t.match(await send(JSON.stringify({ note: begun })), { decision: 'ALLOW' });
     t.match(notes, [{ host: 'chat.test.example', tails: [{ kind: /./ }] as unknown as Tail[] }]);
     t.match(await send(JSON.stringify({ note: rest })), { decision: 'SANITIZE' });
+  });
+  await t.test('also where none are looked for that are split over calls', async (t) => {
+    const { send, notes, opening } = openCall();
+    opening.leavesTails = false;
+    t.match(await send(JSON.stringify({ note: `AKIA${'Q7RT2MXW'}` })), { decision: 'ALLOW' });
+    t.match(await send(JSON.stringify({ note: '5LKD3VNB' })), { decision: 'SANITIZE' });
+    t.same(notes, [], 'nothing is left to other calls');
   });
   await t.test('letter by letter', async (t) => {
     const { send } = openCall();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { createNoise } from '../support/noise.ts';
 import { awsKeyId } from '../support/secrets.ts';
@@ -26,13 +26,54 @@ interface Sent {
   readonly agent_id?: string;
 }
 
+/** A gateway whose tenant asks for secrets that are split over calls. */
+const startFinding = (t: Test): Promise<TestGateway> =>
+  startTestGateway(t, {
+    config: {
+      tenants: [
+        {
+          id: 'acme',
+          plan: 'enterprise',
+          environments: ['production', 'staging'],
+          detectors: { split_calls: true },
+        },
+      ],
+    },
+  });
+
 /** Asks about one call with such a note in it. */
 const send = async (gateway: TestGateway, note: string, fields: Sent = {}) =>
   (await gateway.api('POST', '/v1/scan', { method: 'POST', url, body: { title: 'x', note }, ...fields }))
     .body;
 
-t.test('a secret that is sent in two calls is stopped at the second one', async (t) => {
+t.test('secrets split over calls are not looked for unless the tenant asks for it', async (t) => {
   const gateway = await startTestGateway(t);
+  for (const [one, two] of [aws, gitlab, github])
+    for (const note of [one, two]) t.match(await send(gateway, note), { decision: 'ALLOW', findings: [] });
+  t.match(await send(gateway, gitlab.join('')), { decision: 'SANITIZE' }, 'whole ones are');
+});
+
+t.test('the verifier of a token request is not cut as the rest of a secret', async (t) => {
+  const gateway = await startTestGateway(t);
+  const token = 'https://auth.test.example/token';
+  const random = createNoise(7);
+  for (const [begun] of [aws, gitlab, github, anthropic, slack, stripe])
+    await send(gateway, begun, { url: token });
+  for (let count = 0; count < 40; count++) {
+    const fields = {
+      grant_type: 'authorization_code',
+      code: 'c',
+      code_verifier: random(32).toString('base64url'),
+    };
+    const body = new URLSearchParams(fields).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const scanned = await gateway.api('POST', '/v1/scan', { method: 'POST', url: token, headers, body });
+    t.match(scanned.body, { decision: 'ALLOW', findings: [] });
+  }
+});
+
+t.test('a secret that is sent in two calls is stopped at the second one', async (t) => {
+  const gateway = await startFinding(t);
   for (const [index, [one, two]] of [aws, gitlab, github, anthropic, slack, stripe].entries()) {
     const there = { url: `https://notes-${index}.test.example/` };
     t.match(
@@ -53,7 +94,7 @@ t.test('a secret that is sent in two calls is stopped at the second one', async 
 });
 
 t.test('a secret that is sent in three calls is stopped at the last one', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   const decisions = [];
   for (const piece of [gitlab[0], 'gH7jK9mN', '1pQ2rS'])
     decisions.push((await send(gateway, piece)).decision);
@@ -61,7 +102,7 @@ t.test('a secret that is sent in three calls is stopped at the last one', async 
 });
 
 t.test('words around the pieces hide nothing', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   for (const [index, [one, two]] of [aws, gitlab, github, anthropic, slack, stripe].entries()) {
     const there = { url: `https://notes-${index}.test.example/` };
     t.match(await send(gateway, `the first half is ${one}`, there), { decision: 'ALLOW' });
@@ -127,7 +168,7 @@ const ordinary: { name: string; notes: () => string[] }[] = [
 
 for (const { name, notes } of ordinary) {
   t.test(`a conversation ${name} passes`, async (t) => {
-    const gateway = await startTestGateway(t);
+    const gateway = await startFinding(t);
     for (const note of notes()) t.match(await send(gateway, note), { decision: 'ALLOW', findings: [] }, note);
   });
 }
@@ -135,7 +176,7 @@ for (const { name, notes } of ordinary) {
 t.test(
   'none of many random words of encoded data is the rest of a key, and each of a few may be',
   async (t) => {
-    const gateway = await startTestGateway(t);
+    const gateway = await startFinding(t);
     const [begun, rest] = gitlab;
     await send(gateway, begun);
     const parts = Array.from({ length: 40 }, (_, index) =>
@@ -147,14 +188,14 @@ t.test(
 );
 
 t.test('what follows in the address of a call denies it', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   await send(gateway, aws[0]);
   const answer = await send(gateway, 'nothing here', { url: `${url}?n=${aws[1]}` });
   t.match(answer, { decision: 'DENY', reason_codes: /UNSANITIZABLE/ });
 });
 
 t.test('what was begun elsewhere, or by others, or was not let out, is not looked for', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   await gateway.apply([
     { id: 'no-letters', action: 'DENY', match: { url_patterns: ['https://denied.test.example/'] } },
   ]);
@@ -171,7 +212,7 @@ t.test('what was begun elsewhere, or by others, or was not let out, is not looke
 });
 
 t.test('other values of the calls behind it pass', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   await send(gateway, aws[0]);
   const passing = [
     'LANTERNS',
@@ -188,7 +229,7 @@ t.test('other values of the calls behind it pass', async (t) => {
 });
 
 t.test('nothing of a piece is kept', async (t) => {
-  const gateway = await startTestGateway(t);
+  const gateway = await startFinding(t);
   const piece = awsKeyId().slice(0, 14);
   await send(gateway, piece);
   await gateway.stop();

@@ -131,7 +131,8 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
     call.isNewDestination = admission.isNewDestination;
     call.exceededBudgets = admission.exceededBudgets;
     call.charges = admission.charges;
-    call.openTails = admission.tails;
+    call.leavesTails = tenant.splitCalls;
+    if (call.leavesTails) call.openTails = admission.tails;
     call.toolConcerns = admission.toolConcerns;
     noteHistory(call, admission);
     call.scopeViolations = admission.scopeViolations;
