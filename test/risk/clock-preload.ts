@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
-import http, { type IncomingMessage } from 'node:http';
 import { registerHooks } from 'node:module';
 import { clockHeader } from './clock-header.ts';
 
@@ -15,27 +14,41 @@ let latestMs = Number(new URL(import.meta.url).searchParams.get('from'));
 
 Date.now = () => said.getStore() ?? latestMs;
 
-const { emit } = http.Server.prototype;
-http.Server.prototype.emit = function emitAtTime(
-  this: http.Server,
-  event: string,
-  ...args: unknown[]
-): boolean {
-  const go = (): boolean => Reflect.apply(emit, this, [event, ...args]);
-  const ms = event === 'request' ? Number((args[0] as IncomingMessage).headers[clockHeader]) : Number.NaN;
-  if (Number.isNaN(ms)) return go();
-  latestMs = Math.max(latestMs, ms);
-  return said.run(ms, go);
-};
+/** What of a request tells its time: names and values in turn. */
+interface Dated {
+  readonly fields: readonly string[];
+}
 
-/** Else the state on Redis would go by the clock of Redis. */
-const byServer = "clock = 'server'";
+const serveAtTime =
+  <T extends Dated>(serve: (exchange: T) => void) =>
+  (exchange: T): void => {
+    const at = exchange.fields.findIndex((it, index) => index % 2 === 0 && it.toLowerCase() === clockHeader);
+    const ms = at < 0 ? Number.NaN : Number(exchange.fields[at + 1]);
+    if (Number.isNaN(ms)) {
+      serve(exchange);
+      return;
+    }
+    latestMs = Math.max(latestMs, ms);
+    said.run(ms, () => serve(exchange));
+  };
+Object.assign(globalThis, { serveAtTime });
+
+/** By the end of a module's address: what is changed in its source, and into what. */
+const changes: Readonly<Record<string, readonly [source: string, changed: string]>> = {
+  // Else the state on Redis would go by the clock of Redis.
+  '/src/state/redis/store.ts': ["clock = 'server'", "clock = 'caller'"],
+  '/src/gateway/servers.ts': [
+    'const control = besideInbound(connectionsOf.control, api);',
+    'const control = globalThis.serveAtTime(besideInbound(connectionsOf.control, api));',
+  ],
+};
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
-    if (!url.endsWith('/src/state/redis/store.ts')) return loaded;
+    const [, change] = Object.entries(changes).find(([end]) => url.endsWith(end)) ?? [];
+    if (!change) return loaded;
     const source = readFileSync(new URL(url), 'utf8');
-    if (!source.includes(byServer)) throw new Error('the clock of the state is chosen elsewhere now');
-    return { ...loaded, source: source.replace(byServer, "clock = 'caller'") };
+    if (!source.includes(change[0])) throw new Error(`the test's clock does not know ${url} as it is now`);
+    return { ...loaded, source: source.replace(...change) };
   },
 });
