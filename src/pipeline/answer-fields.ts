@@ -117,6 +117,8 @@ const noSession =
   /password|passphrase|credentials|seed|wallet|keystore|key-pair|webhook|macaroon|(?:private|secret|signing|unseal|machine|master|recovery|server|postern|bip38)-key|-u(?:rl|ri)$/;
 /** Of URLs that are good for one thing and a while. */
 const signing = /^(?:x-(?:amz|goog)-[a-z-]{1,32}|sig|signature)$/i;
+/** So far before a secret it is looked for what it stands in: many may stand in one field. */
+const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 
 /**
@@ -136,7 +138,7 @@ function isOrdinary(
   if (vendorHosts.length === 0) return confidence === 'medium' || !noSession.test(id);
   if (isVendorHost(host, vendorHosts)) return true;
   if (!isLeading) return false;
-  const before = fields.text.slice(field.valueStart, start);
+  const before = fields.text.slice(Math.max(field.valueStart, start - urlLengthMax), start);
   const [, parameter] = /[?&;]([^=&?;\s]{1,64})=[^=&?;\s]{0,512}$/.exec(before) ?? [];
   const isSignature =
     parameter !== undefined &&
