@@ -140,3 +140,14 @@ t.test(
     }
   },
 );
+
+t.test('a CONNECT with a body opens no tunnel', async (t) => {
+  const { places, host, connect } = await startLab(t);
+  const { url, field } = places.proxy;
+  for (const framing of ['Content-Length: 5', 'Transfer-Encoding: chunked']) {
+    const socket = connect(url);
+    socket.write(`CONNECT ${host} HTTP/1.1\r\n${field}\r\n${framing}\r\n\r\nhello`);
+    const answer = Buffer.concat(await socket.toArray()).toString();
+    t.match(answer, /^HTTP\/1\.1 400 .*\r\nConnection: close\r\n/s, framing);
+  }
+});
