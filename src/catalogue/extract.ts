@@ -2,6 +2,7 @@ import type { Resource, UnknownField } from '../call.ts';
 import { addressesOf } from './addresses.ts';
 import type { Capture } from './paths.ts';
 import type { Reading } from './reading.ts';
+import { describedRecipients } from './recipients.ts';
 import { type Extract, type ResourceField, resourceFields } from './schema.ts';
 import type { Source, TagSource } from './sources.ts';
 
@@ -12,6 +13,8 @@ export interface Extraction {
   readonly principals: readonly Source[];
   /** Undefined: the organisation of the resource. */
   readonly owner: Extract['owner'];
+  /** Where the mail itself stands, if it is one; whom it goes to may be described beside it. */
+  readonly mail: Source | undefined;
   /** Acted on even where no place tells which. */
   readonly unknown: readonly UnknownField[];
   /** Names in the path may have encoded slashes. */
@@ -32,6 +35,7 @@ export function toExtraction(layers: readonly Extract[]): Extraction {
     tags: layers.flatMap((layer) => layer.tags ?? []),
     principals: layers.flatMap((layer) => layer.principals ?? []),
     owner: layers.find((layer) => layer.owner !== undefined)?.owner,
+    mail: layers.find((layer) => layer.mail)?.mail,
     unknown: unknown.filter((it) => it !== 'principals'),
     addressesUnknown: unknown.includes('principals'),
     decodesSlashes: layers.some((layer) => layer.decode_slashes),
@@ -158,20 +162,28 @@ export function readOwners(
 
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */
 export function readPrincipals(
-  { principals: sources, addressesUnknown }: Extraction,
+  { principals: sources, mail, addressesUnknown }: Extraction,
   reading: Reading,
 ): readonly string[] {
   if (sources.length === 0) return addressesUnknown ? [furtherPrincipals] : none;
   const principals = new Set<string>();
-  for (const read of sources) {
+  const add = (read: Source): boolean => {
     for (const value of read(reading)) {
       for (const principal of addressesOf(value)) {
         principals.add(bounded(principal));
-        if (principals.size >= principalsMax) return [...principals, furtherPrincipals];
+        if (principals.size >= principalsMax) return false;
       }
     }
+    return true;
+  };
+  if (!sources.every(add)) return [...principals, furtherPrincipals];
+  let isTold = principals.size > 0;
+  if (mail) {
+    if (!add(describedRecipients)) return [...principals, furtherPrincipals];
+    // What is said beside a mail hides nobody whom the mail itself may go to.
+    isTold ||= principals.size > 0 && mail(reading).length === 0;
   }
   // Nobody can tell whom an unclear body addresses, so it may be a stranger.
-  if (reading.isUnclear || (addressesUnknown && principals.size === 0)) principals.add(furtherPrincipals);
+  if (reading.isUnclear || (addressesUnknown && !isTold)) principals.add(furtherPrincipals);
   return principals.size > 0 ? [...principals] : none;
 }

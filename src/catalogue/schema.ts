@@ -54,6 +54,11 @@ const extract = z.strictObject({
   owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
+  /**
+   * Where the mail itself stands. Beside it, or instead of it, agents describe whom it goes to by `to`, `cc`, `bcc` and `recipients` of the
+   * body, which count as well; instead of it they tell all that it addresses.
+   */
+  mail: parsed(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
   decode_slashes: z.literal(true).optional(),
   /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */

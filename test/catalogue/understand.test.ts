@@ -265,6 +265,71 @@ t.test('a call may name eight methods beside its own and no more', async (t) => 
   t.throws(() => overridingMethods(of(9)), { code: 'VALIDATION_FAILED' });
 });
 
+const gmail = 'https://gmail.googleapis.com/gmail/v1/users/me';
+const mailTo = (to: string): string => Buffer.from(`To: ${to}\r\n\r\nhi`).toString('base64url');
+
+t.test('a mail that is described in short tells whom it goes to', async (t) => {
+  const ways: Record<string, string> = {
+    gmail: `POST ${gmail}/messages/send`,
+    'gmail, a draft': `POST ${gmail}/drafts`,
+    'gmail, a changed draft': `PUT ${gmail}/drafts/r1`,
+    outlook: 'POST https://graph.microsoft.com/v1.0/me/sendMail',
+    'outlook, a draft': 'POST https://graph.microsoft.com/v1.0/me/messages',
+    sendgrid: 'POST https://api.sendgrid.com/v3/mail/send',
+    mailgun: 'POST https://api.mailgun.net/v3/mg.acme.com/messages',
+    postmark: 'POST https://api.postmarkapp.com/email',
+    SES: 'POST https://email.us-east-1.amazonaws.com/v2/email/outbound-emails',
+    cloudflare: 'POST https://api.cloudflare.com/client/v4/accounts/a1/email/sending/send',
+    hubspot: 'POST https://api.hubapi.com/marketing/v4/email/single-send',
+    salesforce: 'POST https://acme.my.salesforce.com/services/data/v62.0/actions/standard/emailSimple',
+  };
+  const bodies: [body: object, principals: string[]][] = [
+    [{ to: 'eve@example.net', subject: 'hi', body: 'x' }, ['eve@example.net']],
+    [{ To: 'Eve <eve@example.net>, bob@acme.com' }, ['eve@example.net', 'bob@acme.com']],
+    [
+      { to: ['bob@acme.com'], cc: 'ann@acme.com', bcc: ['eve@example.net'] },
+      ['bob@acme.com', 'ann@acme.com', 'eve@example.net'],
+    ],
+    [{ recipients: [{ email: 'eve@example.net', name: 'Eve' }] }, ['eve@example.net']],
+    [
+      { recipients: { to: ['bob@acme.com'], bcc: [{ emailAddress: { address: 'eve@example.net' } }] } },
+      ['bob@acme.com', 'eve@example.net'],
+    ],
+    [{ message: { to: 'eve@example.net', subject: 'to: ann@acme.com' } }, ['eve@example.net']],
+  ];
+  for (const [tool, call] of Object.entries(ways))
+    for (const [body, principals] of bodies) {
+      const [method = '', url = ''] = call.split(' ');
+      const found = understand(method, url, body).principals.filter((it) => it !== '*');
+      t.same([...found].sort(), [...principals].sort(), `${tool}: ${JSON.stringify(body)}`);
+    }
+  const send = (body: object, url = `${gmail}/messages/send`) => understand('POST', url, body).principals;
+  t.strictSame(send({ to: 'ann@acme.com' }), ['ann@acme.com'], 'and nobody else');
+  t.strictSame(send({ subject: 'to nobody' }), ['*']);
+  t.strictSame(send({ to: { name: 'Ann' } }), ['*']);
+  t.strictSame(send({ raw: mailTo('eve@example.net'), to: 'ann@acme.com' }), [
+    'eve@example.net',
+    'ann@acme.com',
+  ]);
+  t.equal(send({ to: Array.from({ length: 1500 }, (_, at) => `u${at}@acme.com`) }).at(-1), '*');
+});
+
+t.test('what is said beside a mail hides nobody whom the mail may go to', async (t) => {
+  const hidden: [url: string, body: object][] = [
+    [`${gmail}/messages/send`, { raw: 'not a message', to: 'ann@acme.com' }],
+    [`${gmail}/messages/send`, { raw: null, to: 'ann@acme.com' }],
+    [`${gmail}/drafts/send`, { id: 'r1', to: 'ann@acme.com' }],
+    [
+      'https://graph.microsoft.com/v1.0/me/sendMail',
+      { message: { toRecipients: 'odd' }, to: 'ann@acme.com' },
+    ],
+    ['https://graph.microsoft.com/v1.0/me/messages/AA/send', { to: 'ann@acme.com' }],
+    ['https://graph.microsoft.com/v1.0/me/messages/AA/replyAll', { comment: 'hi', to: 'ann@acme.com' }],
+  ];
+  for (const [url, body] of hidden)
+    t.ok(understand('POST', url, body).principals.includes('*'), `${url} ${JSON.stringify(body)}`);
+});
+
 t.test('a path in a header never makes a call milder', async (t) => {
   const user = 'https://api.github.com/user';
   for (const name of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Uri']) {

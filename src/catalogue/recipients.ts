@@ -1,0 +1,34 @@
+import { isObject } from './body-path.ts';
+import type { Reading } from './reading.ts';
+
+/* Whom a mail goes to, where an agent describes it in a few words instead of writing it as the vendor wants it. */
+
+const lists: ReadonlySet<string> = new Set(['to', 'cc', 'bcc', 'recipient', 'recipients']);
+/** Of an object that stands for one recipient, or for several. */
+const addresses: ReadonlySet<string> = new Set([...lists, 'email', 'address', 'emailaddress']);
+/** More than are kept of one call. */
+const valuesMax = 2000;
+const depthMax = 4;
+
+/** The recipients that the body of a mail names by itself, or its `message`: texts, lists, or objects with an address. */
+export function describedRecipients(reading: Reading): readonly string[] {
+  const body = reading.json();
+  return [body, ...fieldsOf(body, (name) => name === 'message')]
+    .flatMap((it) => fieldsOf(it, (name) => lists.has(name)))
+    .flatMap((it) => textsOf(it, depthMax));
+}
+
+/** In any case: agents write names as they like. */
+const fieldsOf = (value: unknown, isWanted: (lowerName: string) => boolean): readonly unknown[] =>
+  isObject(value)
+    ? Object.entries(value).flatMap(([name, inner]) => (isWanted(name.toLowerCase()) ? [inner] : []))
+    : [];
+
+function textsOf(value: unknown, depth: number): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (depth === 0) return [];
+  const inner = Array.isArray(value)
+    ? value.slice(0, valuesMax)
+    : fieldsOf(value, (name) => addresses.has(name));
+  return inner.flatMap((it) => textsOf(it, depth - 1));
+}
