@@ -13,7 +13,8 @@ export const tokenHarvesting: SignalEngine = {
     if (secretHashes.length === 0 && sightings.all.length === 0) return undefined;
     const hashes = new Set(secretHashes);
     for (const sighting of sightings.all) {
-      if (sighting.kind !== 'secrets' || sighting.isGranted || sighting.agentId !== identity?.agentId) continue;
+      if (sighting.kind !== 'secrets' || sighting.isGranted || sighting.agentId !== identity?.agentId)
+        continue;
       for (const hash of sighting.hashes) hashes.add(hash);
     }
     if (hashes.size < credentialsEnough) return undefined;
