@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
 import { startDaemon } from '../support/daemon.ts';
-import { agentId, writeTestConfig } from '../support/gateway.ts';
+import { agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
 import { operatorOf, postern } from './support.ts';
 
 /* Policy as code: files, what can be said of them without a daemon, and how they come to be in effect. */
@@ -460,8 +460,9 @@ t.test('simulate says which decisions would change', async (t) => {
   const key = (await operator(['key', 'mint', '--name', 'agent', '--agent', agentId])).stdout.trim();
   const from = new Date(Date.now() - 60_000).toISOString();
   const url = 'https://simulated.test/';
-  const live = await operator(['--json', 'explain', 'POST', url, '{"a":1}'], { env: { POSTERN_KEY: key } });
-  const { trace_id: traceId, decision } = JSON.parse(live.stdout);
+  const api = apiClient(daemon.controlUrl);
+  const live = await api('POST', '/v1/scan', { method: 'POST', url, body: { a: 1 } }, `Bearer ${key}`);
+  const { trace_id: traceId, decision } = live.body;
   t.equal(decision, 'ALLOW');
 
   const file = write('candidate.yaml', { name: 'candidate', rules: [rule('DENY', url)] });

@@ -22,6 +22,7 @@ const all = [
 const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isForSecret: boolean]>> = {
   'POST /v1/scan': [['scan'], false],
   'POST /v1/scan/response': [['scan'], false],
+  'POST /v1/explain': [['scan'], false],
   'POST /v1/a2a/scan': [['scan'], false],
   'POST /v1/keys': [['admin'], true],
   'POST /v1/keys/ephemeral': [['keys:ephemeral'], false],
