@@ -5,7 +5,7 @@ import picomatch from 'picomatch';
  *
  * picomatch says what a pattern asks for, so that what it would read as more than a glob is refused instead of taken literally.
  * The matching is our own: picomatch compiles to a regular expression, and `*a*a*a*…` backtracks in one. Here each run of
- * `*` is passed once from left to right, so a match costs at most text length x longest piece between two stars.
+ * `*` is passed once from left to right, and what stands between two of them is compared 32 characters at a time.
  */
 
 export const globLengthMax = 512;
@@ -60,15 +60,14 @@ function compilePieces(pieces: readonly Piece[]): Glob {
   const first = pieces[0] ?? '';
   if (pieces.length === 1) return (text) => text.length === first.length && standsAt(first, text, 0);
   const last = pieces.at(-1) ?? '';
-  const between = pieces.slice(1, -1).filter((piece) => piece.length > 0);
+  const between = pieces.slice(1, -1).flatMap((piece) => (piece.length > 0 ? toFinder(piece) : []));
   return (text) => {
     const end = text.length - last.length;
     if (end < first.length || !standsAt(first, text, 0)) return false;
     let from = first.length;
-    for (const piece of between) {
-      const at = findPiece(piece, text, from, end);
-      if (at < 0) return false;
-      from = at + piece.length;
+    for (const find of between) {
+      from = find(text, from, end);
+      if (from < 0) return false;
     }
     return standsAt(last, text, end);
   };
@@ -126,12 +125,48 @@ function isOf(unit: Unit, char: string): boolean {
 const isIn = ({ ranges, negated }: CharSet, char: string): boolean =>
   ranges.some(([from, to]) => from <= char && char <= to) !== negated;
 
-/** The leftmost place between `from` and `end` where the piece stands whole, or -1. */
-function findPiece(piece: Piece, text: string, from: number, end: number): number {
-  if (typeof piece === 'string') {
+/** Answers where the leftmost place between `from` and `end` at which a piece stands whole ends, or -1. */
+type Finder = (text: string, from: number, end: number) => number;
+
+function toFinder(piece: Piece): Finder {
+  if (typeof piece !== 'string') return unitFinder(piece);
+  return (text, from, end) => {
     const at = text.indexOf(piece, from);
-    return at >= 0 && at + piece.length <= end ? at : -1;
-  }
-  for (let at = from; at + piece.length <= end; at++) if (standsAt(piece, text, at)) return at;
-  return -1;
+    return at >= 0 && at + piece.length <= end ? at + piece.length : -1;
+  };
+}
+
+const wordBits = 32;
+const asciiMax = 0x7f;
+
+/**
+ * Finds units by Shift-And (Baeza-Yates and Gonnet, 1992): bit n says that the last n + 1 characters are the first n + 1 units. Step by step
+ * a text that an agent chooses would be compared with all units at each of its characters.
+ */
+function unitFinder(units: readonly Unit[]): Finder {
+  const words = Math.ceil(units.length / wordBits);
+  const masksOf = (char: string): Int32Array => {
+    const masks = new Int32Array(words);
+    units.forEach((unit, at) => {
+      if (isOf(unit, char)) masks[at >> 5] = (masks[at >> 5] as number) | (1 << (at & 31));
+    });
+    return masks;
+  };
+  const ascii = Array.from({ length: asciiMax + 1 }, (_, code) => masksOf(String.fromCharCode(code)));
+  const lastWord = words - 1;
+  const lastBit = 1 << ((units.length - 1) & 31);
+  return (text, from, end) => {
+    const state = new Int32Array(words);
+    for (let at = from; at < end; at++) {
+      const masks = ascii[text.charCodeAt(at)] ?? masksOf(text.charAt(at));
+      let carry = 1;
+      for (let word = 0; word < words; word++) {
+        const bits = state[word] as number;
+        state[word] = ((bits << 1) | carry) & (masks[word] as number);
+        carry = bits >>> 31;
+      }
+      if (((state[lastWord] as number) & lastBit) !== 0) return at + 1;
+    }
+    return -1;
+  };
 }

@@ -14,8 +14,11 @@ import { isInvisible } from './zero-width.ts';
 
 /** The longest name, and one more, by which a longer run of letters is told. */
 const nameLengthMax = 32;
-/** Leading zeros included; longer ones stay as they are. */
-const digitsMax = 16;
+/** Without leading zeros: more digits stand for no character. */
+const digitsMax = 8;
+/** Browsers take any number of leading zeros; what has more is as good as no reference. */
+const zerosMax = 4096;
+const zero = 0x30;
 const semicolon = 0x3b;
 const equals = 0x3d;
 const space = 0x20;
@@ -83,8 +86,10 @@ const bytesOf = (codePoint: number): number =>
 
 function readNumber(bytes: Buffer, at: number, digitsAt: number, radix: 10 | 16, out: Output): number {
   let end = digitsAt;
+  while (end - digitsAt < zerosMax && bytes[end] === zero) end += 1;
+  const firstDigit = end;
   let codePoint = 0;
-  while (end - digitsAt < digitsMax && (radix === 16 ? readHex(bytes, end, 1) >= 0 : isDigit(bytes[end]))) {
+  while (end - firstDigit < digitsMax && (radix === 16 ? readHex(bytes, end, 1) >= 0 : isDigit(bytes[end]))) {
     codePoint = Math.min(codePoint * radix + readHex(bytes, end, 1), 0x11_0000);
     end += 1;
   }

@@ -4,6 +4,25 @@ import { compileGlob, globLengthMax, globProblem } from '../../src/glob.ts';
 import { compileUrlPattern, urlPatternProblem } from '../../src/policy/url-pattern.ts';
 import { readingsOf } from '../../src/url-readings.ts';
 
+t.test('a glob with ? and sets does not hold up the daemon over a text that an agent chooses', async (t) => {
+  const [part, text] = ['a'.repeat(200), 'a'.repeat(3_000_000)];
+  const glob = compileGlob(`*${part}?${part}[bc]*`);
+  t.equal(glob(text), false);
+  t.equal(glob(`${text}xb`), false, 'what the ? stands for has its place');
+  t.equal(glob(`${text}x${part}c-`), true);
+  t.equal(glob(`${text}\u{1f600}${part}`), false);
+});
+
+t.test('a piece with ? is found wherever it stands, however long it is', async (t) => {
+  for (const length of [2, 31, 32, 33, 63, 64, 65, 300]) {
+    const piece = Array.from({ length }, (_, at) => String.fromCharCode(97 + ((at * 7) % 26))).join('');
+    const glob = compileGlob(`*?${piece.slice(1)}*`);
+    for (const before of ['', 'a', 'ab'.repeat(40)])
+      t.ok(glob(`${before}${piece}z`), `${length} behind ${before.length}`);
+    t.notOk(glob(`zz${piece.slice(1, -1)}\u00e9`), `${length}: the end is missing`);
+  }
+});
+
 t.test('a glob matches what picomatch matches where * crosses slashes', async (t) => {
   const patterns = [
     'a*',

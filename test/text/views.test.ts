@@ -203,6 +203,20 @@ const cases: readonly Case[] = [
     encodings: ['zero-width'],
   },
   {
+    name: 'what is not to be shown, of every block',
+    source: 's\u17b4e\ufff0c\u{1bca0}r\u{1d173}e\u{e0fff}t',
+    finds: 'secret',
+    cut: 's\u17b4e\ufff0c\u{1bca0}r\u{1d173}e\u{e0fff}t',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'a reference with more zeros than anybody needs',
+    source: `&#115;e&#x${'0'.repeat(300)}63;ret`,
+    finds: 'secret',
+    cut: `&#115;e&#x${'0'.repeat(300)}63;ret`,
+    encodings: ['html'],
+  },
+  {
     name: 'direction marks',
     source: 'se\u202ac\u2066r\u200eet\u202c',
     finds: 'secret',
