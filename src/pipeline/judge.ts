@@ -4,6 +4,7 @@ import type { Facts, PolicySet } from '../policy/index.ts';
 import { ownName, safely } from '../safe-name.ts';
 import { compileDenylist, type DestinationList } from './destination-list.ts';
 import { CallFacts } from './facts.ts';
+import { withGiven } from './given-facts.ts';
 import {
   classesOf,
   denial,
@@ -72,6 +73,11 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     }
     if (call.scopeViolations.length > 0) return outOfScope(call);
     if (call.unreadable !== undefined) {
+      const byHead = call.isOutOfTime
+        ? rules.decide(withoutBody(given(new CallFacts(call, none, tenant))))
+        : undefined;
+      // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
+      if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
       return denial(
         'UNREADABLE',
         safely`The call cannot be read to its end, so it is not let out: ${ownName(call.unreadable)}.`,
@@ -96,6 +102,17 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
   };
 }
+
+const none: readonly never[] = Object.freeze([]);
+
+/** The facts as if the call had no body: what is left is known of a call that could not be read. */
+const withoutBody = (facts: Facts): Facts => ({
+  ...withGiven(facts, {}),
+  classes: none,
+  bodyTexts: none,
+  bodyValue: () => ({ kind: 'none' }),
+  bodyHidesNames: false,
+});
 
 type Given = (facts: Facts) => Facts;
 const asTheyAre: Given = (facts) => facts;

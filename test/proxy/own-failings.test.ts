@@ -101,3 +101,41 @@ t.test('content that cannot be read in any time is held against its agent', asyn
   t.equal(trust_score, 0.75);
   t.match(incidents, [{ trigger: 'repeated-denials' }]);
 });
+
+t.test(
+  'a rule that refuses by the head alone is held against its agent, however long its body takes',
+  async (t) => {
+    const clock = slowClock(t);
+    const gateway = await startTestGateway(t, { config: { limits: { scan_timeout: `${scanTimeoutMs}ms` } } });
+    await gateway.api('POST', '/v1/policies/apply', {
+      name: 'heads',
+      rules: [
+        {
+          rule_id: 'body',
+          match: {},
+          condition: { body_contains_any: ['the'] },
+          action: 'DENY',
+          priority: 1,
+        },
+        { rule_id: 'path', match: { url_patterns: ['*/admin'] }, condition: {}, action: 'DENY', priority: 2 },
+      ],
+    });
+    clock.on = true;
+    const scan = async (path: string) =>
+      (
+        await gateway.api('POST', '/v1/scan', {
+          method: 'POST',
+          url: `https://api.test.example${path}`,
+          body: note,
+        })
+      ).body;
+    t.match(await scan('/admin'), { decision: 'DENY', reason_codes: ['POLICY_DENY'] });
+    t.match(
+      await scan('/other'),
+      { decision: 'DENY', reason_codes: ['UNREADABLE'] },
+      'nobody knows what its body says',
+    );
+    clock.on = false;
+    t.match(await standingOf(gateway), { trust_score: 0.95, incidents: [] });
+  },
+);
