@@ -3,7 +3,14 @@ import { toGatewayError } from '../errors.ts';
 import { after } from '../state/after.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
-import { inBody, type PlacedCredential, placedCredentials } from './credential-places.ts';
+import {
+  hasBasicKey,
+  inBody,
+  type PlacedCredential,
+  partsOf,
+  placedCredentials,
+} from './credential-places.ts';
+import { type Claims, claimsOf } from './json-web-token.ts';
 import { registrableDomain } from './registrable-domain.ts';
 import { counts } from './sanitize.ts';
 import { hashOf } from './secret-hashes.ts';
@@ -68,7 +75,10 @@ type Standing = 'here' | 'elsewhere' | 'free';
 
 interface Placed {
   readonly credential: PlacedCredential;
+  /** Those that are bound: of its texts, and of what was found in it. */
   readonly hashes: readonly string[];
+  /** Those of which none may be at home elsewhere, whatever it is composed of. */
+  readonly looked: readonly string[];
   standing: Standing;
   /** It is at home, and not by this call alone. */
   isKnown: boolean;
@@ -107,33 +117,50 @@ export function createCredentialHomes(
       const domain = registrableDomain(call.target.host);
       const home = hashOf(key, Buffer.from(`home ${domain}`));
       const placed = credentials.map((credential): Placed => {
-        const hashes = credential.texts.map((it) => hashOf(key, Buffer.from(it)));
-        const standing = standingByClaims(credential, domain);
+        const found = foundTexts(call, credential);
+        const parts = partsOf(credential, textOf(call, credential));
+        const hashed = (texts: readonly string[]) => [
+          ...new Set(texts.map((it) => hashOf(key, Buffer.from(it)))),
+        ];
+        const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
+        const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
+        const standings = all.map((it) => standingByClaims(claimsOf(it), domain));
+        const isElsewhere = !parts || standings.includes('elsewhere');
+        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, domain);
+        // A JWT that says where it belongs is at home there, whoever had it before.
+        const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
         const isKnown =
           standing === 'here' && call.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
-        return { credential, hashes, standing, isKnown };
+        return { credential, hashes, looked, standing, isKnown };
       });
-      const free = placed.filter((it) => it.standing === 'free');
-      const asked = free.flatMap((it) => it.hashes);
-      const unknown = asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined);
-      return after(homesOf(tenantId, [...new Set(unknown)], receivedAtMs), (stored) => {
+      const asking = placed.filter((it) => it.standing !== 'elsewhere');
+      const asked = asking.flatMap((it) => it.looked);
+      const unknown = new Set(asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined));
+      return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
+        // What could not be looked up is at home nowhere.
         if (!stored)
           return settle(
             call,
-            placed.filter((it) => it.standing !== 'free'),
+            placed.filter(
+              (it) => it.standing === 'elsewhere' || (it.standing === 'here' && it.looked.length === 0),
+            ),
             undefined,
           );
         const bindings: Placed[] = [];
-        for (const it of free) {
-          const homes = it.hashes.map((hash) => knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash));
-          const isBound = homes.every((at) => at === home);
-          const isElsewhere = homes.some((at) => at !== undefined && at !== home);
-          const seen = isBound || isElsewhere ? 'nowhere' : seenAt(call, it.hashes, domain);
-          if (isBound) it.standing = 'here';
-          else if (isElsewhere || seen === 'elsewhere') it.standing = 'elsewhere';
-          it.isKnown = isBound || seen === 'known';
-          if (it.standing !== 'elsewhere' && it.hashes.some((hash) => unknown.includes(hash)))
-            bindings.push(it);
+        const homeOf = (hash: string) => knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
+        for (const it of asking) {
+          const isBound = it.hashes.every((hash) => homeOf(hash) === home);
+          const isElsewhere = it.looked.some((hash) => (homeOf(hash) ?? home) !== home);
+          const free = it.looked.filter((hash) => homeOf(hash) === undefined);
+          const isSeenElsewhere = free.length > 0 && seenAt(call, free, domain) === 'elsewhere';
+          if (isElsewhere || isSeenElsewhere) {
+            it.standing = 'elsewhere';
+            it.isKnown = false;
+          } else if (it.standing === 'free') {
+            if (isBound) it.standing = 'here';
+            it.isKnown = isBound || seenAt(call, it.hashes, domain) === 'known';
+            if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
+          }
         }
         const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
         settle(call, placed.filter(isSettled), homingOf(bindings.filter(isSettled), home, receivedAtMs));
@@ -142,7 +169,8 @@ export function createCredentialHomes(
 
     bind({ identity, homing, receivedAtMs: nowMs }) {
       if (!homing || !identity) return true;
-      const { tenantId, agentId } = identity;
+      const { tenantId, ownAgent } = identity;
+      const { agentId } = ownAgent;
       return after(
         orAway(() => store.bindHomes({ tenantId, agentId, nowMs, ...homing }), undefined),
         (answer) => {
@@ -193,8 +221,9 @@ const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
 function credentialsOf(call: Call): readonly PlacedCredential[] {
   const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
   const mayAsk = call.method === 'POST' && call.body.length > 0;
-  if (!mayAsk && !secrets.some(isOfAnyone)) return [];
-  const placed = secrets.some(isOfAnyone) ? placedCredentials(call) : inBody(call, call.plain ?? call.body);
+  const isInHead = secrets.some(isOfAnyone) || hasBasicKey(call);
+  if (!mayAsk && !isInHead) return [];
+  const placed = isInHead ? placedCredentials(call) : inBody(call, call.plain ?? call.body);
   return placed
     .filter((it) => {
       const found = secrets.filter((finding) => overlaps(finding, it));
@@ -203,7 +232,7 @@ function credentialsOf(call: Call): readonly PlacedCredential[] {
     .slice(0, placesMax);
 }
 
-function standingByClaims({ claims }: PlacedCredential, domain: string): Standing {
+function standingByClaims(claims: Claims | undefined, domain: string): Standing {
   if (!claims) return 'free';
   const { audience, issuer } = claims;
   if (audience.includes(domain) || issuer === domain) return 'here';
@@ -211,24 +240,42 @@ function standingByClaims({ claims }: PlacedCredential, domain: string): Standin
 }
 
 /**
- * Where it was seen in the last minutes. `known`: an answer has granted it, or had it and came from this domain; `elsewhere`: an answer that had
- * it came from another domain, or a call with it in another place went to one.
+ * Where they were seen in the last minutes. `known`: an answer has granted one, or had it and came from this domain; `elsewhere`: an answer that
+ * had one, and is not known, came from another domain, or a call with it in another place went to one.
  */
 function seenAt(
   { sightings }: Call,
   hashes: readonly string[],
   domain: string,
 ): 'known' | 'elsewhere' | 'nowhere' {
-  const known = new Set(hashes);
-  let place: 'elsewhere' | 'nowhere' = 'nowhere';
+  const asked = new Set(hashes);
+  const [known, elsewhere] = [new Set<string>(), new Set<string>()];
   for (const it of sightings.all) {
-    if (it.kind !== 'secrets' || !it.hashes.some((hash) => known.has(hash))) continue;
+    if (it.kind !== 'secrets') continue;
     const { isGranted, cameFrom, wentTo } = it;
-    if (cameFrom === domain || (isGranted && cameFrom === undefined)) return 'known';
-    if (cameFrom !== undefined || (wentTo !== undefined && wentTo !== domain)) place = 'elsewhere';
+    const isOfHere = cameFrom === domain || (isGranted && cameFrom === undefined);
+    const isOfOther = cameFrom !== undefined || (wentTo !== undefined && wentTo !== domain);
+    const into = isOfHere ? known : isOfOther ? elsewhere : undefined;
+    if (into) for (const hash of it.hashes) if (asked.has(hash)) into.add(hash);
   }
-  return place;
+  for (const hash of elsewhere) if (!known.has(hash)) return 'elsewhere';
+  return known.size > 0 ? 'known' : 'nowhere';
 }
+
+const textOf = (
+  { head, plain, body }: Call,
+  { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
+) => (part === 'head' ? head.toString('latin1', start, end) : (plain ?? body).toString('utf8', start, end));
+
+/** Of those that were found in one place as many are bound; all are looked up. */
+const foundBoundMax = 8;
+const foundTexts = (call: Call, credential: PlacedCredential): readonly string[] => [
+  ...new Set(
+    call.findings
+      .filter((it) => it.class === 'SECRETS' && counts(it) && isOf(it, credential))
+      .map((it) => textOf(call, it)),
+  ),
+];
 
 const minKeptMs = 3_600_000;
 

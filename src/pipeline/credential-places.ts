@@ -37,7 +37,12 @@ const tokenRequestBytesMax = 64 * 1024;
 /** A shorter one may be the same in two places by chance, or by a lazy person. */
 const unseenLengthMin = 20;
 
+/** Services that take a key as the user leave the password empty or fixed; names of people and accounts have one that is longer. */
+const userKey = /^(?=.*\d)[\w.~+/=-]{20,}$/;
+const userPasswordMax = 16;
+
 const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31}) +)?(\S+)$/;
+const basic = /^basic +(\S+)$/i;
 const whole = /^\S+$/;
 const keyField =
   /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
@@ -83,32 +88,56 @@ function inHead(call: Call): PlacedCredential[] {
           : [];
     if (texts.length === 0) return [];
     const keptMs = field === 'dpop' ? kept.once : field.endsWith('authorization') ? kept.token : kept.key;
-    return [toPlaced({ part: 'head', location: `header:${field}`, texts, keptMs }, from, value.length)];
+    const isBoundUnseen = isBasicKey(field, value);
+    const place = { part: 'head', location: `header:${field}`, texts, keptMs, isBoundUnseen } as const;
+    return [toPlaced(place, from, value.length)];
   });
 }
+
+/** Whether the head has Basic credentials that are a key and no pair of a name and a password: no detector sees those. */
+export function hasBasicKey({ headers }: Pick<Call, 'headers'>): boolean {
+  for (let at = 0; at + 1 < headers.length; at += 2)
+    if (isBasicKey(headers[at]?.toLowerCase() ?? '', headers[at + 1] ?? '')) return true;
+  return false;
+}
+
+function isBasicKey(field: string, value: string): boolean {
+  if (!field.endsWith('authorization') || value.length > lengthMax) return false;
+  const token = basic.exec(value)?.[1];
+  if (token === undefined || token.length < unseenLengthMin) return false;
+  const [user = '', ...rest] = Buffer.from(token, 'base64').toString('utf8').split(':');
+  return rest.length === 0 ? userKey.test(token) : isUserKey(user, rest.join(':'));
+}
+
+const isUserKey = (user: string, password: string): boolean =>
+  password.length < userPasswordMax && userKey.test(user);
 
 function textsOfAuthorization(value: string): readonly string[] {
   const [, scheme = '', token] = authorization.exec(value) ?? [];
   if (token === undefined) return [];
   if (scheme.toLowerCase() !== 'basic') return [token];
   const pair = Buffer.from(token, 'base64');
-  const password = pair.toString('utf8').split(':').slice(1).join(':');
+  const [user = '', ...rest] = pair.toString('utf8').split(':');
+  const password = rest.join(':');
   // Clients of OAuth write it as a form does (RFC 6749, 2.3.1).
   const texts = [password, fromForm(password) ?? password].filter((it) => it.length >= unseenLengthMin);
-  return [...new Set([pair.toString('base64'), ...texts])];
+  if (isUserKey(user, password)) texts.push(user);
+  return [...new Set([pair.toString('base64'), token, ...texts])];
 }
 
 function inCookie(value: string, from: number): PlacedCredential[] {
   const found: PlacedCredential[] = [];
   let start = from;
   for (const pair of value.split(';', cookiesMax)) {
-    const text = pair.slice(pair.indexOf('=') + 1).trim();
+    const valueAt = pair.indexOf('=') + 1;
+    const text = pair.slice(valueAt).trim();
+    // What stands in the name of a cookie has not its place there.
     if (text !== '')
       found.push(
         toPlaced(
           { part: 'head', location: 'header:cookie', texts: [text], keptMs: kept.cookie },
-          start,
-          pair.length,
+          start + valueAt,
+          pair.length - valueAt,
         ),
       );
     start += pair.length + 1;
@@ -225,3 +254,35 @@ function fromForm(text: string): string | undefined {
     return undefined;
   }
 }
+
+const partLengthMin = 16;
+/** Of one credential. */
+export const partsMax = 64;
+const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
+const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
+
+/**
+ * Answers what may be a credential by itself in one that is composed, as it is written and decoded: a token in quotes, or the user of a pair.
+ * Undefined where there is too much of it.
+ */
+export function partsOf({ texts }: PlacedCredential, written: string): ReadonlySet<string> | undefined {
+  const parts = new Set<string>();
+  const pair = basic.exec(written)?.[1];
+  const all = [
+    written,
+    ...texts,
+    ...(pair === undefined ? [] : [Buffer.from(pair, 'base64').toString('utf8')]),
+  ];
+  for (const text of all)
+    for (const form of new Set([text, fromPercents(text)]))
+      for (const [run] of form.matchAll(token68)) {
+        for (const part of [run, run.replace(aroundToken, '')])
+          if (part.length >= partLengthMin) parts.add(part);
+        if (parts.size > partsMax) return undefined;
+      }
+  return parts;
+}
+
+/** Leaves what is malformed as it is: that must not hide the rest. */
+const fromPercents = (text: string): string =>
+  text.replace(/%([0-7][0-9A-Fa-f])/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

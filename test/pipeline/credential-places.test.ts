@@ -34,8 +34,8 @@ t.test('fields of the head have credentials where their protocols say so', async
   ]);
   t.same(header('X-Acme-Api-Key', secret), [['header:x-acme-api-key', secret, secret]]);
   t.same(header('Cookie', `a=1; b=${secret}`), [
-    ['header:cookie', 'a=1', '1'],
-    ['header:cookie', ` b=${secret}`, secret],
+    ['header:cookie', '1', '1'],
+    ['header:cookie', secret, secret],
   ]);
   t.same(placesOf({ url: `https://h.test/x?a=b&access_token=${secret}&c=d` }), [
     ['query:access_token', secret, secret],

@@ -166,6 +166,54 @@ t.test('one credential has one home, in whatever place it stands', async (t) => 
   isMisdirected(t, await call('/x', { host: 'evil.test', headers: { 'x-api-key': secret } }), 'as a key');
 });
 
+t.test('a bound token goes nowhere else inside of another text', async (t) => {
+  const { call, upstream } = await lab(t);
+  const [one, two] = [newSecret(), `hvs.${newSecret(60)}`];
+  const [user, other] = [newSecret(), newSecret()];
+  for (const token of [one, two])
+    t.match(outcome(await call('/x', { host: api, headers: { authorization: `Bearer ${token}` } })), isOut);
+  const tries: readonly Readonly<Record<string, string>>[] = [
+    { authorization: `Basic ${one}` },
+    { authorization: basicOf(one, 'x') },
+    { authorization: basicOf('x', `.${one}.`) },
+    { authorization: `Bearer "${one}"` },
+    { authorization: `Token token=${one}` },
+    { 'x-api-key': `token=${one};${two}` },
+    { 'x-api-key': `token=${other};${one}` },
+    { cookie: `session="${one}"` },
+    { cookie: `session=%${one.charCodeAt(0).toString(16)}${one.slice(1)}` },
+    { cookie: `${two}=1` },
+  ];
+  for (const [at, headers] of tries.entries()) {
+    const sent = upstream.requests.length;
+    const reply = await call('/x', { host: 'evil.test', headers });
+    t.match(outcome(reply), { decision: 'DENY' }, `try ${at}`);
+    t.equal(upstream.requests.length, sent, `try ${at} is not sent`);
+  }
+  const text = formOf({ grant_type: 'client_credentials', client_secret: `x ${one} ${newSecret()}` });
+  isMisdirected(t, await call('/token', { host: 'evil.test', ...text }), 'in a text');
+  const key = `${user}7`;
+  t.match(outcome(await call('/x', { host: api, headers: { authorization: basicOf(key, '') } })), isOut);
+  isMisdirected(
+    t,
+    await call('/x', { host: 'evil.test', headers: { authorization: `Bearer ${key}` } }),
+    'a user',
+  );
+});
+
+t.test(
+  'one user with two passwords, and one setting in two cookies, are at home at two services',
+  async (t) => {
+    const { call } = await lab(t);
+    for (const host of [api, 'www.other.test']) {
+      const authorization = basicOf('jane.doe@mail.company.test', newSecret(18));
+      t.match(outcome(await call('/x', { host, headers: { authorization } })), isOut);
+      const cookie = `consent=groups%3Aall-of-the-cookies%2C1; session=${newSecret()}`;
+      t.match(outcome(await call('/x', { host, headers: { cookie } })), isOut);
+    }
+  },
+);
+
 t.test('a JWT that says where it belongs goes nowhere else, first use or not', async (t) => {
   const { call } = await lab(t);
   const bearer = (claims: object) => ({ authorization: `Bearer ${newJwt(claims)}` });
