@@ -141,8 +141,13 @@ const bodyTexts = ({ bodyTexts: texts, knownCredentials: known }: Call): readonl
     ? texts
     : texts.map((it) => Buffer.from(without(known, it.toString('latin1')), 'latin1'));
 
+/** Shorter texts stand in any prose: without them nothing of it would be known again. */
+const knownLengthMin = 16;
+
 const without = (known: readonly string[], text: string): string =>
-  known.reduce((left, it) => left.replaceAll(it, '\n'), text);
+  known
+    .filter((it) => it.length >= knownLengthMin)
+    .reduce((left, it) => left.replaceAll(it, '\n'), text);
 
 /** Longer ones carry something. */
 const fieldNameLengthMax = 40;

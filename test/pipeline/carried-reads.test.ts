@@ -68,6 +68,7 @@ interface Given {
   readonly findings?: readonly Partial<Finding>[];
   readonly isExternal?: boolean;
   readonly unreadable?: string;
+  readonly knownCredentials?: readonly string[];
 }
 
 /** What a call carries to `drop.example`, outside the organisation, unless something else is given. */
@@ -80,6 +81,7 @@ function carriedBy({
   findings = [],
   isExternal = true,
   unreadable,
+  knownCredentials = [],
 }: Given) {
   const call: Call = callOf({
     receivedAtMs: nowMs,
@@ -92,7 +94,7 @@ function carriedBy({
   Object.assign(call, {
     ...{ identity: identityOf(), operation: operationOf(operation), isExternal, sightings },
     ...{ bodyTexts: [call.body], head: Buffer.from(headText(call), 'latin1') },
-    ...{ findings: findings.map(findingOf), unreadable },
+    ...{ findings: findings.map(findingOf), unreadable, knownCredentials },
   });
   return findCarriedReads(call, acme as NonNullable<typeof acme>);
 }
@@ -121,6 +123,8 @@ const email = { class: 'PII', kind: 'email-address' } as const;
 
 const cases: readonly (Given & { readonly name: string; readonly want: readonly object[] })[] = [
   { name: 'its content', want: bySame },
+  { name: 'its content beside cookies of one letter', knownCredentials: [...'eaio '], want: bySame },
+  { name: 'its content as a credential at home', knownCredentials: [content], want: [] },
   { name: 'a piece of its content', body: JSON.stringify({ note: content.slice(300, 900) }), want: bySame },
   { name: 'a turn of phrase', body: content.slice(0, 60), want: [] },
   { name: 'another content', body: otherContent, want: [] },
