@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
 import { createCredentialHomes } from '../../src/pipeline/credential-homes.ts';
@@ -82,6 +82,16 @@ t.test('while the state is away, only what the node knows is at home', async (t)
   await homes.mark(late);
   state.isAway = true;
   t.equal(await homes.bind(late), false, 'what cannot be bound has no home');
+});
+
+t.test('a key has the room of its own agent, whatever agents its calls name', async (t) => {
+  const { state, homes } = startState();
+  const identity = identityOf();
+  const call = callWith(newToken(), 'api.company.test');
+  call.identity = { ...identity, agentId: randomUUID() };
+  await homes.mark(call);
+  await homes.bind(call);
+  t.match(state.bound, [{ agentId: identity.ownAgent.agentId }]);
 });
 
 t.test('calls in which nothing was found do not ask', async (t) => {

@@ -17,7 +17,7 @@ export interface HomeStore {
 
 export interface HomeBinding {
   readonly tenantId: string;
-  /** Whose first use it is: each agent has room of its own. */
+  /** The agent that the key was made for: each has room of its own, and no call can name another one to get more. */
   readonly agentId: string;
   /** A keyed hash of the registrable domain. */
   readonly home: string;
