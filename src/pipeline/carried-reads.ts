@@ -145,9 +145,7 @@ const bodyTexts = ({ bodyTexts: texts, knownCredentials: known }: Call): readonl
 const knownLengthMin = 16;
 
 const without = (known: readonly string[], text: string): string =>
-  known
-    .filter((it) => it.length >= knownLengthMin)
-    .reduce((left, it) => left.replaceAll(it, '\n'), text);
+  known.filter((it) => it.length >= knownLengthMin).reduce((left, it) => left.replaceAll(it, '\n'), text);
 
 /** Longer ones carry something. */
 const fieldNameLengthMax = 40;
