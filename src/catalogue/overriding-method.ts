@@ -4,7 +4,7 @@ import { isObject } from './body-path.ts';
 import { decodeField, formStart, multipartFields } from './form.ts';
 import type { Request } from './reading.ts';
 
-/** With `-` for all that `foldedName` folds. */
+/** With `-` for all that is folded. */
 const overrides = new Set([
   ...['-method', '-httpmethod'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
@@ -12,6 +12,7 @@ const overrides = new Set([
 const lengths = { least: '_method'.length, most: 'x-http-method-override'.length } as const;
 /** Each character may be an escape. */
 const encodedNameMax = 3 * lengths.most;
+const nulMax = '%00'.length;
 /** Of one call; each is understood for itself. */
 const methodsMax = 8;
 const none: readonly string[] = Object.freeze([]);
@@ -97,16 +98,29 @@ function takeFields(text: string, values: string[]): void {
   // Some servers take `;` for `&`. Values may be long: only those that matter are decoded.
   for (const pair of text.split(/[&;]/)) {
     const equals = pair.indexOf('=');
-    if (equals < 0 || equals > encodedNameMax) continue;
-    if (isOverride(decodeField(pair.slice(0, equals)))) values.push(decodeField(pair.slice(equals + 1)));
+    if (equals < 0) continue;
+    // PHP skips blanks before a name and reads no further than NUL.
+    const start = /^(?:[+ ]|%20)*/.exec(pair)?.[0].length ?? 0;
+    const name =
+      pair.slice(start, Math.min(equals, start + encodedNameMax + nulMax)).split(/%00|\0/, 1)[0] ?? '';
+    if (name.length <= encodedNameMax && isOverride(decodeField(name)))
+      values.push(decodeField(pair.slice(equals + 1)));
   }
 }
 
 /** A look at the first letter spares nearly all names the rest: this runs over all headers of every call. */
-const isOverridingField = (name: string): boolean => (name.charCodeAt(0) | 0x20) === 0x78 && isOverride(name);
+const isOverridingField = (name: string): boolean =>
+  (name.charCodeAt(0) | 0x20) === 0x78 && isNamedSo(name, foldedName);
 
+const isNamedSo = (name: string, fold: (name: string) => string): boolean =>
+  name.length >= lengths.least && name.length <= lengths.most && overrides.has(fold(name));
+
+/** The name of a field of a query, a form or JSON. */
 const isOverride = (name: string): boolean =>
-  name.length >= lengths.least && name.length <= lengths.most && overrides.has(foldedName(name.trim()));
+  isNamedSo((name.split('\0', 1)[0] ?? '').trim(), foldedParameter);
+
+/** As PHP names variables. */
+const foldedParameter = (name: string): string => name.toLowerCase().replace(/[_. [-]/g, '-');
 
 /** One that names the method itself must not hide another behind it. */
 function methodsIn(values: readonly string[], own: string): readonly string[] {

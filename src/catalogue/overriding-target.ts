@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { foldedName } from '../http1/folded-name.ts';
 import { isWebScheme, parseAuthority, parseTarget, type Target, toAuthority } from '../target.ts';
+import { otherReadingsOf } from '../url-readings.ts';
 
 /*
  * Fields by which servers take another URL than that of the request line. Proxies write them for the servers behind them, and many servers
@@ -62,7 +63,8 @@ interface Head {
 
 /**
  * The URLs that servers may take instead of the call's own. Which of them a server takes is not known, hence all are judged and the
- * strictest counts. Throws VALIDATION_FAILED where there are more than 32, and where one cannot be read.
+ * strictest counts. Throws VALIDATION_FAILED where there are more than 32, and where a value is not plain: the fields are sent as they
+ * came, so servers must not be able to read them in another way than is judged here.
  */
 export function overridingTargets({ target, headers }: Head): readonly Target[] {
   if (!hasOverridingTarget(headers) || !isWebScheme(target.scheme)) return none;
@@ -84,52 +86,103 @@ const withQuery = (paths: Iterable<string>, own: string): string[] =>
 
 /** Some servers put the prefix before the path, others take it off. */
 function belowAndAbove(prefix: string, path: string): string[] {
-  const rest = path.startsWith(prefix) ? [rooted(path.slice(prefix.length))] : [];
-  return [prefix + path, ...rest];
+  const rests = [path, ...otherReadingsOf(path)].flatMap((it) => [
+    behind(prefix, it),
+    behind(decoded(prefix), it),
+    it.startsWith(prefix) ? it.slice(prefix.length) : undefined,
+  ]);
+  return [prefix + path, ...rests.filter((it) => it !== undefined).map(rooted)];
+}
+
+const escaped = /%[0-9a-f]{2}/gi;
+const decoded = (text: string): string =>
+  text.replace(escaped, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
+
+/** What is left of a path, as written, when its beginning is `prefix` once the escapes are undone. */
+function behind(prefix: string, path: string): string | undefined {
+  let at = 0;
+  for (const char of prefix) {
+    const length = path[at] === '%' ? 3 : 1;
+    if (decoded(path.slice(at, at + length)) !== char) return undefined;
+    at += length;
+  }
+  return path.slice(at);
 }
 
 function namedIn({ target, headers }: Head): Readonly<Record<Part, ReadonlySet<string>>> {
   const named = { path: new Set<string>(), prefix: new Set<string>(), host: new Set<string>() };
+  const seen = new Set<string>();
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const part = partTaken(headers[i] as string);
     if (part === undefined) continue;
+    const name = foldedName(headers[i] as string);
     const value = headers[i + 1] as string;
-    // Proxies add to what is there: some servers take one item, others all of the value.
-    const items = value.split(',').map((it) => it.trim());
-    const texts = {
-      path: () => [value.trim(), ...items].map(pathOf),
-      prefix: () => withAllTogether(items.map((it) => pathOf(it).replace(/\/+$/, ''))),
-      host: () => namesOfHosts(value, items).map((it) => authorityOf(it, target)),
-    }[part]();
-    for (const text of texts) if (text !== '') keep(named[part], text);
+    if (notInValues.test(value)) throw notPlain(name);
+    // Some servers join the values of two fields, others take one of them.
+    if (part !== 'host' && seen.has(name))
+      throw new GatewayError('VALIDATION_FAILED', `The field ${name} may stand in a call once.`);
+    seen.add(name);
+    for (const text of textsOf(part, name, value.trim(), target)) if (text !== '') keep(named[part], text);
   }
   return named;
 }
 
-/** Spring takes several prefixes for one within another. */
-const withAllTogether = (prefixes: readonly string[]): string[] => [...prefixes, prefixes.join('')];
+/** What servers read in different ways, or not at all. */
+const notInValues = /[^\t\x20-\x7e]|[\\#]/;
 
-/** Without scheme and host, which some proxies write. */
-function pathOf(text: string): string {
-  const path = text.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').replace(/[\t ]/g, '%20');
-  return text === '' ? '' : rooted(path);
+function textsOf(part: Part, name: string, value: string, target: Target): readonly string[] {
+  // Proxies add to what is there: some servers take one item, others all of the value.
+  const items = value.split(',').map((it) => it.trim());
+  if (part === 'host')
+    return (name === 'forwarded' ? hostsOfForwarded(value, items) : items)
+      .filter((it) => it !== '')
+      .map((it) => authorityOf(it, name, target));
+  if (part === 'prefix' && notInPrefixes.test(withoutOrigin(value))) throw notPlain(name);
+  if (schemeStart.test(withoutOrigin(value)) || !items.every(isPlain)) throw notPlain(name);
+  return part === 'path' ? [value, ...items].map(pathOf) : [pathOf(value).replace(/\/$/, '')];
 }
+
+const notInPrefixes = /[,?]|\/\//;
+/** A scheme other than HTTP's, which some servers take off. */
+const schemeStart = /^[^/?]*:/;
+const otherOrigin = /^(?:\/\/|[^/?]*:\/)/;
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
+
+/** Whether a path, or a URL of HTTP, is one and the same text for servers that resolve it and those that do not. */
+function isPlain(text: string): boolean {
+  const path = withoutOrigin(text);
+  return !/[\t ]/.test(text) && !otherOrigin.test(path) && !dotSegment.test(path.split('?', 1)[0] ?? '');
+}
+
+/** Some proxies write scheme and host before the path. */
+const withoutOrigin = (text: string): string => text.replace(/^https?:\/\/[\w.:[\]-]+(?=\/|$)/i, '');
+
+const pathOf = (text: string): string =>
+  text === '' ? '' : rooted(withoutOrigin(text).replace(/[\t ]/g, '%20'));
 
 const rooted = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
 
-/** Those of `Forwarded` are among other things (RFC 7239, 4). */
-const namesOfHosts = (value: string, items: readonly string[]): readonly string[] =>
+/** Those of `Forwarded` are among other things (RFC 7239, 4). Quotes end nothing here, as for servers that overlook them. */
+const hostsOfForwarded = (value: string, items: readonly string[]): readonly string[] =>
   value.includes('=')
-    ? [...value.matchAll(/(?<![^\s;,])host\s*=\s*"?([^\s";,]+)/gi)].map(([, host = '']) => host)
-    : items.filter((it) => it !== '');
+    ? [...value.replaceAll('"', '').matchAll(/(?<![^\s;,])host\s*=([^;,]*)/gi)].map(([, host = '']) =>
+        host.trim(),
+      )
+    : items;
 
-function authorityOf(text: string, { scheme, host, port }: Target): string {
+function authorityOf(text: string, field: string, { scheme, host, port }: Target): string {
   const isSecure = scheme === 'https' || scheme === 'wss';
   const named = parseAuthority(text, isSecure ? 443 : 80);
-  if (!named) throw new GatewayError('VALIDATION_FAILED', 'A field of the call names a host that is none.');
+  if (!named) throw new GatewayError('VALIDATION_FAILED', `The field ${field} names a host that is none.`);
   const isOwn = named.host === host && !text.includes(':');
   return toAuthority(scheme, named.host, isOwn ? port : named.port);
 }
+
+const notPlain = (field: string): GatewayError =>
+  new GatewayError(
+    'VALIDATION_FAILED',
+    `The field ${field} must be plain: no dot segments, "//" at the start, "\\", "#", user information or characters beyond ASCII; in a prefix no ",", "?" or "//".`,
+  );
 
 function keep(texts: Set<string>, text: string): void {
   texts.add(text);

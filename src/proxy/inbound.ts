@@ -238,19 +238,16 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Cla
 }
 
 /**
- * What proxies before us say of the way to here, which are addresses of the inside, and twins of the fields that frame a message, which CGI
- * takes for them. Fields that name another URL than the one that was judged go as well.
+ * What proxies before us say of the way to here, which are addresses of the inside. Fields that name another URL than the one that was
+ * judged go as well.
  */
 const notForUpstream =
   /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
-const framingTwins = new Set(['content-length', 'transfer-encoding']);
 
 const forUpstream = (headers: readonly string[]): readonly string[] =>
   headers.filter((_, i) => {
-    const written = headers[i & ~1] as string;
-    const name = foldedName(written);
-    const isOut = notForUpstream.test(name) || overridesTarget(name);
-    return !isOut && !(framingTwins.has(name) && /[_.]/.test(written));
+    const name = foldedName(headers[i & ~1] as string);
+    return !notForUpstream.test(name) && !overridesTarget(name);
   });
 
 /** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */

@@ -1,4 +1,5 @@
 import { isNamed } from '../http1/field.ts';
+import { foldedName } from '../http1/folded-name.ts';
 import type { ResponseHead } from '../http1/head.ts';
 
 export { fieldOf } from '../http1/field.ts';
@@ -9,8 +10,8 @@ export { fieldOf } from '../http1/field.ts';
  */
 
 /**
- * Field names, found in any casing. A look at the length and the first letter spares nearly all other names the lower-casing: this runs
- * for every field.
+ * Field names, found in any casing and with any sign for `-`, as servers of CGI take them. A look at the length and the first letter
+ * spares nearly all other names the folding: this runs for every field.
  */
 class NameSet {
   readonly #names: ReadonlySet<string>;
@@ -28,7 +29,7 @@ class NameSet {
     return (
       name.length <= lengthMax &&
       ((this.#firstLetters[name.length] as number) & letterBit(name)) !== 0 &&
-      this.#names.has(name.toLowerCase())
+      this.#names.has(foldedName(name))
     );
   }
 }
@@ -121,7 +122,7 @@ const notConnectionOptions = new NameSet(
 );
 
 const isProxyField = (name: string): boolean =>
-  (name.charCodeAt(0) | 0x20) === 0x70 && name.slice(0, 6).toLowerCase() === 'proxy-';
+  (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
 
 /**
  * The head of a request to an upstream. `raw` is the flat head as `withoutNamedFields` has left it; `authority` becomes its only Host;
@@ -208,13 +209,13 @@ function isOurs(name: string, extra: readonly string[], ownPrefix: string): bool
   if (
     name.length >= ownPrefix.length &&
     (name.charCodeAt(0) | 0x20) === ownPrefix.charCodeAt(0) &&
-    name.slice(0, ownPrefix.length).toLowerCase() === ownPrefix
+    foldedName(name.slice(0, ownPrefix.length)) === foldedName(ownPrefix)
   ) {
     return true;
   }
   for (let i = 0; i < extra.length; i += 2) {
     const own = extra[i] as string;
-    if (own.length === name.length && own.toLowerCase() === name.toLowerCase()) return !appended.has(name);
+    if (own.length === name.length && foldedName(own) === foldedName(name)) return !appended.has(name);
   }
   return false;
 }

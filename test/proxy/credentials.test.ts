@@ -131,11 +131,15 @@ t.test('sends no credential by a path that a header leads away from', async (t) 
     { 'X-Original-URL': '/admin' },
     { 'X-Forwarded-Prefix': '/admin' },
     { x_rewrite_url: '/' },
+    { 'X-Script-Name': '/%6fpen' },
+    { 'X~Original~URL': '/admin' },
   ];
   for (const headers of elsewhere) {
     const { status, body } = await call('/open/x', { headers });
     t.match({ status, body: body.toString() }, { status: 502, body: /CREDENTIAL_UNAVAILABLE/ });
   }
+  for (const headers of [{ 'X-Script-Name': '/a,b' }, { 'X-Original-URL': '/open/../open/x' }])
+    t.equal((await call('/open/a,b/x', { headers })).status, 400);
   t.equal(upstream.requests.length, 1);
 });
 

@@ -361,12 +361,15 @@ t.test('sends on no field that says another way, path or length than the request
     Forwarded: 'host=other.example',
     X_Original_URL: '/shut',
     'X.Rewrite.URL': '/shut',
+    'X~Original~URL': '/shut',
+    'X!Forwarded!Host': 'other.example',
     X_Forwarded_For: '10.9.9.9',
     'X-Original-Forwarded-For': '10.9.9.9',
     'X-Cluster-Client-IP': '10.9.9.9',
     X_Real_IP: '10.9.9.9',
     Content_Length: '4',
     Transfer_Encoding: 'chunked',
+    'Content~Length': '4',
   };
   const answer = await lab.call('/inbound/bot/open/x', {
     method: 'POST',
@@ -387,6 +390,8 @@ t.test('takes no method that the route does not, by whatever name', async (t) =>
   const cases: { path?: string; headers?: Record<string, string>; body?: string; status?: number }[] = [
     { headers: { 'X-HTTP-Method-Override': 'DELETE' } },
     { headers: { X_HTTP_Method_Override: 'DELETE' } },
+    { headers: { 'X~HTTP~Method~Override': 'DELETE' } },
+    { path: '?_method%00=DELETE' },
     { headers: { 'X-HTTP-Method-Override': 'GET' }, status: 200 },
     { path: '?_method=DELETE' },
     { path: '?a=1;%5fmethod=%44ELETE' },

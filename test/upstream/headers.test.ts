@@ -93,6 +93,22 @@ t.test('makes the head of a request for the upstream', async (t) => {
       want: ['Via', '1.1 first', 'X', '1', 'via', '2 second'],
     },
     {
+      name: 'removes what servers may take for a field that frames the message',
+      raw: [
+        'Transfer_Encoding',
+        'chunked',
+        'content_length',
+        '4',
+        'Content.Length',
+        '5',
+        'Proxy_Auth',
+        '1',
+        'X_Y',
+        '2',
+      ],
+      want: ['X_Y', '2'],
+    },
+    {
       name: 'takes names that only look like others',
       raw: ['Proxied', '1', 'T', '2', 'Hosts', '3'],
       want: [],
@@ -164,6 +180,22 @@ t.test('makes the head of an answer for the client', async (t) => {
       ],
       want: ['X', '1'],
     },
+    {
+      name: 'drops the same in spellings that are one to some clients',
+      raw: [
+        'X_Service_Decision',
+        'DENY',
+        'proxy_status',
+        'postern',
+        'Alt_Svc',
+        'h3',
+        'Transfer_Encoding',
+        'chunked',
+        'X_Y',
+        '1',
+      ],
+      want: ['X_Y', '1'],
+    },
     { name: 'keeps the Via of others', raw: ['via', '1.1 cdn'], want: ['via', '1.1 cdn'] },
     { name: 'keeps bytes above ASCII', raw: ['X-N', 'caf\xe9'], want: ['X-N', 'caf\xe9'] },
   ];
@@ -184,6 +216,7 @@ t.test('lets trailers through that may stand in a trailer', async (t) => {
     'ALLOW',
     'Proxy-Status',
     'postern; error=http_request_denied',
+    ...['X_Service_Decision', 'ALLOW', 'proxy_status', 'postern', 'Content_Length', '5'],
   ];
   t.same(toClientTrailers(raw, [], 'x-service-'), [['X-Checksum', 'abc']]);
   t.same(toClientTrailers(['grpc-status', '0', 'x-own', '1'], ['X-Own', '2'], ''), [['grpc-status', '0']]);
