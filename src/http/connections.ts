@@ -44,8 +44,8 @@ export interface Connections {
   /** The connection is also known as this one from now on, which speaks TLS on it. */
   alias(socket: Socket, as: Socket): void;
   /**
-   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. Throws GATEWAY_BUSY
-   * where the owner may have no more.
+   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. What has closed
+   * already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
    */
   claim(connection: Closable, owner: ConnectionOwner, bounds: ConnectionBounds): void;
   /** Takes a claim back, for connections that others share. */
@@ -84,6 +84,8 @@ const isTrusted = (socket: Socket, trustedProxies: readonly string[]): boolean =
 
 /** What one connection counts for. */
 interface Place {
+  /** False once the connection has closed: from then on nothing would take back what it counts for. */
+  isOpen: boolean;
   address: string | undefined;
   /** Agents and their tenants: several, where a proxy of the agents' own shares a connection. */
   readonly owners: Map<string, string>;
@@ -97,11 +99,13 @@ export function createConnections(connectionsMax: () => number): Connections {
   const places = new WeakMap<Closable, Place>();
 
   function enter(connection: Closable): Place {
-    const place: Place = { address: undefined, owners: new Map() };
+    const place: Place = { isOpen: !connection.destroyed, address: undefined, owners: new Map() };
     places.set(connection, place);
+    if (!place.isOpen) return place;
     open += 1;
     connection.once('close', () => {
       open -= 1;
+      place.isOpen = false;
       known(place);
       for (const agentId of [...place.owners.keys()]) disown(place, agentId);
     });
@@ -132,7 +136,7 @@ export function createConnections(connectionsMax: () => number): Connections {
     },
     comeFrom(socket, address) {
       const place = places.get(socket);
-      if (!place || address === undefined || place.owners.size > 0) return undefined;
+      if (!place?.isOpen || address === undefined || place.owners.size > 0) return undefined;
       const network = networkOf(address);
       if (!leavesRoom(addresses.of(network)))
         return busy('This address has as many connections without a valid key as leave room for others');
@@ -148,7 +152,7 @@ export function createConnections(connectionsMax: () => number): Connections {
     claim(connection, { tenantId, agentId }, { perAgent, perTenant, isShared }) {
       const standing = places.get(connection);
       const place = standing ?? enter(connection);
-      if (place.owners.has(agentId)) return;
+      if (!place.isOpen || place.owners.has(agentId)) return;
       if (!standing && open > connectionsMax()) throw full();
       const [ofAgent, ofTenant] = [agents.of(agentId), tenants.of(tenantId)];
       if (ofAgent >= perAgent) throw busy(`This agent holds ${ofAgent} connections, which is all it may`);

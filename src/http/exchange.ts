@@ -36,6 +36,8 @@ export interface Exchange {
 
 /** A connection, or one of the streams that share one. */
 export interface Closable {
+  /** Whether it is gone: then it may never emit 'close' again. */
+  readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
 }
 

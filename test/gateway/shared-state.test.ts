@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -8,12 +10,12 @@ import { newTraceId } from '../../src/ids.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import { callBatch, recordedCall } from '../state/records.ts';
 import { agentId, startTestGateway, testConfig } from '../support/gateway.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type RedisServer, startRedis, until } from '../support/redis.ts';
 
 const scan = { agent_id: agentId, method: 'POST', url: 'https://api.test.example/x' };
 
 /** Two nodes that share a Redis and the key of the vault. */
-async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'closed') {
+async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'closed', limits: object = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'postern-vault-'));
   t.teardown(() => rmSync(dir, { recursive: true }));
   const keyFile = join(dir, 'vault.key');
@@ -26,7 +28,7 @@ async function startNodes(t: Test, redis: RedisServer, onFailure: 'open' | 'clos
       on_failure: onFailure,
     },
     vault: { key_file: keyFile },
-    limits: { scan_timeout: '5s' },
+    limits: { scan_timeout: '5s', ...limits },
   };
   return [await startTestGateway(t, { config }), await startTestGateway(t, { config })] as const;
 }
@@ -99,6 +101,27 @@ for (const { onFailure, want } of failures) {
     t.pass('and recovers by itself');
   });
 }
+
+t.test('clients that leave before their key is known keep no connection of their agent', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const connectionsMax = 3;
+  const [node] = await startNodes(t, redis, 'closed', { max_connections_per_agent: connectionsMax });
+  const { key } = await node.mint();
+  const { hostname, port } = new URL(node.controlUrl);
+  const request = `GET /v1/agents HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  for (let i = 0; i < connectionsMax * 10; i++) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    await new Promise<void>((resolve) => socket.write(request, () => resolve()));
+    socket.resetAndDestroy();
+  }
+  await until('the agent has a connection', async () => {
+    const { status } = await node.api('GET', '/v1/agents', undefined, `Bearer ${key}`);
+    return status !== 503;
+  });
+  t.pass();
+});
 
 t.test('traces are kept as long as the configuration says, from the reload on', async (t) => {
   const redis = await startRedis(t);

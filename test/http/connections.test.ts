@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Socket } from 'node:net';
 import t from 'tap';
 import { type ConnectionBounds, createConnections } from '../../src/http/connections.ts';
@@ -99,4 +100,43 @@ t.test('a claim that is released leaves nothing behind', async (t) => {
   connections.claim(other, ownerOf('a'), one);
   shared.emit('close');
   t.throws(() => connections.claim(new Socket(), ownerOf('a'), one), busy);
+});
+
+t.test('what closes before it is claimed counts for nobody', async (t) => {
+  const connections = createConnections(() => 4);
+  const one = { ...bounds, perAgent: 1, perTenant: 1 };
+  for (let i = 0; i < 20; i++) {
+    const socket = new Socket();
+    const secured = new Socket();
+    t.equal(connections.arrive(socket), undefined);
+    if (i % 2 === 0) connections.alias(socket, secured);
+    socket.emit('close');
+    connections.alias(socket, secured);
+    t.equal(connections.comeFrom(socket, '192.0.2.1'), undefined);
+    t.equal(connections.comeFrom(secured, '192.0.2.1'), undefined);
+    connections.claim(socket, ownerOf('a'), one);
+    connections.claim(secured, ownerOf('a'), one);
+  }
+  const [last, next] = [new Socket(), new Socket()];
+  t.equal(connections.arrive(last) ?? connections.comeFrom(last, '192.0.2.1'), undefined);
+  connections.claim(last, ownerOf('a'), one);
+  t.throws(() => connections.claim(next, ownerOf('a'), one), busy, 'and what is open still counts');
+});
+
+t.test('what is destroyed when it is first seen takes no place', async (t) => {
+  const connections = createConnections(() => 2);
+  const one = { ...bounds, perAgent: 1 };
+  const gone = async (): Promise<Socket> => {
+    const socket = new Socket().destroy();
+    await once(socket, 'close');
+    return socket;
+  };
+  for (let i = 0; i < 5; i++) {
+    connections.claim(await gone(), ownerOf('a'), one);
+    t.equal(connections.arrive(await gone()), undefined);
+    connections.claim(new Socket().destroy(), ownerOf('a'), one);
+  }
+  connections.claim(new Socket(), ownerOf('a'), one);
+  t.equal(connections.arrive(new Socket()), undefined);
+  t.match(connections.arrive(new Socket()), busy);
 });
