@@ -53,6 +53,13 @@ export function unmapped(address: string): string {
   return `${a >>> 8}.${a & 255}.${b >>> 8}.${b & 255}`;
 }
 
+/**
+ * Whether a host, in its normal form, is an address that leads elsewhere than it says: the unspecified ones lead to this machine (RFC 1122,
+ * 3.2.1.3; RFC 4291, 2.5.2), IPv4-mapped ones to IPv4. Browsers take neither for the loopback.
+ */
+export const isDisguised = (host: string): boolean =>
+  host === '0.0.0.0' || host === '::' || unmapped(host) !== host;
+
 /** The part of an address that one client usually has: an IPv4 address whole, of an IPv6 address its /64. */
 export function networkOf(address: string): string {
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length);

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../config/schema.ts';
+import { isDisguised } from '../ranges.ts';
 import { normaliseHost } from '../target.ts';
 import { toHostMatcher } from '../upstream/host-glob.ts';
 import type { ListenersTls } from './listener-tls.ts';
@@ -9,7 +10,7 @@ const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
 /**
  * Tells whether a host, in its normal form, is a name of this daemon: of the loopback, of this machine, of a listener, in one of their
- * certificates, or in `control.names`.
+ * certificates, or in `control.names`. Addresses that lead elsewhere than they say are names only where `control.names` has them.
  */
 export function createOwnNames(
   { proxy, control }: Pick<Config, 'proxy' | 'control'>,
@@ -21,13 +22,17 @@ export function createOwnNames(
   );
   const machine = normaliseHost(hostname());
   const exact = new Set([...listening, ...(machine === undefined ? [] : [machine])]);
-  const certified = [tls.proxy, tls.control].flatMap((shown) => (shown ? namesIn(shown.cert) : []));
-  const globs = [...certified, ...control.names].map(toHostMatcher);
+  const certified = [tls.proxy, tls.control].flatMap((it) => (it ? namesIn(it.cert) : []));
+  const shown = certified.map(toHostMatcher);
+  const configured = control.names.map(toHostMatcher);
+  const isFound = (host: string): boolean =>
+    exact.has(host) ||
+    shown.some((matches) => matches(host)) ||
+    ownListeners().some(({ address }) => address === host);
   return (host) =>
     loopback.test(host) ||
-    exact.has(host) ||
-    globs.some((matches) => matches(host)) ||
-    ownListeners().some(({ address }) => address === host);
+    configured.some((matches) => matches(host)) ||
+    (!isDisguised(host) && isFound(host));
 }
 
 /** The subject alternative names of the first certificate (RFC 5280, 4.2.1.6). */

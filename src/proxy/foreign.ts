@@ -3,6 +3,7 @@ import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { fieldOf } from '../http1/field.ts';
 import type { Gate } from '../pipeline/gate.ts';
+import { isDisguised } from '../ranges.ts';
 import { parseAuthority } from '../target.ts';
 import { type HostMatcher, toHostMatcher } from '../upstream/host-glob.ts';
 
@@ -37,8 +38,8 @@ export function whyForeign(
 const foreign = (why: string): GatewayError =>
   new GatewayError('FORBIDDEN', `${why} and allowed_sites of the route.`);
 
-/** No name leads there, so none was bound to it; but for the ones that no host has (RFC 1122, 3.2.1.3; RFC 4291, 2.5.2). */
-const isAddress = (host: string): boolean => isIP(host) !== 0 && host !== '0.0.0.0' && host !== '::';
+/** No name leads there, so none was bound to it. Under a disguised address a page reaches the loopback, and its browser does not tell. */
+const isAddress = (host: string): boolean => isIP(host) !== 0 && !isDisguised(host);
 
 /** The host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */
 function siteOf(origin: string): string | undefined {

@@ -272,6 +272,11 @@ t.test('a web page of another site cannot call a route that asks for no secret',
     ['the same, of the same origin', ['open', 'near'], { host: evil, origin: `http://${evil}` }, false],
     ['a name that only ends like ours', ['open'], { host: 'evilgate.test.example' }, false],
     ['no address of a host', ['open', 'near'], { host: '0.0.0.0' }, false],
+    ['no address of a host, in IPv6', ['open', 'near'], { host: '[0::0.0.0.0]' }, false],
+    ['our address as IPv6', ['open', 'near'], { host: '[::ffff:127.0.0.1]' }, false],
+    ['no address of a host, as IPv6', ['open', 'near'], { host: '[0:0:0:0:0:FFFF:0:0]:80' }, false],
+    ['an address as IPv6', ['open', 'near'], { host: '[::ffff:c000:207]' }, false],
+    ['an address of IPv6', ['open', 'near'], { host: '[2001:db8::7]:8081' }, true],
     ['no host at all', ['open'], { host: 'evil@127.0.0.1' }, false],
     ['another site', ['open', 'near', 'page'], { origin: `https://${evil}` }, false],
     ['another site at an address', ['open', 'near'], { origin: 'http://192.0.2.7' }, false],
@@ -315,6 +320,32 @@ t.test('a web page of another site cannot call a route that asks for no secret',
   t.match(answer.text, /Host names another host.*"code":"FORBIDDEN"/s);
   const trace = await traceOf(lab.gateway, answer);
   t.match(trace.body, { decision: 'DENY', entrance: 'inbound', agent_id: agentId }, 'and leaves a trace');
+});
+
+t.test('a listener on all addresses has no name for pages of other sites', async (t) => {
+  const routes = [{ prefix: 'open', agent: agentId, auth: 'none' }];
+  const listen = '0.0.0.0:0';
+  const lab = await startLab(t, routes, undefined, { control: { listen }, proxy: { listen } });
+  const named = await startLab(t, routes, undefined, { control: { listen, names: ['0.0.0.0'] } });
+  const nowhere = ['0.0.0.0', '0', '0x0.0', '[::]', '[::ffff:0.0.0.0]', '[::ffff:127.0.0.1]'];
+  for (const at of ['control', 'proxy'] as const) {
+    const ask = async (headers: Record<string, string>) =>
+      (await lab.call('/inbound/open/x', { headers: { ...headers, authorization: 'Bearer x' }, at })).status;
+    for (const host of nowhere) {
+      t.equal(await ask({ host }), 403, `Host ${host} at ${at}`);
+      const origin = `http://${host}:3000`;
+      t.equal(await ask({ host: '127.0.0.1', origin }), 403, `Origin ${origin} at ${at}`);
+      t.equal(await ask({ host, origin }), 403, `both ${host} at ${at}`);
+    }
+    t.equal(await ask({ host: '127.0.0.1' }), 200);
+    t.equal(await ask({ host: 'localhost', origin: 'http://127.0.0.1:3000' }), 200);
+  }
+  const headers = { host: '0.0.0.0:8081', authorization: 'Bearer x' };
+  t.equal(
+    (await named.call('/inbound/open/x', { headers })).status,
+    200,
+    'unless the configuration names it',
+  );
 });
 
 t.test('believes the addresses that trusted proxies tell, and no others', async (t) => {
