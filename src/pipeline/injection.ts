@@ -65,7 +65,7 @@ export interface ReadyCredential {
  * of his choice would get the secret in pieces, too.
  */
 const ofReading = [
-  ...['accept-encoding', 'grpc-accept-encoding'],
+  ...['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'],
   ...['range', 'if-range', 'request-range', 'x-ms-range'],
 ];
 

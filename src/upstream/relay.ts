@@ -6,8 +6,9 @@ import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { Decoding, OpenDecoding } from './decoding.ts';
+import { EnvelopeCheck } from './envelope-check.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
-import { isGrpcType } from './grpc-type.ts';
+import { isEnvelopedText, isGrpcType } from './grpc-type.ts';
 import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
 import { MessageScrub } from './message-scrub.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';
@@ -87,6 +88,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
   #outgoing: Outgoing | undefined;
   readonly #messages: StreamedBody | undefined;
+  readonly #isGrpcAsked: boolean;
   #moves = 0;
   #carrier: Carrier | undefined;
   #onDrain: (() => void) | undefined;
@@ -113,6 +115,7 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
     this.#outgoing = outgoing;
     this.#messages = outgoing.messages;
+    this.#isGrpcAsked = options.scrub !== undefined && isGrpcType(fieldOf(outgoing.headers, 'content-type'));
     this.#options = options;
     this.#context = context;
     this.#origin = origin;
@@ -168,8 +171,13 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
   /** The length is not known before the end. False where the answer cannot be read. */
   #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
     const { mayBeStored } = this.#options;
+    let isEnveloped = false;
     try {
-      const { status, head, coding } = toScrubbable(this.#status, this.#head, { isBodiless, mayBeStored });
+      const { status, head, coding, ...of } = toScrubbable(this.#status, this.#head, {
+        isBodiless,
+        mayBeStored,
+      });
+      isEnveloped = of.isEnveloped;
       this.#status = status;
       this.#head = scrub.fields(head);
       if (coding !== '') this.#decoding = this.#openDecoding(coding);
@@ -178,8 +186,11 @@ export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListe
       return false;
     }
     if (isBodiless) return true;
-    const isGrpc = isGrpcType(fieldOf(this.#head, 'content-type'));
-    this.#scrubbed = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
+    const type = fieldOf(this.#head, 'content-type');
+    // An agent could have its guess of where a credential stands taken for the end of a message.
+    const isGrpc = this.#isGrpcAsked && isGrpcType(type);
+    const body = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
+    this.#scrubbed = isEnveloped ? new EnvelopeCheck(body, { isText: isEnvelopedText(type) }) : body;
     this.#contentLength = -1;
     return true;
   }

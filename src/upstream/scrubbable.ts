@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { withoutAnswerBodyFields } from './body-fields.ts';
+import { isEnvelopedType, messageCodingFields } from './grpc-type.ts';
 import { fieldOf, withoutField } from './headers.ts';
 
 /*
@@ -19,6 +20,8 @@ export interface Scrubbable {
   readonly head: string[];
   /** Has to be taken off the body; '' where there is none. */
   readonly coding: string;
+  /** Its messages must be seen not to be compressed. */
+  readonly isEnveloped: boolean;
 }
 
 const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
@@ -36,16 +39,18 @@ export function toScrubbable(
   }: { readonly isBodiless: boolean; readonly mayBeStored?: boolean | undefined },
 ): Scrubbable {
   const coding = fieldOf(head, 'content-encoding');
-  if (isBodiless) return { status, head: isPlain(coding) ? head : withoutAnswerBodyFields(head), coding: '' };
-  if (mayBeStored && status < 300) return { status, head: withoutField(head, 'content-length'), coding: '' };
+  const asIs = { coding: '', isEnveloped: false };
+  if (isBodiless) return { status, head: isPlain(coding) ? head : withoutAnswerBodyFields(head), ...asIs };
+  if (mayBeStored && status < 300) return { status, head: withoutField(head, 'content-length'), ...asIs };
   const whole = isWholePart(status, head)
     ? { status: 200, head: withoutField(head, 'content-range') }
     : { status, head };
   if (isPartial(whole.status, whole.head)) throw inPart();
-  if (!isPlain(fieldOf(head, 'grpc-encoding'))) throw stillCoded();
+  if (!messageCodingFields.every((it) => isPlain(fieldOf(head, it)))) throw stillCoded();
+  const isEnveloped = isEnvelopedType(fieldOf(head, 'content-type'));
   return isPlain(coding)
-    ? { ...whole, head: withoutField(whole.head, 'content-length'), coding: '' }
-    : { ...whole, head: withoutAnswerBodyFields(whole.head), coding };
+    ? { ...whole, head: withoutField(whole.head, 'content-length'), coding: '', isEnveloped }
+    : { ...whole, head: withoutAnswerBodyFields(whole.head), coding, isEnveloped };
 }
 
 /** A part that is all there is (RFC 9110, 14.4), as some servers answer whoever asks. */

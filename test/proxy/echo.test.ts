@@ -214,6 +214,15 @@ t.test(
   },
 );
 
+t.test('nobody is asked for messages that are compressed', async (t) => {
+  const lab = await startCredentialLab(t, { credentials: [credential] });
+  const fields = ['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'];
+  await lab.call('/', { headers: Object.fromEntries(fields.map((it) => [it, 'gzip'])) });
+  const { headers = {} } = lab.upstream.requests.at(-1) ?? {};
+  t.match(headers, { authorization: `Bearer ${secret}`, 'accept-encoding': 'identity' });
+  for (const name of fields.slice(1)) t.notOk(name in headers, name);
+});
+
 t.test('who asks for a part gets the whole without the credential', async (t) => {
   const lab = await startCredentialLab(t, {
     credentials: [credential],

@@ -50,6 +50,12 @@ t.test('refuses an answer in which the secret cannot be looked for', async (t) =
       detail: 'compressed',
     },
     {
+      name: 'messages of Connect that are compressed',
+      head: '200 OK',
+      fields: ['Content-Type: application/connect+json', 'connect-content-encoding: gzip'],
+      detail: 'compressed',
+    },
+    {
       name: 'one that is compressed as nobody knows',
       head: '200 OK',
       fields: ['Content-Encoding: x-none'],
@@ -78,6 +84,58 @@ t.test('refuses an answer in which the secret cannot be looked for', async (t) =
     t.match(answer, { status: 502, code: 'UPSTREAM_PROTOCOL', detail }, name);
     t.notMatch(answer.body, secret.slice(0, 6), name);
   }
+});
+
+t.test('refuses a message that is compressed, wherever the answer says so', async (t) => {
+  const envelope = (flag: number, content: Buffer | string): Buffer => {
+    const message = Buffer.from(content);
+    const prefix = Buffer.from([flag, 0, 0, 0, 0]);
+    prefix.writeUInt32BE(message.length, 1);
+    return Buffer.concat([prefix, message]);
+  };
+  const plain = envelope(0, 'not compressed');
+  const coded = envelope(1, gzipSync(secret));
+  const base64 = (bytes: Buffer): string => bytes.toString('base64');
+  const refused: readonly [string, Buffer | string][] = [
+    ['application/connect+json', coded],
+    ['application/Connect+Proto', Buffer.concat([plain, coded])],
+    ['application/connect+json', Buffer.concat([plain, envelope(3, gzipSync(secret))])],
+    ['application/grpc-web', coded],
+    ['application/grpc-web+proto', Buffer.concat([plain, envelope(0x81, gzipSync(secret))])],
+    ['application/grpc-web-text', base64(plain) + base64(coded)],
+    ['application/grpc', coded],
+  ];
+  const passed: readonly [string, Buffer | string][] = [
+    ['application/connect+json', Buffer.concat([plain, plain, envelope(2, '{}')])],
+    ['application/grpc-web', Buffer.concat([plain, envelope(1, ''), envelope(0x80, 'grpc-status: 0')])],
+    ['application/grpc-web-text', base64(plain) + base64(plain)],
+    ['application/json', coded],
+  ];
+  const cases = [...refused, ...passed];
+  const upstream = await startUpstream(t, (request, response) => {
+    const [type, body] = cases[Number(request.url?.slice(1))] ?? ['', ''];
+    response.writeHead(200, { 'Content-Type': type }).end(body);
+  });
+  const front = await openFront(t, { scrub });
+  for (const [nth, [type, body]] of cases.entries()) {
+    const answer = await front.ask(`${upstream.origin}/${nth}`);
+    if (nth < refused.length)
+      t.match(answer, { status: 502, code: 'UPSTREAM_PROTOCOL', detail: 'compressed' }, type);
+    else t.match(answer, { status: 200, body: body.toString('latin1') }, type);
+  }
+});
+
+t.test('does not take parts for messages of gRPC where none were asked for', async (t) => {
+  // None of its bytes is the flag of a message that is compressed.
+  const echoed = secret.replace(/[13579ace]/g, 'b');
+  const before = Buffer.from('\0\0\0\0\x10what came: <');
+  const upstream = await startUpstream(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/grpc' });
+    response.end(Buffer.concat([before, Buffer.from(echoed)]));
+  });
+  const front = await openFront(t, { scrub: createScrub([echoed]) });
+  const { body } = await front.ask(`${upstream.origin}/`);
+  t.equal(body, `${before}${label}`);
 });
 
 t.test('says of an answer without a body what the one with it would say', async (t) => {

@@ -13,7 +13,12 @@ import type { MeaningReader } from '../../detectors/meaning/reader.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
 import { hasUnreadMessages } from '../../text/grpc-messages.ts';
-import { isGrpcType } from '../../upstream/grpc-type.ts';
+import {
+  isEnvelopedText,
+  isEnvelopedType,
+  isGrpcType,
+  messageCodingFields,
+} from '../../upstream/grpc-type.ts';
 import { fieldOf } from '../../upstream/headers.ts';
 import { plainBody } from '../body.ts';
 import { headLocator, headText } from '../head-text.ts';
@@ -201,10 +206,6 @@ function noteUnreadable(
   call.isOutOfTime = isOutOfTime;
 }
 
-/** gRPC, gRPC-Web and Connect put a coding on each message, which is said beside that of the body. */
-const enveloped = /^application\/(?:grpc|connect\+)/i;
-const envelopedText = /^application\/grpc-web-text/i;
-
 /** Each frame may be padded by itself. */
 const fromBase64 = (text: string): Buffer =>
   Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
@@ -212,9 +213,9 @@ const fromBase64 = (text: string): Buffer =>
 /** The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them. */
 function hasUnreadContent({ contentType, entrance, message, headers }: Call, bytes: Buffer): boolean {
   const isProxied = entrance === 'forward' || entrance === 'inbound';
-  if (!enveloped.test(contentType) || message || (isProxied && isGrpcType(contentType))) return false;
-  if (envelopedText.test(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
-  const codings = ['grpc-encoding', 'connect-content-encoding'].map((it) => fieldOf(headers, it));
+  if (!isEnvelopedType(contentType) || message || (isProxied && isGrpcType(contentType))) return false;
+  if (isEnvelopedText(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
+  const codings = messageCodingFields.map((it) => fieldOf(headers, it));
   return hasUnreadMessages(bytes, codings.join(''));
 }
 
