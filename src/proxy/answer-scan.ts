@@ -189,7 +189,8 @@ class AnswerScan implements Tap {
 
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling {
     const isBodiless = status === 204 || status === 304 || this.#call.method === 'HEAD';
-    if (isBodiless || this.bytesMax === 0) return 'pass';
+    const mayPassUnread = this.bytesMax === 0 && !(this.#enforces && this.endsBeyond);
+    if (isBodiless || mayPassUnread) return 'pass';
     this.#contentType = fieldOf(fields, 'content-type');
     this.#contentEncoding = fieldOf(fields, 'content-encoding');
     const isEvents = this.#enforces && hasEvents(fields) && isDecodable(this.#contentEncoding);
@@ -270,7 +271,8 @@ class AnswerScan implements Tap {
   async #judge({ status, bytes, extent }: SeenAnswer): Promise<Judgement> {
     const { identity, traceId } = this.#call;
     const isCrowded = extent === 'crowded';
-    if (!identity || (bytes.length === 0 && !isCrowded)) return 'pass';
+    const isRefusedUnread = this.bytesMax === 0 && this.#isHeld && extent === 'cut';
+    if (!identity || (bytes.length === 0 && !isCrowded && !isRefusedUnread)) return 'pass';
     const reading = await this.#gate.answerReader.read(identity, this.#contentOf(bytes));
     const verdict = this.#isHeld ? await this.#verdictOn(identity, reading, extent) : letIn;
     const { reasons, cuts, instead } = verdict;

@@ -75,7 +75,9 @@ export class MessageScan {
     const tenant = identity && gate.tenants.find(identity.tenantId);
     if (!tenant || message.bytes.length === 0) return asItCame;
     const scan = scanOf(gate, this.#call, tenant, this.#route);
-    if (!isRead(gate, this.#call, tenant, scan) || scan.maxBytes === 0) return asItCame;
+    if (!isRead(gate, this.#call, tenant, scan)) return asItCame;
+    const mayPassUnread = scan.beyond === 'pass' || !isEnforced(gate, scan, tenant);
+    if (scan.maxBytes === 0 && mayPassUnread) return asItCame;
     const rules = { gate, identity, tenant };
     const start = startOf(message, scan.maxBytes);
     const reading = await readIncoming(rules, start);

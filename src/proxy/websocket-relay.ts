@@ -128,9 +128,12 @@ export class WebSocketRelay {
         return;
       }
       case 'ping':
-      case 'pong':
-        await agent[incoming.kind](this.#scrubbed(incoming.data).subarray(0, controlBytesMax));
+      case 'pong': {
+        const data = this.#scrubbed(incoming.data).subarray(0, controlBytesMax);
+        const mayPass = await this.#mayComeIn(data);
+        if (!this.#isEnding) await agent[incoming.kind](mayPass ? data : noBytes);
         return;
+      }
       case 'close': {
         const reason = this.#scrubbed(incoming.reason);
         const mayPass = reason.length <= reasonBytesMax && (await this.#mayComeIn(reason));
@@ -155,12 +158,12 @@ export class WebSocketRelay {
     return undefined;
   }
 
-  /** Whether a reason to close may, as it is. */
-  async #mayComeIn(reason: Buffer): Promise<boolean> {
+  /** Whether the reason of a close, or what a ping or pong carries, may come in as it is. */
+  async #mayComeIn(data: Buffer): Promise<boolean> {
     const { scan } = this.#options;
-    if (reason.length === 0 || !scan.holds) return true;
-    const { reasons, bytes } = await scan.read({ bytes: reason, contentType: contentTypeOf(reason, false) });
-    return reasons.length === 0 && bytes === reason;
+    if (data.length === 0 || !scan.holds) return true;
+    const { reasons, bytes } = await scan.read({ bytes: data, contentType: contentTypeOf(data, false) });
+    return reasons.length === 0 && bytes === data;
   }
 
   #scrubbed(data: Buffer): Buffer {

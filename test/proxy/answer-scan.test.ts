@@ -214,6 +214,21 @@ t.test('where it is said, of a large answer the beginning is read, and what foll
   t.equal(String(late.body), bodies['/late']);
 });
 
+t.test('under enforce nothing comes in where nothing is read, unless that is said', async (t) => {
+  for (const type of ['text/plain', 'text/event-stream', 'image/png'])
+    for (const beyond of ['end', 'pass']) {
+      const config = { response_scan: { mode: 'enforce', max_bytes: 0, beyond } };
+      const bodies = { '/': `data: ${orders}\n\n`, '/empty': '' };
+      const { get } = await startLab(t, config, answering(bodies, { 'content-type': type }));
+      const { status, body } = await get('/');
+      // Of a stream the head has gone out.
+      const refused = type === 'text/event-stream' ? 200 : 403;
+      t.equal(status, beyond === 'end' ? refused : 200, `${type}, ${beyond}`);
+      t.equal(body.includes('previous'), beyond === 'pass', `${type}, ${beyond}`);
+      t.match(await get('/empty'), { status: 200 }, 'what is empty passes');
+    }
+});
+
 t.test('compressed answers that are too large to be unpacked do not come in under enforce', async (t) => {
   const noise = Array.from({ length: 4000 }, (_, n) => Math.sin(n).toString(36)).join(' ');
   const config = { response_scan: { mode: 'enforce', max_bytes: '1KB' } };

@@ -461,11 +461,31 @@ t.test('what an upstream sends is observed, or held under enforce', async (t) =>
   await t.rejects(second.next(), 'nothing else has come');
 });
 
+t.test('under enforce orders in a ping or a pong do not come in', async (t) => {
+  const onSocket: OnSocket = (socket) =>
+    socket.on('message', () => {
+      for (const payload of ['clean', orders]) {
+        socket.ping(payload);
+        socket.pong(payload);
+      }
+      socket.close(1000);
+    });
+  const { open } = await startLab(t, { onSocket, config: { response_scan: { mode: 'enforce' } } });
+  const { socket, closed } = await open();
+  const heard: string[] = [];
+  for (const kind of ['ping', 'pong'] as const)
+    socket.on(kind, (data: Buffer) => heard.push(`${kind} ${data}`));
+  socket.send('go');
+  await closed;
+  t.same(heard, ['ping clean', 'pong clean', 'ping ', 'pong ']);
+});
+
 t.test('under enforce a message does not come in that is longer than is read', async (t) => {
   const padded = `${'x '.repeat(600)}${orders}`;
   const onSocket: OnSocket = (socket) => socket.on('message', () => socket.send(padded));
-  for (const beyond of ['end', 'pass']) {
-    const response_scan = { mode: 'enforce', max_bytes: '1KB', beyond };
+  const cases = ['1KB', 0].flatMap((max) => ['end', 'pass'].map((beyond) => ({ max, beyond })));
+  for (const { max, beyond } of cases) {
+    const response_scan = { mode: 'enforce', max_bytes: max, beyond };
     const { open } = await startLab(t, { onSocket, config: { response_scan } });
     const { socket, next, closed } = await open();
     socket.send('go');
