@@ -10,6 +10,7 @@ import { historyKeptMs } from '../../src/state/habits.ts';
 import { noncesPerTenantMax } from '../../src/state/nonces.ts';
 import { openStore } from '../../src/state/open.ts';
 import { createBreaker, failuresMax, probeIntervalMs } from '../../src/state/redis/breaker.ts';
+import { openConnection } from '../../src/state/redis/connection.ts';
 import { openRedisStore, type RedisStoreOptions } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { createTestAuthority } from '../support/certificates.ts';
@@ -127,6 +128,24 @@ t.test('a Redis that hangs holds nobody up', async (t) => {
   redis.resume();
   await until('an answer', async () => (await acme.admit(key)).ok);
   t.equal(await lab.store.trouble(), undefined);
+});
+
+t.test('a process that is busy for longer than Redis may take does not take it for away', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const timeoutMs = 1_000;
+  const onError = (): void => undefined;
+  const connection = await openConnection({ ...redis.address, timeoutMs, ca: undefined, onError });
+  t.teardown(() => connection.close());
+  const beBusy = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs * 1.2);
+  for (let at = 0; at < failuresMax; at += 1) {
+    const asked = connection.call('SET', 'busy', at);
+    beBusy();
+    t.equal(await asked, 'OK', 'behind a question');
+    await new Promise((resolve) => setImmediate(resolve));
+    beBusy();
+    t.equal(await connection.call('GET', 'busy'), String(at), 'before one');
+  }
 });
 
 t.test('a server that is not there is an error of the start', async (t) => {
