@@ -7,6 +7,7 @@ import { kept } from '../kept.ts';
 import { textIn } from '../text/binary.ts';
 import { inflateBody, inflateStart } from '../text/inflate.ts';
 import { bodyFormat } from '../text/redact.ts';
+import { isEnvelopedType, isGrpcType } from '../upstream/grpc-type.ts';
 import { type Across, acrossReader } from './answer-across.ts';
 import { CleanFields, type FieldsText, fieldsPart, fieldsText } from './answer-fields.ts';
 import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
@@ -158,7 +159,7 @@ export function createAnswerReader({
   ): AnswerReading {
     const clean = cleanAnswers(engine, contentType);
     if (clean.has(body)) return { ...nothingFound, plain: body, texts: [body] };
-    const part = bodyPart(textIn(body), contentType, nowhere);
+    const part = bodyPart(hasParts(contentType) ? body : textIn(body), contentType, nowhere);
     return readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
   }
 
@@ -265,6 +266,10 @@ export function createAnswerReader({
     },
   };
 }
+
+/** Whether content is in parts, any of which may be compressed: messages of gRPC come one by one, without their envelopes. */
+const hasParts = (contentType: string): boolean =>
+  /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
 
 /** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
 const isControl = (byte: number): boolean => byte < 0x09;

@@ -229,6 +229,28 @@ t.test('under enforce nothing comes in where nothing is read, unless that is sai
     }
 });
 
+t.test('under enforce orders in a compressed part of an answer do not come in', async (t) => {
+  const packed = gzipSync(orders);
+  const prefix = Buffer.from([1, 0, 0, 0, packed.length]);
+  const envelope = Buffer.concat([prefix, packed]);
+  const part = Buffer.from('--b\r\nContent-Encoding: gzip\r\n\r\n');
+  const multipart = Buffer.concat([part, packed, Buffer.from('\r\n--b--')]);
+  const cases: readonly [http.OutgoingHttpHeaders, Buffer][] = [
+    [{ 'content-type': 'application/connect+proto', 'connect-content-encoding': 'gzip' }, envelope],
+    [{ 'content-type': 'application/grpc-web', 'grpc-encoding': 'gzip' }, envelope],
+    [{ 'content-type': 'multipart/mixed; boundary=b' }, multipart],
+  ];
+  for (const [headers, body] of cases) {
+    const { get } = await startLab(t, enforce, answering({ '/': body }, headers));
+    const reply = await get('/');
+    t.match(
+      reply,
+      { status: 403, headers: { 'x-service-reasons': /PROMPT_INJECTION/ } },
+      String(headers['content-type']),
+    );
+  }
+});
+
 t.test('compressed answers that are too large to be unpacked do not come in under enforce', async (t) => {
   const noise = Array.from({ length: 4000 }, (_, n) => Math.sin(n).toString(36)).join(' ');
   const config = { response_scan: { mode: 'enforce', max_bytes: '1KB' } };
