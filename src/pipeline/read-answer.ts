@@ -39,7 +39,7 @@ export interface AnswerReading {
   readonly texts: readonly Buffer[];
   /** The classes of what is in it beside tokens that it issues. */
   readonly sensitiveClasses: readonly DataClass[];
-  /** Credentials in it, as they stand there, but for tokens that it issues. */
+  /** Credentials in it, as they stand there, tokens that it issues among them. */
   readonly secrets: readonly Buffer[];
   /** Those of them that it gives out as tokens: for access, perhaps at another host, and to renew them where they came from. */
   readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
