@@ -17,7 +17,8 @@ const cr = 0x0d;
 const lf = 0x0a;
 const methodLengthMax = 32;
 /** Of half a head. Who speaks TLS, say, to whom it is not expected of, is told at once and not when it is late. */
-const beginning = /^$|^[A-Z-]{1,32}(?: |$)/;
+const beginning = /^\r?$|^[A-Z-]{1,32}(?: |$)/;
+
 /** Cuts the heads of requests out of what comes on a connection. */
 export class HeadReader {
   readonly #waiting: Gathered;
@@ -59,12 +60,16 @@ export class HeadReader {
   }
 
   #append(chunk: Buffer): Buffer {
+    let bytes = chunk;
     if (this.#waiting.length > 0) {
       this.#waiting.add(chunk);
-      return this.#waiting.peek();
+      bytes = this.#waiting.peek();
     }
+    if (bytes[0] !== cr || bytes[1] !== lf) return bytes;
     // Some clients put an empty line behind a body (RFC 9112, 2.2).
-    return chunk[0] === cr && chunk[1] === lf ? chunk.subarray(2) : chunk;
+    this.#waiting.take();
+    this.#searchedBytes = 0;
+    return bytes.subarray(2);
   }
 }
 
