@@ -141,7 +141,8 @@ export function createRouter(
         return undefined;
       });
     } catch (error) {
-      throw await toRefusal(current, route, caller, asked, toGatewayError(error));
+      const shown = withoutSecrets(current, caller, toGatewayError(error));
+      throw await toRefusal(current, route, caller, asked, shown);
     }
   }
 }
@@ -170,6 +171,19 @@ function readBytesMaxOf(gate: Gate, { access, bodyBytesMax }: Route, caller: Cal
   const isCall = access === 'call' && caller.kind === 'key';
   const toolMax = isCall ? gate.toolSettings.largestMaxBodyBytes(caller.identity.tenantId) : 0;
   return Math.max(bodyBytesMaxOf(gate, caller), toolMax) + envelopeBytesMax;
+}
+
+/** An error says what was wrong in the words of a request, in which a secret may stand. */
+function withoutSecrets(gate: Gate, caller: Caller, error: GatewayError): GatewayError {
+  if (error.traceId !== undefined || error.code === 'INTERNAL') return error;
+  const tenantId = caller.kind === 'key' ? caller.identity.tenantId : '';
+  const shown = (text: string): SafeName => gate.safeName(tenantId, text);
+  const errors = error.extra.errors?.map(({ path, message }) => ({
+    path: shown(path),
+    message: shown(message),
+  }));
+  const extra = errors ? { ...error.extra, errors } : error.extra;
+  return new GatewayError(error.code, shown(error.message), extra, error.cause);
 }
 
 /** A call that the pipeline has not seen, since it cannot be read, is turned away as a call. */

@@ -16,12 +16,15 @@ import type { Rules } from './policy-book.ts';
 import { bodyPart, type Part, type ReadBounds, readPart } from './read-part.ts';
 import { counts, isCutFor, withoutFindings } from './sanitize.ts';
 import type { Tenants } from './tenants.ts';
+import { hasUnreadCoding } from './unread-coding.ts';
 
 /** What an upstream has answered. */
 export interface AnswerContent {
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
+  /** What its fields say of the coding of messages in it. */
+  readonly messageCodings?: readonly string[];
 }
 
 export interface AnswerReading {
@@ -144,7 +147,10 @@ export function createAnswerReader({
   ): Promise<AnswerReading> {
     const { bytes, contentType, contentEncoding } = content;
     const inflated = inflateBody(bytes, contentEncoding, tenant.maxDecodedBytes);
-    if (!('unreadable' in inflated)) return readPlain(inflated.body, contentType, engine, tenant);
+    if (!('unreadable' in inflated)) {
+      const reading = readPlain(inflated.body, contentType, engine, tenant);
+      return isCodedWithin(content, inflated.body) ? { ...reading, unreadable: codedWithin } : reading;
+    }
     // The agent may make use of the beginning.
     const start = await inflateStart(bytes, contentEncoding, tenant.maxDecodedBytes);
     const reading = readPlain(start, contentType, engine, tenant);
@@ -260,9 +266,12 @@ export function createAnswerReader({
       const { tenant, engine } = await readersOf(tenantId);
       return acrossReader(engine, injections, boundsOf(tenant));
     },
-    isKnownClean({ tenantId }, { bytes, contentType, contentEncoding }) {
+    isKnownClean({ tenantId }, content) {
+      const { bytes, contentType, contentEncoding } = content;
       const engine = policies.lastKnown(tenantId)?.engine;
-      return engine !== undefined && contentEncoding === '' && cleanAnswers(engine, contentType).has(bytes);
+      const isKnown =
+        engine !== undefined && contentEncoding === '' && cleanAnswers(engine, contentType).has(bytes);
+      return isKnown && !isCodedWithin(content, bytes);
     },
   };
 }
@@ -270,6 +279,11 @@ export function createAnswerReader({
 /** Whether content is in parts, any of which may be compressed: messages of gRPC come one by one, without their envelopes. */
 const hasParts = (contentType: string): boolean =>
   /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
+
+const codedWithin = 'its messages or parts are compressed in a way that the gateway does not know';
+
+const isCodedWithin = ({ contentType, messageCodings = [] }: AnswerContent, plain: Buffer): boolean =>
+  hasUnreadCoding({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
 
 /** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
 const isControl = (byte: number): boolean => byte < 0x09;

@@ -11,7 +11,7 @@ import { toResponseScan } from '../pipeline/response-scan.ts';
 import { isBinary } from '../text/binary.ts';
 import { compressionOf } from '../text/compression.ts';
 import { opaqueKindOf } from '../text/opaque.ts';
-import { isGrpcType } from '../upstream/grpc-type.ts';
+import { isGrpcType, messageCodingFields } from '../upstream/grpc-type.ts';
 import { fieldOf } from '../upstream/headers.ts';
 import { isLinewise, isPartial } from '../upstream/scrubbable.ts';
 import { admitFields, type FieldsOf, observeFields } from './answer-fields.ts';
@@ -117,6 +117,7 @@ class AnswerScan implements Tap {
   #isHeld = false;
   #contentType = '';
   #contentEncoding = '';
+  #messageCodings: readonly string[] = [];
   /** Parts must stay as they are, or nobody could put them together. */
   #isPartial = false;
   readonly #route: InboundRoute | undefined;
@@ -193,6 +194,7 @@ class AnswerScan implements Tap {
     if (isBodiless || mayPassUnread) return 'pass';
     this.#contentType = fieldOf(fields, 'content-type');
     this.#contentEncoding = fieldOf(fields, 'content-encoding');
+    this.#messageCodings = messageCodingFields.map((it) => fieldOf(fields, it));
     const isEvents = this.#enforces && hasEvents(fields) && isDecodable(this.#contentEncoding);
     const contentEncoding = isEvents ? '' : this.#contentEncoding;
     const head = { status, contentType: this.#contentType, contentEncoding };
@@ -256,7 +258,12 @@ class AnswerScan implements Tap {
   }
 
   #contentOf(bytes: Buffer): AnswerContent {
-    return { bytes, contentType: this.#contentType, contentEncoding: this.#contentEncoding };
+    return {
+      bytes,
+      contentType: this.#contentType,
+      contentEncoding: this.#contentEncoding,
+      messageCodings: this.#messageCodings,
+    };
   }
 
   async seen(answer: SeenAnswer): Promise<Judgement> {

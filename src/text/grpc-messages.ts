@@ -27,9 +27,12 @@ export function grpcMessages(bytes: Buffer): Span[] {
 /** Codings that are told by the first bytes of what they code: messages in them are read wherever they stand. */
 const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 
+/** Whether content in a coding is read where nothing beside its own bytes says that it is coded. */
+export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
+
 /** Whether a body has messages that say that they are compressed, by a coding that is not read. */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
-  if (readCodings.has(coding.trim().toLowerCase())) return false;
+  if (isReadCoding(coding)) return false;
   for (let at = 0; at + prefixBytes <= bytes.length; ) {
     const length = lengthAt(bytes, at);
     if (length > 0 && isCompressedAt(bytes, at)) return true;

@@ -82,6 +82,24 @@ t.test('apply and validate warn of channels and tools that the tenant does not h
   }
 });
 
+t.test('what is wrong with a policy is said without the secrets that stand in it', async (t) => {
+  const { api } = await start(t);
+  const token = gitlabToken();
+  const documents = [
+    { name: 'n', rules: [rule('R', { action: token })] },
+    { name: 'n', rules: [rule('R', { [token]: 1 })] },
+    { name: 'n', rules: [rule('R', { match: { url_patterns: [`https://[${token}/`] } })] },
+    { name: token, mode: `x ${token}`, rules: [] },
+  ];
+  for (const document of documents) {
+    const { status, body } = await api('POST', '/v1/policies/apply', document);
+    t.equal(status, 400);
+    t.match(body.errors, [{ path: String, message: String }]);
+    t.notOk(JSON.stringify(body).includes(token.slice(-12)));
+    t.match(JSON.stringify(body), /REDACTED:/);
+  }
+});
+
 t.test('versions, archive and what comes after', async (t) => {
   const gateway = await start(t);
   const { api, apply } = gateway;

@@ -251,6 +251,34 @@ t.test('under enforce orders in a compressed part of an answer do not come in', 
   }
 });
 
+t.test('under enforce a part of an answer in a coding that is not read does not come in', async (t) => {
+  const packed = brotliCompressSync(orders);
+  const envelope = Buffer.concat([Buffer.from([1, 0, 0, 0, packed.length]), packed]);
+  const partIn = (start: string): Buffer =>
+    Buffer.concat([Buffer.from(start), packed, Buffer.from('\r\n--b--')]);
+  const multipart = { 'content-type': 'multipart/mixed; boundary=b' };
+  const cases: readonly [http.OutgoingHttpHeaders, Buffer][] = [
+    [{ 'content-type': 'application/connect+proto', 'connect-content-encoding': 'br' }, envelope],
+    [{ 'content-type': 'application/connect+json' }, envelope],
+    [{ 'content-type': 'application/grpc-web', 'grpc-encoding': 'snappy' }, envelope],
+    [{ 'content-type': 'application/grpc-web-text' }, Buffer.from(envelope.toString('base64'))],
+    [multipart, partIn('--b\r\nContent-Encoding: br\r\n\r\n')],
+    [multipart, partIn('--b\r\nA: b\r\ncontent-encoding : gzip, br\r\n\r\n')],
+    [multipart, partIn('A preamble.\r\n--b\r\nContent-Encoding: br\r\n\r\n')],
+  ];
+  for (const [headers, body] of cases) {
+    const { get } = await startLab(t, enforce, answering({ '/': body }, headers));
+    for (const attempt of ['at first', 'again']) {
+      const reply = await get('/');
+      t.match(
+        reply,
+        { status: 403, headers: { 'x-service-reasons': /UNREADABLE/ } },
+        `${JSON.stringify(headers)} ${attempt}`,
+      );
+    }
+  }
+});
+
 t.test('compressed answers that are too large to be unpacked do not come in under enforce', async (t) => {
   const noise = Array.from({ length: 4000 }, (_, n) => Math.sin(n).toString(36)).join(' ');
   const config = { response_scan: { mode: 'enforce', max_bytes: '1KB' } };

@@ -12,13 +12,7 @@ import type { InjectionReader } from '../../detectors/injection/reader.ts';
 import type { MeaningReader } from '../../detectors/meaning/reader.ts';
 import { GatewayError } from '../../errors.ts';
 import { besideContent, fieldBytesMax } from '../../text/coding-room.ts';
-import { hasUnreadMessages } from '../../text/grpc-messages.ts';
-import {
-  isEnvelopedText,
-  isEnvelopedType,
-  isGrpcType,
-  messageCodingFields,
-} from '../../upstream/grpc-type.ts';
+import { messageCodingFields } from '../../upstream/grpc-type.ts';
 import { fieldOf } from '../../upstream/headers.ts';
 import { plainBody } from '../body.ts';
 import { headLocator, headText } from '../head-text.ts';
@@ -29,6 +23,7 @@ import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from '..
 import { namesOf } from '../safe-names.ts';
 import { findAcross, findAcrossFields } from '../seam.ts';
 import type { Tenants } from '../tenants.ts';
+import { hasUnreadCoding } from '../unread-coding.ts';
 
 export interface ReadOptions {
   readonly policies: Rules;
@@ -107,7 +102,7 @@ export function read({ policies, tenants, clock, injections, meanings }: ReadOpt
       return;
     }
     if (hasUnreadContent(call, bytes)) {
-      call.unreadable ??= 'its messages are compressed in a way that the gateway does not know';
+      call.unreadable ??= 'its messages or parts are compressed in a way that the gateway does not know';
       return;
     }
     call.bodyTexts = note(call, readPart(bodyOf(call, bytes), engine, bounds));
@@ -206,17 +201,12 @@ function noteUnreadable(
   call.isOutOfTime = isOutOfTime;
 }
 
-/** Each frame may be padded by itself. */
-const fromBase64 = (text: string): Buffer =>
-  Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
-
 /** The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them. */
 function hasUnreadContent({ contentType, entrance, message, headers }: Call, bytes: Buffer): boolean {
-  const isProxied = entrance === 'forward' || entrance === 'inbound';
-  if (!isEnvelopedType(contentType) || message || (isProxied && isGrpcType(contentType))) return false;
-  if (isEnvelopedText(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
-  const codings = messageCodingFields.map((it) => fieldOf(headers, it));
-  return hasUnreadMessages(bytes, codings.join(''));
+  if (message) return false;
+  const isUnwrapped = entrance === 'forward' || entrance === 'inbound';
+  const messageCodings = messageCodingFields.map((it) => fieldOf(headers, it));
+  return hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped });
 }
 
 const isBetweenAgents = ({ operation }: Call): boolean =>

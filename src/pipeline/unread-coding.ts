@@ -1,0 +1,40 @@
+import { isUtf8 } from 'node:buffer';
+import { hasUnreadMessages, isReadCoding } from '../text/grpc-messages.ts';
+import { multipartParts } from '../text/multipart-parts.ts';
+import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../upstream/grpc-type.ts';
+
+export interface CodedContent {
+  /** Without its content coding. */
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** What the fields of its head say of the coding of its messages. */
+  readonly messageCodings: readonly string[];
+  /** The messages of gRPC over HTTP/2 come one by one, without envelopes. */
+  readonly isUnwrapped: boolean;
+}
+
+/** Whether content has a message or a part in a coding that is not read: what stands in it would pass unseen. */
+export function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
+  if (/^multipart\//i.test(contentType)) return hasUnreadParts(bytes);
+  if (!isEnvelopedType(contentType) || (isUnwrapped && isGrpcType(contentType))) return false;
+  if (isEnvelopedText(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
+  return hasUnreadMessages(bytes, messageCodings.join(''));
+}
+
+/** Each frame may be padded by itself. */
+const fromBase64 = (text: string): Buffer =>
+  Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
+
+const codingField = /^content-encoding[ \t]*:(.*)$/gim;
+const plainCoding = /^(?:identity|none)?$/i;
+
+/** Parts that cannot be told apart may have any coding, unless all is text. */
+function hasUnreadParts(bytes: Buffer): boolean {
+  const parts = multipartParts(bytes);
+  if (parts.length === 0) return !isUtf8(bytes);
+  return parts.some(({ head }) => {
+    const fields = bytes.toString('latin1', head.start, head.end);
+    const codings = [...fields.matchAll(codingField)].map(([, coding = '']) => coding.trim());
+    return codings.some((it) => !plainCoding.test(it) && !isReadCoding(it));
+  });
+}
