@@ -189,7 +189,8 @@ export function contractConfig(
       // The tests come through one, wherever they say by X-Forwarded-For where they come from.
       trusted_proxies: ['127.0.0.0/8'],
     },
-    state: { url: stateUrl },
+    // Tests run beside each other: a state that is only slow must not be taken for one that is away.
+    state: { url: stateUrl, timeout: '20s' },
     authority: { cert: './certs/ca.pem', key: './certs/ca-key.pem' },
     upstream: {
       allow_private: ['127.0.0.0/8'],

@@ -35,7 +35,7 @@ export async function startFurther(
   const base = {
     proxy: listen,
     control: listen,
-    state: { url: lab.stateUrlFor(name) },
+    state: { url: lab.stateUrlFor(name), timeout: '20s' },
     log: { level: 'info' },
   };
   const write = (one: Config) => writeFileSync(configFile, stringify({ ...base, ...one }));
