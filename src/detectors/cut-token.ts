@@ -134,6 +134,20 @@ export interface Missing {
 /** Account numbers are the first segments of some tokens. */
 const number = /\d{8}/;
 
+/** Fewer characters of a body look random by chance. */
+const begunLengthMin = 4;
+
+/** Whether so much of a token's body stands behind an anchor that ordinary words have as well. */
+export function isBegun(
+  { alphabet }: TokenBody,
+  bytes: Buffer,
+  [start, end]: readonly [number, number],
+): boolean {
+  if (end - start < begunLengthMin) return false;
+  for (let at = start; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return false;
+  return looksRandom(bytes.toString('latin1', start, end));
+}
+
 /** How many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this form so far. */
 export function missingOf(
   { prefixLengths, alphabet, min, max }: TokenBody,

@@ -34,6 +34,8 @@ export interface Use {
   readonly exact: Buffer | undefined;
   /** An anchor that counts only where a token may begin. */
   readonly startsToken: boolean;
+  /** An anchor that says without more behind it that a secret begins: no word or rule of ordinary text. */
+  readonly isTelling: boolean;
   /** A keyword that counts only where it is a word of its own. */
   readonly isWholeWord: boolean;
   /** Around a keyword. */
@@ -193,7 +195,7 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
       const isUnmistakable = anchorCase && bytes.length >= unmistakableLength;
       uses.push({
         ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
-        ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords },
+        ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords, isTelling: isTelling(word) },
         window: windowOf(word, window),
       });
       usesOf.set(folded(word), uses);
@@ -201,6 +203,12 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
   }
   return usesOf;
 }
+
+const tellingLengthMin = 4;
+
+/** `ghp_` and `AKIA` tell, and `key`, `EAA`, `v2.` and `----` do not. */
+const isTelling = (anchor: string): boolean =>
+  anchor.length >= tellingLengthMin && /[A-Za-z]/.test(anchor) && !/^[A-Z]?[a-z]+$/.test(anchor);
 
 /** As a word is written in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ LE`. ASCII letters have no case here. */
 function casesOf(word: string): string[] {

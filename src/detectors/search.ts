@@ -1,6 +1,6 @@
 import type { Confidence } from '../call.ts';
 import { nextDigit, type Outline } from '../scan/outline.ts';
-import { cutTokenEnd, missingOf } from './cut-token.ts';
+import { cutTokenEnd, isBegun, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
@@ -140,13 +140,14 @@ export class Search {
       this.#keep(rule, start, start + wordLength, rule.detector.confidence);
   }
 
-  #tryAnchor({ rule, exact, wordLength }: Use, start: number): void {
+  #tryAnchor(use: Use, start: number): void {
+    const { rule, exact } = use;
     if (exact && !standsAt(this.#bytes, exact, start)) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
     const offset = Math.max(0, start - rule.detector.bounds.behindMax);
     const match = this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, offset));
-    else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(rule, start, wordLength);
+    else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(use, start);
   }
 
   /** The match that begins at `start`, in the text from `offset` on. */
@@ -170,10 +171,13 @@ export class Search {
     return end <= this.#bytes.length && this.#isKnown(from - sight.before, end);
   }
 
-  #noteCut({ detector, tokenBody }: Rule, start: number, anchorLength: number): void {
+  #noteCut({ rule: { detector, tokenBody }, wordLength, isTelling }: Use, start: number): void {
     const end = cutTokenEnd(this.#bytes, start);
     if (end < 0) return;
-    const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], anchorLength);
+    const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], wordLength);
+    const isWorthTrying =
+      missing || isTelling || (tokenBody && isBegun(tokenBody, this.#bytes, [start + wordLength, end]));
+    if (!isWorthTrying) return;
     this.#cutTokens.push({ detector, start, end, missing });
   }
 
