@@ -37,12 +37,19 @@ const multipliersTried = 32;
 /** Of all grams under all multipliers: with many grams the table is full whatever the multiplier, and fewer are tried. */
 const slotsTried = 2 ** 20;
 const never = (): boolean => false;
+const noWords: ReadonlySet<string> = new Set();
 
 /**
- * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Throws RangeError for a word of less than two
- * bytes.
+ * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Those of `wholes` are mostly left out where they stand
+ * inside of other words. Throws RangeError for a word of less than two bytes.
  */
-export function createMatcher(words: readonly string[], inCase?: ReadonlySet<string>): Matcher {
+export function createMatcher(
+  words: readonly string[],
+  {
+    inCase,
+    wholes = noWords,
+  }: { readonly inCase?: ReadonlySet<string>; readonly wholes?: ReadonlySet<string> } = {},
+): Matcher {
   const needles = new Needles(words, inCase);
   const all = words.map((_, word) => needles.valuesOf(word));
   const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
@@ -53,7 +60,8 @@ export function createMatcher(words: readonly string[], inCase?: ReadonlySet<str
   const followers = buildFollowers(grams, multiplier, shift);
   const { starts, values, folds } = needles;
   const lists = buildLists(grams, needles, followers, multiplier, shift);
-  const tables = { ...lists, starts, values, folds, multiplier, shift, stride } as const;
+  const areWhole = Uint8Array.from(words, (word) => (wholes.has(word) ? 1 : 0));
+  const tables = { ...lists, starts, values, folds, wholes: areWhole, multiplier, shift, stride } as const;
   const candidates = new GramScan(tables);
   return {
     scan(bytes, onHit, isStopped = never) {

@@ -19,6 +19,8 @@ export interface GramTables {
   readonly starts: Int32Array;
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
+  /** 1 for each word that counts only where it is no part of another one. */
+  readonly wholes: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;
   /** Grams are looked for at each position of a text that this divides. */
@@ -114,7 +116,7 @@ export class GramScan {
       if (isBigEndian && content instanceof Int32Array) bytes.swap32();
       at += content.byteLength;
       return place;
-    }) as [number, number, number, number, number, number];
+    }) as [number, number, number, number, number, number, number];
     exports.useTables(
       ...places,
       this.#hitsAt,
@@ -125,13 +127,14 @@ export class GramScan {
 }
 
 /** In the order in which they stand in the memory: the kernel knows where the filter begins, and it is so long that the numbers stand at multiples of four. */
-const contentsOf = ({ filter, slots, entries, starts, values, folds }: GramTables) => [
+const contentsOf = ({ filter, slots, entries, starts, values, folds, wholes }: GramTables) => [
   filter,
   slots,
   entries,
   starts,
   values,
   folds,
+  wholes,
 ];
 
 const roundedUp = (at: number): number => Math.ceil(at / hitBytes) * hitBytes;

@@ -26,6 +26,7 @@ interface Exports {
       starts: number,
       values: number,
       folds: number,
+      wholes: number,
       hits: number,
       hitsMax: number,
       comparisonsMax: number,

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { createMatcher } from '../../src/detectors/matcher.ts';
+import { standsAsWord } from '../../src/detectors/token-start.ts';
 import { pieceBytesMax } from '../../src/scan/kernel.ts';
 
 /** A small generator of numbers below `n`, the same at every run. */
@@ -214,4 +215,47 @@ t.test('refuses a word of less than two bytes', (t) => {
   t.throws(() => createMatcher(['ab', 'x']), RangeError);
   t.throws(() => createMatcher(['']), RangeError);
   t.end();
+});
+
+t.test('words that count as a whole are left out inside of other words, and nowhere else', async (t) => {
+  const words = ['tax', 'id', 'nie'];
+  const inner = createMatcher(words, { wholes: new Set(words) });
+  const whole = createMatcher(words);
+  const parts = [
+    ...words,
+    'Tax',
+    'ID',
+    'a',
+    'Q',
+    '7',
+    ' ',
+    '_',
+    '\\n',
+    '%3D',
+    '\\u003d',
+    'nr',
+    'number',
+    's',
+    'é',
+  ];
+  let left = 0;
+  for (let seed = 1; seed <= 400; seed++) {
+    const text = Buffer.from(
+      Array.from(
+        { length: 60 },
+        (_, at) => parts[(Math.imul(seed * 7919 + at * 104_729, 0x9e3779b1) >>> 8) % parts.length],
+      ).join(''),
+    );
+    const told = new Set<string>();
+    inner.scan(text, (word, start) => told.add(`${word}:${start}`));
+    whole.scan(text, (word, start) => {
+      const place = `${word}:${start}`;
+      if (standsAsWord(text, start, start + (words[word] as string).length))
+        t.ok(told.has(place), 'it is told');
+      else if (!told.has(place)) left += 1;
+      told.delete(place);
+    });
+    t.equal(told.size, 0, 'nothing else is told');
+  }
+  t.ok(left > 400, 'many are left out');
 });

@@ -10,6 +10,7 @@ let entriesAt: i32 = 0;
 let startsAt: i32 = 0;
 let valuesAt: i32 = 0;
 let foldsAt: i32 = 0;
+let wholesAt: i32 = 0;
 let hitsAt: i32 = 0;
 let hitsMax: i32 = 0;
 let comparisonsMax: i32 = 0;
@@ -41,6 +42,7 @@ export function useTables(
   starts: i32,
   values: i32,
   folds: i32,
+  wholes: i32,
   hits: i32,
   hitCountMax: i32,
   comparisonCountMax: i32,
@@ -53,6 +55,7 @@ export function useTables(
   startsAt = starts;
   valuesAt = values;
   foldsAt = folds;
+  wholesAt = wholes;
   hitsAt = hits;
   hitsMax = hitCountMax;
   comparisonsMax = comparisonCountMax;
@@ -168,7 +171,7 @@ function take(head: i32, at: i32, count: i32): i32 {
     const word = load<i32>(entry, 16);
     const start = at - load<i32>(entry, 20);
     const isWithin = liesWithin(word, start);
-    if (isWithin && !standsAt(word, start)) continue;
+    if (isWithin && (!standsAt(word, start) || isInsideWord(word, start))) continue;
     const hit = hitsAt + hits * hitBytes;
     store<i32>(hit, isWithin ? word : ~word);
     store<i32>(hit, start, 4);
@@ -200,4 +203,45 @@ function standsAt(word: i32, start: i32): bool {
     if ((load<u8>(textAt + start + index) | load<u8>(folds + index)) !== load<u8>(values + index))
       return false;
   return true;
+}
+
+const backslash: u32 = 0x5c;
+const percent: u32 = 0x25;
+const letterU: u32 = 0x75;
+
+/**
+ * Whether a word that counts as a whole plainly stands inside of another one. Beside the piece, behind an escape and where letters change
+ * their case it may not: `standsAsWord` of `src/detectors/token-start.ts` decides there.
+ */
+function isInsideWord(word: i32, start: i32): bool {
+  if (load<u8>(wholesAt + word) === 0) return false;
+  const count = load<i32>(startsAt + (word << 2), 4) - load<i32>(startsAt + (word << 2));
+  const at = textAt + start;
+  if (start >= 6) {
+    const before = load<u8>(at - 1);
+    const mayEndEscape =
+      load<u8>(at - 2) === backslash || load<u8>(at - 3) === percent || load<u8>(at - 5) === letterU;
+    if ((isLetter(before) || isDigit(before)) && !mayEndEscape && !isHump(before, load<u8>(at))) return true;
+  }
+  if (start + count >= length) return false;
+  const behind = load<u8>(at + count);
+  return isLetter(behind) && !isInitial(behind) && !isHump(load<u8>(at + count - 1), behind);
+}
+
+function isLetter(byte: u32): bool {
+  return (byte | 0x20) - 0x61 < 26;
+}
+
+function isDigit(byte: u32): bool {
+  return byte - 0x30 < 10;
+}
+
+function isHump(one: u32, next: u32): bool {
+  return one - 0x61 < 26 && next - 0x41 < 26;
+}
+
+/** Of words for numbers that are written without a gap: `passnr`, `taxid`. */
+function isInitial(byte: u32): bool {
+  const lower = byte | 0x20;
+  return lower === 0x69 || lower === 0x6e || lower === 0x73;
 }
