@@ -163,6 +163,8 @@ export class Call {
   meanings: readonly Meaning[] = none;
   /** What of it could not be read: `image at body:$.file`. */
   opaque: readonly string[] = none;
+  /** Classes of which only the first findings are listed: they cannot be cut out. */
+  uncounted: readonly Finding['class'][] = none;
   /** Reads another body as the call's own was read, and answers what is in it; undefined where that cannot be read to its end. */
   readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
   /** Why the call could not be read to its end; undefined where it could. */

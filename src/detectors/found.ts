@@ -21,6 +21,7 @@ export interface CutToken {
 }
 
 export interface FindLimits {
+  /** Of each class, and of low confidence. */
   readonly matchesMax: number;
   /** Asked now and then; once it says yes, the search ends. */
   readonly isOver: () => boolean;
@@ -40,6 +41,8 @@ export interface Found {
   readonly hints: Match[];
   /** The first few. */
   readonly cutTokens: CutToken[];
+  /** Classes of which only the first were kept. */
+  readonly uncounted: ReadonlySet<DataClass>;
   /** False where a limit ended the search: something may have been missed. */
   readonly complete: boolean;
   /** How often a pattern was tried, and over how many bytes it was searched: what the search has cost. */

@@ -12,7 +12,6 @@ export const joinEngines = (first: DetectorEngine, second: DetectorEngine): Dete
   tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
 });
 
-/** The bound on matches is one for both. */
 function findWithBoth(
   [first, second]: readonly [DetectorEngine, DetectorEngine],
   bytes: Buffer,
@@ -21,14 +20,13 @@ function findWithBoth(
   earlier: Earlier | undefined,
 ): Found {
   const found = first.find(bytes, limits, outline, earlier);
-  const { isOver } = limits;
-  const matchesMax = limits.matchesMax - found.matches.length;
-  const more = second.find(bytes, { isOver, matchesMax }, outline, earlier);
+  const more = second.find(bytes, limits, outline, earlier);
   const matches = [...found.matches, ...more.matches];
   return {
     matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,
     hints: [...found.hints, ...more.hints],
     cutTokens: [...found.cutTokens, ...more.cutTokens],
+    uncounted: new Set([...found.uncounted, ...more.uncounted]),
     complete: found.complete && more.complete,
     attempts: found.attempts + more.attempts,
     searchedBytes: found.searchedBytes + more.searchedBytes,

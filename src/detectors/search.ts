@@ -87,6 +87,7 @@ export class Search {
       matches: matches.length > 1 ? withoutCoveredGenerics(matches) : matches,
       hints,
       cutTokens: this.#cutTokens,
+      uncounted: this.#finds.uncounted,
       complete: this.#complete,
       attempts: this.#attempts,
       searchedBytes: this.#searchedBytes,

@@ -45,6 +45,7 @@ import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { createToolSettings } from '../pipeline/tool-settings.ts';
 import type { TraceFeed } from '../pipeline/trace-feed.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
+import { workedMs } from '../pipeline/worked.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { NameReader } from '../safe-name.ts';
@@ -121,7 +122,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
   const keyless = keylessOf(config, on.pepper);
   const judging = {
     catalogues,
-    clock: () => performance.now(),
+    clock: workedMs,
     injections: on.injections,
     meanings: on.meanings,
     tenants,

@@ -21,6 +21,7 @@ import type { TenantRules } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
 import { createTenantSecrets } from './tenant-secrets.ts';
+import { workedMs } from './worked.ts';
 
 export { CaseFileError } from './case-file.ts';
 
@@ -96,7 +97,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         weights: { ...defaultWeights, ...config.risk.weights },
         bounds: config.risk.bands,
         mode: config.mode,
-        clock: () => performance.now(),
+        clock: workedMs,
         injections,
         meanings,
         // Cases give what a feed would say as a fact.

@@ -32,8 +32,10 @@ export type WithoutChance = <T extends Placed<Match | CutToken>>(
 
 /** For a source and the noise in it. */
 export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): WithoutChance {
-  const sorted = noise.toSorted((a, b) => a.start - b.start);
+  const sorted = noise.filter((it) => !it.file).sort((a, b) => a.start - b.start);
   const starts = sorted.map(({ start }) => start);
+  const files = outermost(noise.filter((it) => it.file));
+  const fileStarts = files.map(({ start }) => start);
   const counts = new Map<Noise, Uint32Array>();
 
   /** The noise that a span lies inside of. */
@@ -57,6 +59,22 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     );
   }
 
+  /** In a program or a font all is numbers and names. What counts proves itself, or shows what it is in the text between them. */
+  function saysNothingInFile(view: View, match: Match | CutToken, span: Span): boolean {
+    const file = files[lastAtOrBefore(fileStarts, span.start)];
+    if (!file || span.end > file.end || isProven(match)) return false;
+    const isDecoded = span.start === file.start && span.end === file.end;
+    if (!file.isLiteral && !isDecoded) return !isForeign(source, file, span);
+    if (file.file === 'packed') return false;
+    const lengthBits = Math.log2(file.end - file.start);
+    const { detector } = match;
+    return (
+      isToldByContext(match) ||
+      bitsOf(view.bytes, match) < lengthBits + literalMarginBits ||
+      (detector.class === 'SECRETS' && detector.chanceBits < lengthBits + marginBits)
+    );
+  }
+
   function isUnusual(around: Noise, { start, end }: Span): boolean {
     const count = counts.get(around) ?? countBytes(source.subarray(around.start, around.end));
     counts.set(around, count);
@@ -66,14 +84,18 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
 
   return (view, all) => {
     const isGrouped = view.encodings.includes(grouped.name);
-    if (all.length === 0 || (sorted.length === 0 && !isGrouped)) return all;
+    if (all.length === 0 || (noise.length === 0 && !isGrouped)) return all;
     const isAmidGroups = amidGroupsOf(view, source);
     const suspects = new Suspects();
+    const inFiles = new Set<Match | CutToken>();
     for (const { match, start, end } of all) {
+      if (saysNothingInFile(view, match, { start, end })) inFiles.add(match);
       const around = noiseAround({ start, end });
       if (around && mayBeChance(view, match, { start, end }, around)) suspects.add(match, around);
     }
-    return all.filter((it) => !suspects.has(it.match) && !(isGrouped && isAmidGroups(it.match, it)));
+    return all
+      .filter(({ match }) => !inFiles.has(match) && !suspects.has(match))
+      .filter((it) => !(isGrouped && isAmidGroups(it.match, it)));
   };
 }
 
@@ -104,6 +126,32 @@ const isProven = (match: Match | CutToken): boolean =>
   'confidence' in match &&
   proofs.has(match.detector.check) &&
   match.confidence !== match.detector.failedCheck;
+
+/** In their order, without those that lie within another one. */
+function outermost(files: readonly Noise[]): readonly Noise[] {
+  let end = 0;
+  return files
+    .toSorted((a, b) => a.start - b.start || b.end - a.end)
+    .filter((it) => {
+      const isOuter = it.end > end;
+      end = Math.max(end, it.end);
+      return isOuter;
+    });
+}
+
+/** By words around it, which may be any in the tables of a program. */
+const isToldByContext = ({ detector: { keywords, near, isGeneric } }: Match | CutToken): boolean =>
+  isGeneric || keywords.length + near.length > 0;
+
+/** Base64 has either pair of its last two signs, never one of both. */
+const plainSigns = /[+/]/;
+const urlSigns = /[_-]/;
+
+function isForeign(source: Buffer, around: Span, { start, end }: Span): boolean {
+  const text = source.toString('latin1', start, end);
+  const others = urlSigns.test(text) ? plainSigns : plainSigns.test(text) ? urlSigns : undefined;
+  return others?.test(source.toString('latin1', around.start, around.end)) ?? false;
+}
 
 /** What fills a line from its first character to its last was put there, if its own characters tell what it is. */
 const isLine = ({ detector }: Match | CutToken, source: Buffer, { start, end }: Span): boolean =>

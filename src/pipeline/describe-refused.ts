@@ -19,7 +19,7 @@ export interface DescribeRefusedOptions {
   readonly catalogues: Catalogues;
   readonly policies: Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
   readonly tenants: Pick<Tenants, 'find'>;
-  /** Monotonic clock, in milliseconds. */
+  /** How long was worked, in milliseconds: see `workedMs`. */
   readonly clock: () => number;
 }
 

@@ -1,4 +1,4 @@
-import type { Finding, Tail } from '../call.ts';
+import type { DataClass, Finding, Tail } from '../call.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
@@ -40,6 +40,8 @@ export interface Part {
   readonly host: string;
   /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
+  /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
+  readonly mayBeMany?: true;
   /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
   isAtHome?(detector: Match['detector'], start: number): boolean;
   /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
@@ -71,6 +73,8 @@ export interface Reading {
   readonly tails: readonly Tail[];
   /** What was passed over: `image at body:$.file`. */
   readonly opaque: readonly string[];
+  /** Classes of which only the first findings are listed, so that they cannot be cut out. Never SECRETS. */
+  readonly uncounted: readonly DataClass[];
   /** Why it could not be read to its end. */
   readonly unreadable: string | undefined;
   /** It could not because the time was over, which says nothing of the content. */
@@ -96,6 +100,7 @@ export function readPart(
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
   const found: Seen[] = [];
+  const uncounted = new Set<DataClass>();
   const hints: Seen[] = [];
   const cutTokens: Placed<CutToken>[] = [];
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
@@ -109,8 +114,10 @@ export function readPart(
       hints: seen,
       cutTokens: cut,
       complete,
+      uncounted: more,
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
+    for (const name of more) uncounted.add(name);
     const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
       withoutChance(of, placedIn(of, all));
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
@@ -123,9 +130,8 @@ export function readPart(
       if (!apart.complete) problem ??= isOver() ? tooLong : tooMany;
       found.push(...unseen(placed(apart.matches, fields), found));
     }
-    if (found.length > findingsMax) break;
   }
-  if (found.length <= findingsMax) {
+  if (problem !== tooMany) {
     const { outline } = views[0] as View;
     const split = findSplit({ bytes, outline, format, found, cutTokens }, engine, {
       maxDecodedBytes,
@@ -133,19 +139,23 @@ export function readPart(
     });
     found.push(...split.map((it) => ({ ...it, view: undefined })));
     found.push(...distinct(weighHints(found, hints)));
-    found.push(...findRepeats(found, views, { max: findingsMax, isOver }));
+    const repeats = findRepeats(found, views, { max: findingsMax, isOver });
+    found.push(...repeats);
+    if (repeats.length >= findingsMax) problem ??= tooMany;
     if (found.length > 0 && isOver()) problem ??= tooLong;
   }
   const rests = sent && sent.openTails.length > 0 ? findRests({ ...sent, format }, views, engine) : noRests;
   found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
-  if (found.length > findingsMax) problem ??= tooMany;
+  const kept = firstOfEach(distinct(found), uncounted);
+  if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
   return {
-    findings: found.length === 0 ? none : toFindings(part, distinct(found).slice(0, findingsMax)),
+    findings: found.length === 0 ? none : toFindings(part, kept),
     texts: views.length === 1 ? [bytes] : views.map((view) => view.bytes),
     views,
     tails:
       sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
+    uncounted: [...uncounted],
     unreadable: problem,
     isOutOfTime: isOutOfTime || problem === tooLong,
   };
@@ -158,6 +168,20 @@ const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>
 function distinct(found: readonly Seen[]): readonly Seen[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [keyOf(it), it])).values()];
+}
+
+/** As many of each class as are kept, and as many that weigh nothing; classes that have more join `uncounted`. */
+function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonly Seen[] {
+  if (found.length <= findingsMax) return found;
+  const counts = new Map<DataClass | 'low', number>();
+  return found.filter(({ match: { detector, confidence } }) => {
+    const counted = confidence === 'low' ? 'low' : detector.class;
+    const count = (counts.get(counted) ?? 0) + 1;
+    counts.set(counted, count);
+    if (count <= findingsMax) return true;
+    if (counted !== 'low') uncounted.add(counted);
+    return false;
+  });
 }
 
 /** What a table shows that was not found already: a full one counts once against the limit. */

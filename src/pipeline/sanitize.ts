@@ -29,6 +29,7 @@ export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer
   const isCut = isCutFor(classes);
   if (call.findings.some((it) => it.part === 'head' && isCut(it))) return undefined;
   if (!call.findings.some(isCut)) return call.body;
+  if (call.uncounted.some((name) => classes.includes(name))) return undefined;
   if (isFramed(call)) return undefined;
   const { contentType, findings, plain = call.body, readAgain = () => none } = call;
   return withoutFindings({ bytes: plain, contentType, findings, readAgain }, classes);

@@ -25,7 +25,7 @@ export interface SimulatorOptions extends WeighOptions {
   readonly catalogues: Catalogues;
   /** The daemon's own mode. */
   readonly mode: 'enforce' | 'monitor';
-  /** Monotonic clock, in milliseconds. */
+  /** How long was worked, in milliseconds: see `workedMs`. */
   readonly clock: () => number;
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { textFlags } from '../scan/outline.ts';
 import { isBinary } from './binary.ts';
+import { isBinaryFile } from './binary-format.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsLikeCompressed, compressionOf, inflateUnmarked } from './compression.ts';
@@ -59,4 +60,5 @@ function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
   if (packed) yield { ...part, bytes: packed.text };
   else if (share < binaryShareMax && others.length >= binaryBytesMin && isBinary(others))
     yield { ...part, bytes, isLiteral: true, opaque: 'binary' };
+  else if (isBinaryFile(bytes)) yield { ...part, bytes, isLiteral: true };
 }

@@ -1,9 +1,11 @@
 import type { Span } from './span-map.ts';
 
-/** What stands for bytes as good as random: a picture, an archive, an encrypted file. Patterns are met in it by chance. */
+/** What stands for bytes as good as random, or for a program or another file without text. Patterns are met in it by chance. */
 export interface Noise extends Span {
   /** The bytes themselves stand there, and not a code of them. */
   readonly isLiteral: boolean;
+  /** It is a file of a known or structured binary format, of which the bytes are not random: chance does not tell what they show. */
+  readonly file?: 'binary' | 'packed';
 }
 
 /** What is as good as random shows pieces of text by chance, which make up so much of it at most. */

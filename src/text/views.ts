@@ -1,4 +1,5 @@
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
+import { isBinaryFile } from './binary-format.ts';
 import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
@@ -7,7 +8,7 @@ import { jsonEscapes } from './json-escapes.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
-import { toReadable } from './readable.ts';
+import { type Readable, toReadable } from './readable.ts';
 import { findEncodedRuns } from './runs.ts';
 import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
@@ -184,9 +185,14 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
       if (block.isGuess && readable.names.length === 0) continue;
       const kind = readable.opaque ?? block.opaque;
       if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
+      const isLiteral = block.isLiteral === true;
       if (readable.names.length === 0 && isNoise(readable.bytes, block.bytes))
-        for (const { start, end } of block.isLiteral ? [block] : evenLines(bytes, block))
-          noise.push({ isLiteral: block.isLiteral === true, ...layer.toSource(start, end) });
+        for (const { start, end } of isLiteral ? [block] : evenLines(bytes, block))
+          noise.push({ isLiteral, ...layer.toSource(start, end) });
+      else {
+        const file = fileOf(readable, block);
+        if (file) noise.push({ isLiteral, file, ...layer.toSource(block.start, block.end) });
+      }
       if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
       joined ??= new JoinedValues();
@@ -194,6 +200,12 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
     }
   }
   return joined && childOf(layer, joined.bytes(), [...joined.names], joined.spans, undefined);
+}
+
+/** Whether a value stands for a file without text, or a packed one. */
+function fileOf({ names }: Readable, { bytes, isGuess }: Block): Noise['file'] {
+  if (names.length > 0) return isGuess ? undefined : 'packed';
+  return isBinaryFile(bytes) ? 'binary' : undefined;
 }
 
 /** What encoded values stand for, one behind the other. */

@@ -197,3 +197,38 @@ t.test('what is hidden in groups of one or two characters is found whatever stan
     t.not(kindsIn(JSON.stringify({ note: hidden })).length, 0, hidden.slice(0, 8));
   }
 });
+
+/** Sections of a program: numbers with many zeros, code and names. */
+function programOf(names: string): Buffer {
+  const numbers = Buffer.alloc(16_384);
+  for (let at = 0; at < numbers.length; at += 8) numbers.writeUInt32LE((at * 2654435761) >>> 0, at);
+  return Buffer.concat([
+    Buffer.from('\x7fELF\x02\x01\x01\0', 'latin1'),
+    numbers,
+    Buffer.from(names),
+    numbers,
+  ]);
+}
+
+t.test('what patterns meet in a program, or in what stands for one, is none', async (t) => {
+  const contextual = programOf(
+    '\0Cannot send password to helper: \0x9Kd02mQpZ7\0nfo_hstore_containedpg_finfo_hstore_each\0',
+  );
+  t.same(kindsIn(contextual, 'application/octet-stream'), [], 'as it is');
+  t.same(kindsIn(inJson(contextual.toString('base64'))), [], 'in base64');
+  const text = contextual.toString('base64');
+  for (const sample of ['EAA{alnum:160}', 'ABIA{base32:16}'])
+    t.same(
+      kindsIn(inJson(withPiece(Buffer.from(text), expandSample(sample)).toString('latin1'))),
+      [],
+      sample,
+    );
+});
+
+t.test('what says what it is by itself is found in a program, too', async (t) => {
+  for (const secret of ['ghp_{crc:36}', 'sk_live_{alnum:24}']) {
+    const program = programOf(`\0${expandSample(secret)}\0`);
+    t.not(kindsIn(program, 'application/octet-stream').length, 0, 'as it is');
+    t.not(kindsIn(inJson(program.toString('base64'))).length, 0, 'in base64');
+  }
+});

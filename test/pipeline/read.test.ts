@@ -6,9 +6,11 @@ import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
+import { sanitizedBody } from '../../src/pipeline/sanitize.ts';
 import { read } from '../../src/pipeline/stages/read.ts';
 import { understandCall } from '../../src/pipeline/stages/understand.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
+import { workedMs } from '../../src/pipeline/worked.ts';
 import { callOf, identityOf } from '../support/call.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
@@ -106,6 +108,29 @@ t.test('more findings than are kept make a call unreadable', async (t) => {
   t.match(flood.unreadable, /too many findings/);
   t.notOk(flood.isOutOfTime, 'that is no question of time');
   t.ok(flood.findings.length <= 1001);
+});
+
+t.test(
+  'more findings that are no secrets than are kept are told, and secrets behind them are found',
+  async (t) => {
+    const addresses = Array.from({ length: 1500 }, (_, i) => `<maintainer-${i}@acme-tools.org>`).join('\n');
+    const call = await readCall({
+      contentType: 'text/plain',
+      body: Buffer.from(`${addresses}\n${secrets(2)}`),
+    });
+    t.equal(call.unreadable, undefined);
+    t.strictSame(call.uncounted, ['PII']);
+    t.equal(call.findings.filter((it) => it.class === 'PII').length, 1000);
+    t.equal(call.findings.filter((it) => it.class === 'SECRETS').length, 2);
+    t.equal(sanitizedBody(call, ['PII']), undefined, 'they cannot be cut');
+    t.notMatch(String(sanitizedBody(call, [])), /ghp_/, 'the secrets can');
+  },
+);
+
+t.test('reading is bounded by the work that it takes, not by the clock on the wall', async (t) => {
+  const startedMs = workedMs();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+  t.ok(workedMs() - startedMs < 40, 'to wait is no work');
 });
 
 t.test('names that a caller gives are kept without what must not be shown', async (t) => {

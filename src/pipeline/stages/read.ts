@@ -29,7 +29,7 @@ export interface ReadOptions {
   readonly policies: Rules;
   /** Whose bounds count. */
   readonly tenants: Pick<Tenants, 'find'>;
-  /** Monotonic clock, in milliseconds. */
+  /** How long was worked, in milliseconds: see `workedMs`. */
   readonly clock: () => number;
   /** For what agents say to each other, and what they were told. */
   readonly injections: InjectionReader;
@@ -50,7 +50,8 @@ const turnBytesMax = 16_384;
 export function read({ policies, tenants, clock, injections, meanings }: ReadOptions): Stage {
   /** Adds what a part shows to the call; answers its texts, the bytes themselves first. */
   function note(call: Call, reading: Reading): readonly Buffer[] {
-    const { findings, texts, tails, opaque } = reading;
+    const { findings, texts, tails, opaque, uncounted } = reading;
+    if (uncounted.length > 0) call.uncounted = uncounted;
     if (tails.length > 0) call.leftTails = [...call.leftTails, ...tails];
     call.findings.push(...findings);
     if (opaque.length > 0) call.opaque = [...call.opaque, ...opaque];
@@ -269,4 +270,5 @@ const sentOf = ({ target, receivedAtMs, openTails }: Call) => ({
 const bodyOf = (call: Call, bytes: Buffer): Part => ({
   ...bodyPart(bytes, call.contentType, call.target.host),
   ...sentOf(call),
+  mayBeMany: true,
 });

@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer';
+import { opaqueKindOf } from './opaque.ts';
+import { hasUtf16Mark } from './readable.ts';
+
+/** First bytes, in latin-1: ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries, time zones, compiled Python (behind two bytes). */
+const magics: readonly string[] = [
+  '\x7fELF',
+  '\xfe\xed\xfa\xce',
+  '\xfe\xed\xfa\xcf',
+  '\xce\xfa\xed\xfe',
+  '\xcf\xfa\xed\xfe',
+  '\xca\xfe\xba\xbe',
+  'MZ\x90\0',
+  '\0asm',
+  'SQLite format 3\0',
+  '\xde\x12\x04\x95',
+  '\x95\x04\x12\xde',
+  '!<arch>\n',
+  'TZif',
+];
+const pythonEnd = '\r\n\0\0';
+const magicMax = 16;
+
+/** Smaller ones may be a message with a password in it. */
+const bytesMin = 512;
+const sampleBytes = 65_536;
+/** Of tables and numbers so many bytes are zero; texts in other codings have none. */
+const zeroShareMin = 1 / 16;
+
+/** Whether bytes are a file that is no text: of a format that is known, or with the zeros that tables and numbers have. */
+export function isBinaryFile(bytes: Buffer): boolean {
+  const head = bytes.toString('latin1', 0, magicMax);
+  if (magics.some((magic) => head.startsWith(magic)) || head.startsWith(pythonEnd, 2)) return !isUtf8(bytes);
+  const kind = opaqueKindOf(bytes);
+  if (kind !== undefined) return kind !== 'document' && kind !== 'encrypted';
+  if (bytes.length < bytesMin || hasUtf16Mark(bytes)) return false;
+  return countZeros(bytes) >= Math.min(bytes.length, sampleBytes) * zeroShareMin && !isUtf8(bytes);
+}
+
+function countZeros(bytes: Buffer): number {
+  const end = Math.min(bytes.length, sampleBytes);
+  let count = 0;
+  for (let at = 0; at < end; at += 1) if (bytes[at] === 0) count += 1;
+  return count;
+}
