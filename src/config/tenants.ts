@@ -94,6 +94,10 @@ export const tenant = section({
     confidence: table(dottedName, z.enum(confidences), 1000).describe(
       'Confidence of a detector instead of its own.',
     ),
+    published_examples: z
+      .enum(['ignore', 'count'])
+      .prefault('ignore')
+      .describe('Whether values that documentation prints as examples count as findings.'),
     split_calls: flag
       .prefault(false)
       .describe('Whether secrets are looked for that are sent in pieces, one with each call.'),
@@ -153,6 +157,7 @@ export interface TenantDetectors {
   readonly off: ReadonlySet<string>;
   readonly allowSha256: ReadonlySet<string>;
   readonly confidence: ReadonlyMap<string, (typeof confidences)[number]>;
+  readonly publishedExamples: 'ignore' | 'count';
 }
 
 /** What stands behind a tenant that says nothing itself. */
@@ -209,6 +214,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
       off: new Set(own.detectors.off),
       allowSha256: new Set(own.detectors.allowSha256),
       confidence: own.detectors.confidence,
+      publishedExamples: own.detectors.publishedExamples,
     }),
     splitCalls: own.detectors.splitCalls,
     approvals: Object.freeze({

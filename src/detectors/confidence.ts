@@ -2,6 +2,7 @@ import type { Confidence } from '../call.ts';
 import { type CheckName, checks, entropyBits } from './checks.ts';
 import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
+import { isPublishedExample } from './published-examples.ts';
 
 /** Checks that no invented value passes by chance. */
 export const proofs: ReadonlySet<CheckName | undefined> = new Set([
@@ -19,9 +20,8 @@ const prefixLengthMax = 64;
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;
-  const isPublished = detector.placeholders.some((known) =>
-    typeof known === 'string' ? known === secret : known.test(secret),
-  );
+  const isPublished = isPublishedExample(detector, secret);
+  if (isPublished && detector.countsExamples) return detector.confidence;
   if (isPublished) return detector.needs.length > 0 ? undefined : 'low';
   const isPassed = detector.check !== undefined && checks[detector.check](secret);
   const isProven = isPassed && proofs.has(detector.check);

@@ -46,6 +46,8 @@ export interface Detector extends PatternFacts {
   readonly failedCheck: Confidence | undefined;
   readonly isGeneric: boolean;
   readonly placeholders: readonly (string | RegExp)[];
+  /** What documentation prints as an example counts like anything else. */
+  readonly countsExamples?: true;
 }
 
 /** Where most vendors take a credential. Bodies and other headers are content, which others may come to read. */

@@ -50,7 +50,7 @@ const parts: Readonly<Record<string, string>> = {
   /** Between a noun and its value in a sentence. */
   'said-is': asBytes(
     '(?: (?:is |is:|was |lautet |lautet:|ist |ist:|est |est:|es |es:|è |è:|é |é:|är |är:|er |jest |now |set to |changed to |reset to )|' +
-      " ?[:=](?: it(?:'|’)s)?|：|是|为|為|は)",
+      " ?[:=](?!-)(?: it(?:'|’)s)?|：|是|为|為|は)",
   ),
   /**
    * Where no `token` begins that stands for a state: no right is behind it. One of a session or a client does where it is a bare UUID, for

@@ -85,17 +85,21 @@ function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>)
 
 const noSettings: Settings = {
   internal: { builtin: true, hosts: [], markers: [] },
-  detectors: { off: new Set(), allowSha256: new Set(), confidence: new Map() },
+  detectors: { off: new Set(), allowSha256: new Set(), confidence: new Map(), publishedExamples: 'ignore' },
 };
 
 /** Equal for settings that mean the same. */
-const keyOf = ({ internal, detectors: { off, allowSha256, confidence } }: Settings): string =>
+const keyOf = ({
+  internal,
+  detectors: { off, allowSha256, confidence, publishedExamples },
+}: Settings): string =>
   JSON.stringify([
     internal.builtin,
     [...new Set(internal.hosts)].sort(),
     [...new Set(internal.markers)].sort(),
     [...off].sort(),
     [...allowSha256].sort(),
+    publishedExamples,
     [...confidence].sort(([a], [b]) => (a < b ? -1 : 1)),
   ]);
 

@@ -1,3 +1,5 @@
+import { isIdentifier } from '../detectors/checks/plain-values.ts';
+import { randomBits } from '../detectors/checks/randomness.ts';
 import type { Match } from '../detectors/engine.ts';
 import { standsAlone } from '../detectors/token-start.ts';
 import { lastAtOrBefore, type Span } from '../text/span-map.ts';
@@ -144,10 +146,14 @@ function valuesOf(found: readonly Seen[]): Map<string, Match> {
     if (!view || match.confidence === 'low' || !isToldByContext(match.detector)) continue;
     if (match.end - match.start < valueBytesMin) continue;
     const value = view.bytes.toString('latin1', match.start, match.end);
-    if (!values.has(value)) values.set(value, match);
+    if (!values.has(value) && !isWord(value)) values.set(value, match);
   }
   return values;
 }
+
+/** A word, or a name of code, stands in a text for what it means: to cut it everywhere would leave nonsense. */
+const isWord = (value: string): boolean =>
+  isIdentifier(value) || (/^[A-Za-z._-]+$/.test(value) && randomBits(value) < 0);
 
 /** By a keyword, or by what the pattern has before its group. What shows itself is seen wherever it stands. */
 const isToldByContext = ({ class: dataClass, keywords, near, group }: Match['detector']): boolean =>

@@ -27,7 +27,7 @@ const address = /^0x[0-9A-Fa-f]{40}$/;
 
 /** Algorithms and counts, as sentences about secrets name them: `sha256-hashed`, `base64`, `12-character`, `90days`. */
 const term =
-  /^(?:sha\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
+  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
 /** What a shell says where a variable is missing: `${DB_PASSWORD:?required}`. */
 const complaint = /^\?[A-Za-z_]{1,64}$/;
@@ -38,6 +38,41 @@ const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
 /** A rule for values and none of them: `^[A-Za-z0-9]{8,64}$`. It has ranges, and nothing that stands for itself. */
 const regularExpression =
   /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/;
+
+/** A part of one: a class that leaves something out. */
+const partOfExpression = /\[\^/;
+
+/** What a manual in roff writes for a quote or a bracket: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`. */
+const roff = /^\\?\*\(|^\\?\[[A-Za-z]{1,8}\]/;
+
+/** A manual by its name and section: `readpassphrase.3bsd`. */
+const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
+
+/** A digest in pairs of hexadecimal digits: MD5, SHA-1, SHA-256. */
+const fingerprint = /^(?:[\da-f]{2}:){15,31}[\da-f]{2}$/i;
+
+/** Places for values in a text that is still to be made: `%s`, `%(user)s`, `%1$d`. */
+const directives = /%(?:\(\w{1,32}\)|\d\$)?[-+#0]{0,2}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]/g;
+const isFormat = (value: string): boolean =>
+  value.includes('%') && !/[\d!@#$%^*+~?]/.test(value.replace(directives, ''));
+
+/** Words with a number behind them that names of code are made of: `Uint8Array`, `XOAuth2Options`, `utf8_to_utf16_dup`. */
+const numberedWords =
+  'int uint float utf ucs iso base sha md aes rsa crc http oauth ipv win arch arm str'.split(' ');
+const capitalised = numberedWords.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+const numberedTerms = new RegExp(
+  `(?:(?<![A-Za-z])(?:${numberedWords.join('|')}|${numberedWords.join('|').toUpperCase()}|[xX]509|[iI]18n|[lL]10n|[kK]8s)` +
+    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)`,
+  'g',
+);
+const identifier = /^[_$]{0,2}[A-Za-z][A-Za-z_$]*$/;
+const compound = /[a-z][A-Z]|[A-Za-z]_+[A-Za-z]/;
+
+/** A name of two words and more, of which none has a number but where one belongs. */
+export const isIdentifier = (value: string): boolean => {
+  const letters = value.replace(numberedTerms, 'Term_');
+  return identifier.test(letters) && compound.test(letters);
+};
 
 const kinds = [
   time,
@@ -50,7 +85,12 @@ const kinds = [
   complaint,
   credentialScope,
   regularExpression,
+  partOfExpression,
+  roff,
+  manual,
+  fingerprint,
 ];
 
 /** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
-export const isPlainValue = (value: string): boolean => kinds.some((kind) => kind.test(value));
+export const isPlainValue = (value: string): boolean =>
+  kinds.some((kind) => kind.test(value)) || isFormat(value);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
 import type { Check, Checks } from './check.ts';
-import { isPlainValue } from './plain-values.ts';
+import { isIdentifier, isPlainValue } from './plain-values.ts';
 import { isRandom, randomBits } from './randomness.ts';
 
 const hasDigit = /[0-9]/;
@@ -13,6 +13,9 @@ const passwordBitsMin = 12;
 /** `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`: what names a value and is none. */
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\])?|\[\d{1,4}\])|[a-z]{1,16}:\S{1,4096})$/;
+
+/** `__BITS_PER_LONG`, of which the letters have an order that other words have not. */
+const constant = /^_{0,2}[A-Z]{2,}(?:_[A-Z]{2,}){1,8}_{0,2}$/;
 
 const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
@@ -36,6 +39,7 @@ function isPasswordLike(text: string): boolean {
   if (!isWritten(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
   if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
+  if (isIdentifier(word)) return randomBits(word) >= passwordBitsMin && !constant.test(word);
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
 }
 
