@@ -10,7 +10,7 @@ import { type CallerSources, callerNow } from './caller-now.ts';
 import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
-import { type FieldEnds, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
+import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
 import { noteTails } from './split-calls.ts';
 import { doneBy } from './stages/admit.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
@@ -77,7 +77,9 @@ function conversationOf(opening: Call): Conversation {
   if (known) return known;
   const conversation: Conversation = {
     before: lastBytes(noBytes, sentOf(opening)),
-    fieldEnds: holdsProtobuf(opening) ? lastFieldEnds(noFieldEnds, sentOf(opening)) : noFieldEnds,
+    fieldEnds: hasFields(opening, sentOf(opening))
+      ? lastFieldEnds(noFieldEnds, sentOf(opening))
+      : noFieldEnds,
     tails: [...opening.openTails, ...opening.leftTails],
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
@@ -179,7 +181,7 @@ export function createMessageInspector(
     if (wasLetOut(verdict)) {
       const sent = sentOf(message);
       conversation.before = lastBytes(conversation.before, sent);
-      if (holdsProtobuf(message)) conversation.fieldEnds = lastFieldEnds(conversation.fieldEnds, sent);
+      if (hasFields(message, sent)) conversation.fieldEnds = lastFieldEnds(conversation.fieldEnds, sent);
       if (message.leftTails.length > 0)
         conversation.tails = [...conversation.tails, ...message.leftTails].slice(-tailsMax);
     }
@@ -198,7 +200,8 @@ export function createMessageInspector(
 }
 
 const noBytes = Buffer.alloc(0);
-const holdsProtobuf = ({ contentType }: Call): boolean => /^application\/grpc(?!\+json)/i.test(contentType);
+const hasFields = ({ contentType }: Call, sent: Buffer): boolean =>
+  isDocument(sent) || /^application\/grpc(?!\+json)/i.test(contentType);
 
 /** What has gone out of it, without its coding. */
 function sentOf({ body, plain = body, verdict }: Call): Buffer {
@@ -266,6 +269,6 @@ function toMessage(
   // How often an agent calls is told by its calls alone.
   message.habits = { ...opening.habits, lately: 0, mutations: 0 };
   message.leavesTails = opening.leavesTails;
-  message.openTails = standingTails(conversation.tails, receivedAtMs);
+  if (message.leavesTails) message.openTails = standingTails(conversation.tails, receivedAtMs);
   return message;
 }

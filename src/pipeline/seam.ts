@@ -1,12 +1,13 @@
 import type { Finding } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
+import { type Field, fieldsOf } from '../text/fields.ts';
 import { protobufTexts } from '../text/protobuf.ts';
 import { bodyPart, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { counts } from './sanitize.ts';
 
 /*
  * What lies across the seam of two messages of one open call, and is seen in neither alone: somebody who types sends a secret letter by
- * letter. Messages that are whole documents of JSON have no such seam; what is split over those is known by the tails of `split-calls.ts`.
+ * letter. Messages that are whole documents of JSON have no such seam, but each of their fields has one with the same field before.
  */
 
 /** Of either side: no secret that is told by its form is longer. */
@@ -45,14 +46,30 @@ export function findAcross(
   };
 }
 
-/** The last bytes that have gone out in each field of messages of protobuf, by the field's path. */
+/** The last bytes that have gone out in each field of messages of protobuf or JSON, by the field's path or name. */
 export type FieldEnds = ReadonlyMap<string, Buffer>;
 
 export const noFieldEnds: FieldEnds = new Map();
 /** Those that were sent last. */
 const fieldEndsMax = 64;
 
-/** The same within each field: tags and lengths of protobuf stand between what a field holds in one message and in the next. */
+/** Longer documents are no pieces of what somebody types or streams. */
+const documentBytesMax = 65_536;
+
+/** Whether a message begins as a document of JSON does. */
+export const isDocument = (message: Buffer): boolean => opens.has(message[0]);
+
+/** The fields of a message; of JSON those with a name. */
+function fieldsIn(message: Buffer): Iterable<Field> {
+  if (!isDocument(message))
+    return protobufTexts(message).map(({ path: name, ...span }) => ({ name, ...span }));
+  if (message.length > documentBytesMax) return [];
+  return fieldsOf(message, 'json')
+    .flat()
+    .filter(({ name }) => name !== '');
+}
+
+/** The same within each field: what stands around fields stands between what a field holds in one message and in the next. */
 export function findAcrossFields(
   before: FieldEnds,
   message: Buffer,
@@ -61,21 +78,25 @@ export function findAcrossFields(
 ): Across {
   const found: Finding[] = [];
   if (before.size === 0) return nothingAcross;
-  for (const { path, start, end } of protobufTexts(message)) {
+  for (const { name, start, end } of fieldsIn(message)) {
     const text = message.subarray(start, end);
-    const across = findAcross(before.get(path) ?? noBytes, text, engine, bounds);
+    const across = findAcross(before.get(name) ?? noBytes, text, engine, bounds);
     if (across.unreadable !== undefined) return { ...across, findings: found };
-    found.push(...across.findings.map((it) => ({ ...it, start, end: start + it.end })));
+    // Values of two documents need not go on: only what shows itself by its prefix does.
+    const proven = isDocument(message)
+      ? across.findings.filter((it) => it.class === 'SECRETS' && engine.tokenOf(it.kind) !== undefined)
+      : across.findings;
+    found.push(...proven.map((it) => ({ ...it, start, end: start + it.end })));
   }
   return { ...nothingAcross, findings: found };
 }
 
 export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {
   const ends = new Map(before);
-  for (const { path, start, end } of protobufTexts(message)) {
-    const last = lastBytes(ends.get(path) ?? noBytes, message.subarray(start, end));
-    ends.delete(path);
-    ends.set(path, last);
+  for (const { name, start, end } of fieldsIn(message)) {
+    const last = lastBytes(ends.get(name) ?? noBytes, message.subarray(start, end));
+    ends.delete(name);
+    ends.set(name, last);
   }
   return new Map([...ends].slice(-fieldEndsMax));
 }
