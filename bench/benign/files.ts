@@ -99,12 +99,16 @@ export function readBenign(kind: string, path: string, bytesMax: number): Benign
     const bytes = isPackedText(kind, path) ? gunzipSync(stored) : stored;
     const isText = isUtf8(bytes);
     if (!isText && bytes.length > bytesMax) return undefined;
+    if (privateKey.test(bytes.toString('latin1'))) return undefined;
     const name = (path.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_');
     return { kind, name, bytes: isText ? firstLines(bytes, bytesMax) : bytes, isText };
   } catch {
     return undefined;
   }
 }
+
+/** Whoever sends one of these sends a secret, be it that of a test. */
+const privateKey = /-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:\\n|\s){1,4}[0-9A-Za-z+/=]{32}/;
 
 /** Manuals and changelogs of a distribution are stored packed, and read unpacked. */
 const isPackedText = (kind: string, path: string): boolean =>

@@ -23,8 +23,16 @@ const texts: ReadonlySet<string> = new Set([
     'dXNlcjpwYXNzd29yZA==',
   ],
   ...['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
-  // Manuals of PostgreSQL, and FTP as everybody uses it.
-  ...['jw8s0F4', 'xyzzy', 'Bxyzzy', 'anonymous@', '-anonymous@', 'anonymous@example.com'],
+  // Manuals of systemd and PostgreSQL, and FTP as everybody uses it.
+  ...[
+    'jw8s0F4',
+    'xyzzy',
+    'EEGlnEPYJV//kbvvIqxKkQwOiS+UENyPncC4bF46ong=',
+    'Bxyzzy',
+    'anonymous@',
+    '-anonymous@',
+    'anonymous@example.com',
+  ],
   ...[
     'hunter2',
     'correcthorsebatterystaple',
@@ -40,6 +48,10 @@ const texts: ReadonlySet<string> = new Set([
 /** A word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
   /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@]ss(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:here|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+
+/** Words in small letters, of which one says what they stand for: `aws_secret_access_key`, `password-for-30001`, `a%20secret`. */
+const wordsForPassword =
+  /^(?:[a-z]|%20|[-_. ]){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
 
 /** `alg` and `typ` in any order; `sub` of jwt.io, `iss` of RFC 7519, and payloads such as `{"some":"payload"}`. */
 const jwtPayload =
@@ -61,7 +73,7 @@ export function isPublishedExample(
   if (isOwn) return true;
   if (detector.class === 'PII') return testCard.test(secret.replace(/[ -]/g, ''));
   if (detector.class !== 'SECRETS') return false;
-  if (texts.has(secret) || wordForPassword.test(secret)) return true;
+  if (texts.has(secret) || wordForPassword.test(secret) || wordsForPassword.test(secret)) return true;
   const payload = jwt.exec(secret)?.[1];
   return payload !== undefined && jwtPayload.test(Buffer.from(payload, 'base64url').toString('latin1'));
 }

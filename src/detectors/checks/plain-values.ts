@@ -74,6 +74,9 @@ export const isIdentifier = (value: string): boolean => {
   return identifier.test(letters) && compound.test(letters);
 };
 
+/** What the preprocessor of C is told. */
+const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
+
 const kinds = [
   time,
   path,
@@ -89,6 +92,7 @@ const kinds = [
   roff,
   manual,
   fingerprint,
+  preprocessing,
 ];
 
 /** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
