@@ -2,22 +2,27 @@
  * How well does it find? Scores a labelled corpus, given as a folder of JSONL files (docs/detection.md says what a line holds), on a
  * gateway of its own: `npm run score -- DIR`. Prints precision and recall by class, the share found of every kind, false alarms by
  * set, evasions by level, and how many redacted bodies still show something when they are read again. `--wrong FILE` writes the ids
- * of what was wrong. Exits with 1 where something redacted is found again.
+ * of what was wrong. Then comes what each family of detectors and each decoder costs on real content, and how many points of the corpus
+ * it brings; `--no-prices` leaves that out. Exits with 1 where something redacted is found again.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Asker, openGateway } from './score/ask.ts';
 import { type Case, isPositive, loadCases } from './score/corpus.ts';
+import { pricesOf } from './score/prices.ts';
 import { Score } from './score/tally.ts';
 
 const askedAtOnce = 8;
 /** What posture redacts here. */
 const redactedClasses = ['SECRETS', 'PII', 'PHI'];
 
-const { values, positionals } = parseArgs({ options: { wrong: { type: 'string' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { wrong: { type: 'string' }, 'no-prices': { type: 'boolean' }, seed: { type: 'string' } },
+  allowPositionals: true,
+});
 const [dir = process.env['CORPUS_DIR']] = positionals;
 if (dir === undefined) {
-  console.error('Name the folder of the corpus: npm run score -- DIR [--wrong FILE]');
+  console.error('Name the folder of the corpus: npm run score -- DIR [--wrong FILE] [--no-prices]');
   process.exit(2);
 }
 
@@ -38,7 +43,28 @@ try {
 report();
 if (values.wrong)
   writeFileSync(values.wrong, score.wrong.map(({ id, set, kind }) => `${id} ${set} ${kind}\n`).join(''));
+if (values['no-prices'] !== true) reportPrices();
 process.exitCode = foundAgain.length > 0 ? 1 : 0;
+
+/** The dearest first. */
+function reportPrices(): void {
+  const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
+  const { families, decoders, search } = pricesOf(cases, seed);
+  console.log(
+    `Prices on texts of installed packages (seed ${seed}); the search takes ${search.toFixed(1)} us per KB.`,
+  );
+  for (const [what, prices] of Object.entries({ decoder: decoders, family: families })) {
+    const dearest = prices.toSorted((a, b) => b.usPerKb - a.usPerKb);
+    console.table(
+      Object.fromEntries(
+        dearest.map(({ name, usPerKb, points }) => [
+          `${what} ${name}`,
+          { 'us per KB': Number(usPerKb.toFixed(2)), points: Number(points.toFixed(2)) },
+        ]),
+      ),
+    );
+  }
+}
 
 /** A redacted body that is read again must be clean, and stay as it is. */
 async function askAgain(asker: Asker, wanted: Case, sanitized: string): Promise<void> {
