@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { endianness } from 'node:os';
 
 /*
  * The innermost loops, compiled from `src/scan/kernel` to WebAssembly: sixteen bytes are classified at once, and no index is checked
@@ -37,10 +38,15 @@ interface Exports {
   ): void;
   match(from: number, to: number, length: number): number;
   position(): number;
+  unescapeJson(from: number, to: number, base: number, plainBase: number): number;
+  unescapedTo(): number;
+  unescapedLength(): number;
   useWordTables(at: number, slots: number): void;
   beginWords(length: number): void;
   nextSentence(): number;
 }
+
+const isBigEndian = endianness() === 'BE';
 
 const compiled = new WebAssembly.Module(readFileSync(new URL('kernel.wasm', import.meta.url)));
 
@@ -66,5 +72,17 @@ export class Kernel {
     this.#bytes.set(piece, textAt);
     const end = textAt + piece.length;
     this.#bytes.fill(1, end, end + 64);
+  }
+
+  /** Of the memory, as long as nothing else is written there. */
+  bytes(at: number, length: number): Uint8Array {
+    return this.#bytes.subarray(at, at + length);
+  }
+
+  /** A copy of numbers in the memory. */
+  numbers(at: number, count: number): Int32Array {
+    const bytes = Buffer.from(this.#bytes.slice(at, at + 4 * count).buffer);
+    if (isBigEndian) bytes.swap32();
+    return new Int32Array(bytes.buffer, 0, count);
   }
 }

@@ -1,3 +1,5 @@
+import { unescapeJsonInto } from '../scan/json-unescape.ts';
+import { jsonEscapes } from './json-escapes.ts';
 import { SpanMap } from './span-map.ts';
 
 /** What an escape can stand for. Never longer than the escape, so a text of its source's size holds any result. */
@@ -100,6 +102,36 @@ export function unescapeText(bytes: Buffer, table: DecoderTable, check: () => vo
   if (!out) return undefined;
   appendLiteral(out, spans, bytes, literalStart, bytes.length);
   return { bytes: out.bytes.subarray(0, out.length), spans, names: [...names] };
+}
+
+/** The text without the escapes of JSON, or undefined where there are none. `check` is called now and then and may throw. */
+export function unescapeJson(bytes: Buffer, check: () => void): Unescaped | undefined {
+  const spans = new SpanMap();
+  const out = new Output(bytes.length);
+  unescapeJsonInto(
+    bytes,
+    {
+      get length() {
+        return out.length;
+      },
+      append(plain, pieces) {
+        spans.addAll(pieces);
+        out.bytes.set(plain, out.length);
+        out.length += plain.length;
+      },
+      appendOther(at) {
+        decoded.length = 0;
+        const length = jsonEscapes.read(bytes, at, decoded);
+        if (length === 0) appendLiteral(out, spans, bytes, at, at + 1);
+        else if (decoded.length > 0) spans.addWhole(out.length, at, at + length);
+        out.copy(decoded.bytes, 0, decoded.length);
+        return at + Math.max(1, length);
+      },
+    },
+    check,
+  );
+  if (out.length === bytes.length) return undefined;
+  return { bytes: out.bytes.subarray(0, out.length), spans, names: [jsonEscapes.name] };
 }
 
 /** Its own function, and the length read once: this loop is where the time goes (1.3 ns a byte instead of 1.9). */

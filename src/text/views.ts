@@ -4,7 +4,6 @@ import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { aroundEscapes } from './islands.ts';
-import { jsonEscapes } from './json-escapes.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
@@ -13,7 +12,7 @@ import { findEncodedRuns } from './runs.ts';
 import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
-import { decoderTable, unescapeText } from './unescape.ts';
+import { decoderTable, unescapeJson, unescapeText } from './unescape.ts';
 
 /*
  * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
@@ -58,7 +57,6 @@ interface Layer extends View {
 }
 
 const escapes = decoderTable(escapeDecoders);
-const jsonTable = decoderTable([jsonEscapes]);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 /** Without any of these there is nothing to unescape. */
 const escapeSigns =
@@ -159,7 +157,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
 function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
   if ((root.outline.flags & textFlags.backslash) === 0) return undefined;
-  const unescaped = unescapeText(root.bytes, jsonTable, () => budget.check());
+  const unescaped = unescapeJson(root.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
