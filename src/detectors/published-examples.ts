@@ -47,7 +47,7 @@ const texts: ReadonlySet<string> = new Set([
 
 /** A word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@]ss(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:here|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@]ss(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
 
 /** Words in small letters, of which one says what they stand for: `aws_secret_access_key`, `password-for-30001`, `a%20secret`. */
 const wordsForPassword =

@@ -43,10 +43,13 @@ const regularExpression =
 const partOfExpression = /\[\^/;
 
 /** What a manual in roff writes for a quote or a bracket: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`. */
-const roff = /^\\?\*\(|^\\?\[[A-Za-z]{1,8}\]/;
+const roff = /^(?:\\?\*)?\((?:Aq|[lr]q|dq)|^\\?\[[A-Za-z]{1,8}\]/;
 
 /** A manual by its name and section: `readpassphrase.3bsd`. */
 const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
+
+/** An address of IPv6 that is written in short: `::1a:2b`. */
+const shortAddress = /^(?:[\da-f]{1,4}:){0,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
 
 /** A digest in pairs of hexadecimal digits: MD5, SHA-1, SHA-256. */
 const fingerprint = /^(?:[\da-f]{2}:){15,31}[\da-f]{2}$/i;
@@ -93,6 +96,7 @@ const kinds = [
   manual,
   fingerprint,
   preprocessing,
+  shortAddress,
 ];
 
 /** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
