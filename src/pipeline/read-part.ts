@@ -89,6 +89,7 @@ export function readPart(
     depthMax,
     isOver,
     isForm: format === 'form',
+    isJson: format === 'json',
   });
   const withoutChance = withoutChanceIn(bytes, noise);
   const form = format === 'form' ? formFields(bytes) : undefined;
@@ -99,6 +100,7 @@ export function readPart(
   const cutTokens: Placed<CutToken>[] = [];
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
+    if (view.isSuperseded) continue;
     // Once something was not searched to its end, nothing is known of what stands in it.
     const isKnown = problem === undefined ? view.isKnown : undefined;
     const earlier = verdicts && { verdicts, isKnown };

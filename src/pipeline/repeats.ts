@@ -48,6 +48,8 @@ const multiplier = 0x9e3779b1;
 const stepsPerQuestion = 1 << 14;
 /** Of values that begin alike; those of more lengths are looked for one by one. */
 const lengthsMax = 8;
+/** To look for a few values one by one takes a tenth of the time that one pass for many takes. */
+const fewValues = 12;
 
 /** Values that begin with the same bytes and are as long. */
 interface Alike {
@@ -70,6 +72,10 @@ class ValueFinder {
   constructor(values: ReadonlyMap<string, Match>) {
     this.#values = values;
     const longestFirst = [...values.keys()].sort((a, b) => b.length - a.length);
+    if (values.size <= fewValues) {
+      this.#others.push(...longestFirst);
+      return;
+    }
     for (const value of longestFirst) {
       const bytes = Buffer.from(value, 'latin1');
       const start = bytes.readInt32LE();
@@ -89,7 +95,7 @@ class ValueFinder {
 
   /** The places that count, none of a value over itself; it ends once `isOver`. */
   *find(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
-    yield* this.#findMany(bytes, counts, isOver);
+    if (this.#alike.size > 0) yield* this.#findMany(bytes, counts, isOver);
     for (const value of this.#others) {
       if (isOver()) return;
       const match = this.#values.get(value) as Match;

@@ -35,7 +35,7 @@ export const base32: BlockDecoder = {
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (isEncoded(characters, code)) yield { start, end, bytes: decodeBits(characters, code) };
-          else if (mayBePacked(characters, code))
+          else if (mayBePacked(characters, { start: 0, end: characters.length }, code))
             yield { start, end, bytes: decodeBits(characters, code), isGuess: true };
           start = findRun(bytes, end, has, lengthMin, run.end);
         }
@@ -45,4 +45,5 @@ export const base32: BlockDecoder = {
 };
 
 const isEncoded = (run: Buffer, code: BitCode): boolean =>
-  holdsText(run, code, textMin) || beginsCompressed(run, code);
+  holdsText(run, { start: 0, end: run.length }, code, textMin) ||
+  beginsCompressed(run, { start: 0, end: run.length }, code);

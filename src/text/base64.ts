@@ -19,7 +19,7 @@ const shortLength = 512;
 /** Digests and UUIDs: of 64 characters a text in base64 does not use these 23 alone. */
 const hexAlphabet = byteSet('0123456789abcdefABCDEF-\r\n');
 /** Four characters are three bytes, so text behind any prefix begins in one of these. */
-const phases = [1, 2, 3];
+const lastPhase = 3;
 const slash = 0x2f;
 /** In a path; what is packed stands in one of the first. */
 const segmentsMax = 8;
@@ -36,43 +36,51 @@ export const base64: BlockDecoder = {
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
       if (runEnd(bytes, start, hexAlphabet) >= end) continue;
-      const run = bytes.subarray(start, end);
-      const isLong = run.length > shortLength;
-      if (isLong || isEncoded(run, textMin, budget)) yield { start, end, bytes: decode(run) };
-      else if (mayBePacked(run, code)) yield { start, end, bytes: decode(run), isGuess: true };
-      for (const phase of phases) {
-        const rest = run.subarray(phase);
-        if (isEncoded(rest, isLong ? guessedTextMinLong : guessedTextMin, budget))
-          yield { start, end, bytes: decode(rest) };
+      const isLong = end - start > shortLength;
+      if (isLong || isEncoded(bytes, { start, end }, textMin, budget))
+        yield { start, end, bytes: decode(bytes, { start, end }) };
+      else if (mayBePacked(bytes, { start, end }, code))
+        yield { start, end, bytes: decode(bytes, { start, end }), isGuess: true };
+      const guessedMin = isLong ? guessedTextMinLong : guessedTextMin;
+      for (let phase = 1; phase <= lastPhase; phase += 1) {
+        const rest = { start: start + phase, end };
+        if (isEncoded(bytes, rest, guessedMin, budget)) yield { start, end, bytes: decode(bytes, rest) };
       }
-      if (run.length <= pathBytesMax) yield* packedSegments({ start, end }, run);
+      if (end - start <= pathBytesMax) yield* packedSegments(bytes, { start, end });
     }
   },
 };
 
 /** In a path the run begins with the first segment, and what is packed is told by its first bytes alone. */
-function* packedSegments({ start, end }: Span, run: Buffer): Iterable<Block> {
-  let at = run.indexOf(slash) + 1;
-  for (let segment = 0; at > 0 && run.length - at >= runLengthMin && segment < segmentsMax; segment += 1) {
-    const rest = run.subarray(at);
-    const isPacked = !isOfWords(rest) && (beginsCompressed(rest, code) || mayBePacked(rest, code));
-    if (isPacked) yield { start, end, bytes: decode(rest), isGuess: true };
-    at = run.indexOf(slash, at) + 1;
+function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
+  let at = nextSegment(bytes, start, end);
+  for (let segment = 0; end - at >= runLengthMin && segment < segmentsMax; segment += 1) {
+    const rest = { start: at, end };
+    const isPacked =
+      runEnd(bytes, at, isWordCharacter) < at + wordCharacters &&
+      (beginsCompressed(bytes, rest, code) || mayBePacked(bytes, rest, code));
+    if (isPacked) yield { start, end, bytes: decode(bytes, rest), isGuess: true };
+    at = nextSegment(bytes, at, end);
   }
+}
+
+/** Behind the next slash; `end` where there is none. */
+function nextSegment(bytes: Buffer, from: number, end: number): number {
+  let at = from;
+  while (at < end && bytes[at] !== slash) at += 1;
+  return Math.min(end, at + 1);
 }
 
 /** So many characters of base64 are hardly ever small letters alone. */
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);
 
-const isOfWords = (rest: Buffer): boolean => runEnd(rest, 0, isWordCharacter) >= wordCharacters;
-
-function isEncoded(run: Buffer, min: number, budget: Budget): boolean {
-  budget.work(run.length);
-  return holdsText(run, code, min) || beginsCompressed(run, code);
+function isEncoded(bytes: Buffer, run: Span, min: number, budget: Budget): boolean {
+  budget.work(run.end - run.start);
+  return holdsText(bytes, run, code, min) || beginsCompressed(bytes, run, code);
 }
 
 /** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */
-function decode(run: Buffer): Buffer {
-  return Buffer.from(run.toString('latin1'), 'base64');
+function decode(bytes: Buffer, { start, end }: Span): Buffer {
+  return Buffer.from(bytes.toString('latin1', start, end), 'base64');
 }

@@ -24,8 +24,8 @@ export const binaryDigits: BlockDecoder = {
         end = runEnd(bytes, start, alphabet);
         budget.work(2 * (end - start));
         const first = firstDigit(bytes, start, end);
-        const run = bytes.subarray(first, end);
-        if (holdsText(run, code, textMin)) yield { start: first, end, bytes: decodeBits(run, code) };
+        if (holdsText(bytes, { start: first, end }, code, textMin))
+          yield { start: first, end, bytes: decodeBits(bytes.subarray(first, end), code) };
         start = findRun(bytes, Math.max(from, end), alphabet, runLengthMin, to);
       }
     }

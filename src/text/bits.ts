@@ -1,20 +1,29 @@
 import { byteSet } from '../scan/bytes.ts';
 import { sequenceLength } from './code-points.ts';
+import type { Span } from './span-map.ts';
+
+const notInCode = 255;
 
 /** A way to write bytes as characters of 1 to 7 bits each. */
 export interface BitCode {
   readonly bitsPerCharacter: number;
   /** The value of each character; 255 where the byte is none and is skipped. */
   readonly values: Uint8Array;
+  /** Whether small letters and capitals stand for different values. */
+  readonly isMixedCase: boolean;
 }
 
 /** Each alphabet lists its characters in the order of their values. */
 export function bitCode(bitsPerCharacter: number, ...alphabets: readonly string[]): BitCode {
-  const values = new Uint8Array(256).fill(255);
+  const values = new Uint8Array(256).fill(notInCode);
   for (const alphabet of alphabets) {
     for (const [value, byte] of Buffer.from(alphabet, 'latin1').entries()) values[byte] = value;
   }
-  return { bitsPerCharacter, values };
+  return {
+    bitsPerCharacter,
+    values,
+    isMixedCase: values[0x61] !== notInCode && values[0x61] !== values[0x41] && values[0x41] !== notInCode,
+  };
 }
 
 /** Printable ASCII and the white space that texts have. */
@@ -28,46 +37,52 @@ const continuations = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Whether decoding would give at least `textMin` characters of text in a row, as ASCII or UTF-8 (zero bytes between them do not
- * count, as in UTF-16). Most runs are identifiers and hashes, and this sends them away without a copy.
+ * Whether decoding `start`..`end` would give at least `textMin` characters of text in a row, as ASCII or UTF-8 (zero bytes between them
+ * do not count, as in UTF-16). Most runs are identifiers and hashes, and this sends them away without a copy.
  */
-export function holdsText(run: Buffer, code: BitCode, textMin: number): boolean {
-  const { bitsPerCharacter, values } = code;
-  const { length: runLength } = run;
+export function holdsText(
+  bytes: Uint8Array,
+  { start, end }: Span,
+  { bitsPerCharacter, values }: BitCode,
+  textMin: number,
+): boolean {
   let bits = 0;
   let held = 0;
   let streak = 0;
   let pending = 0;
-  for (let at = 0; at < runLength; at += 1) {
-    const value = values[run[at] ?? 0] ?? 255;
-    if (value === 255) continue;
+  for (let at = start; at < end; at += 1) {
+    const value = values[bytes[at] as number] as number;
+    if (value === notInCode) continue;
     bits = ((bits << bitsPerCharacter) | value) & 0xffff;
     held += bitsPerCharacter;
     if (held < 8) continue;
     held -= 8;
     const byte = (bits >> held) & 0xff;
-    if (pending > 0 && (byte & 0xc0) === 0x80) {
-      pending -= 1;
-      if (pending > 0) continue;
-      streak += 1;
-    } else if (isTextByte[byte] === 1) {
-      streak = pending > 0 ? 1 : streak + 1;
-      pending = 0;
-    } else if (byte !== 0) {
-      const follow = continuations[byte] ?? 0;
-      if (pending > 0 || follow === 0) streak = 0;
-      pending = follow;
+    if (byte < 0x80) {
+      if (isTextByte[byte] === 1) {
+        streak = pending > 0 ? 1 : streak + 1;
+        pending = 0;
+        if (streak >= textMin) return true;
+      } else if (byte !== 0) streak = pending = 0;
+      continue;
     }
-    if (streak >= textMin) return true;
+    if (pending > 0 && byte < 0xc0) {
+      pending -= 1;
+      if (pending === 0 && ++streak >= textMin) return true;
+      continue;
+    }
+    const follow = continuations[byte] as number;
+    if (pending > 0 || follow === 0) streak = 0;
+    pending = follow;
   }
   return false;
 }
 
-/** The first byte that a run stands for, or -1 where it is too short. */
-export function firstByte(run: Buffer, code: BitCode): number {
-  const first = code.values[run[0] ?? 0] ?? 255;
-  const second = code.values[run[1] ?? 0] ?? 255;
-  if (first === 255 || second === 255) return -1;
+/** The first byte that the run at `start` stands for, or -1 where it is too short. */
+export function firstByte(bytes: Uint8Array, start: number, code: BitCode): number {
+  const first = code.values[bytes[start] ?? 0] ?? notInCode;
+  const second = code.values[bytes[start + 1] ?? 0] ?? notInCode;
+  if (first === notInCode || second === notInCode) return -1;
   return ((first << code.bitsPerCharacter) | second) >> (2 * code.bitsPerCharacter - 8);
 }
 

@@ -10,6 +10,7 @@ import {
 import { type BitCode, decodeBits, firstByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
+import type { Span } from './span-map.ts';
 
 const gzipMagic = 0x1f;
 const zlibWindow = 0x78;
@@ -51,27 +52,51 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
 /** Whether the first bytes are those of an entry of a ZIP file (APPNOTE 4.3.7). */
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
 
-/** Whether a run decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
-export function beginsCompressed(run: Buffer, code: BitCode): boolean {
-  const first = firstByte(run, code);
+/** Whether `run` decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
+export function beginsCompressed(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+  const first = firstByte(bytes, start, code);
   if (!firstBytes.has(first) && first !== (zipEntry & 0xff)) return false;
-  const header = decodeBits(run.subarray(0, headerCharacters), code);
+  const header = decodeBits(bytes.subarray(start, Math.min(end, start + headerCharacters)), code);
   return compressionOf(header) !== undefined || isZip(header);
 }
 
 /** As much tells for certain whether to try. */
 const secondLookBytes = 1024;
 
-/** Whether a run may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
-export function mayBePacked(run: Buffer, code: BitCode): boolean {
+/** Whether `run` may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
+export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+  if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
   const { bitsPerCharacter } = code;
-  const length = Math.floor((run.length * bitsPerCharacter) / 8);
-  const mayBe = (bytes: number): boolean => {
-    const start = decodeBits(run.subarray(0, Math.ceil((8 * bytes) / bitsPerCharacter)), code);
-    return mayBeBrotli(start, length) || mayBeDeflate(start, length);
+  const length = Math.floor(((end - start) * bitsPerCharacter) / 8);
+  const mayBe = (count: number): boolean => {
+    const to = Math.min(end, start + Math.ceil((8 * count) / bitsPerCharacter));
+    const head = decodeBits(bytes.subarray(start, to), code);
+    return mayBeBrotli(head, length) || mayBeDeflate(head, length);
   };
   return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
 }
+
+/** So much of a run tells whether it is made of words. */
+const wordsSample = 64;
+/** Of the characters of packed bytes, three in five are of another kind than the one before: a small letter, a capital or a digit. */
+const changesShareMin = 0.3;
+
+/** Whether a run looks like an identifier or a path. Its kinds of characters change with its words, those of packed bytes all the time. */
+function isOfWords(bytes: Buffer, start: number, end: number): boolean {
+  const to = Math.min(end, start + wordsSample);
+  let changes = 0;
+  let last = kindOf(bytes[start]);
+  for (let at = start + 1; at < to; at += 1) {
+    const kind = kindOf(bytes[at]);
+    if (kind !== last) changes += 1;
+    last = kind;
+  }
+  return changes < (to - start) * changesShareMin;
+}
+
+/** Signs count as small letters: they stand between words. */
+const kindOf = (byte = 0): number =>
+  byte >= 0x30 && byte <= 0x39 ? 1 : byte >= 0x41 && byte <= 0x5a ? 2 : 0;
 
 /**
  * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget

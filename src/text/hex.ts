@@ -60,9 +60,11 @@ function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable
   const min = pieces.length === 1 ? textMin : joinedTextMin;
   for (let rest = run; rest.length > 0; rest = withoutFirst(rest)) {
     budget.work(run.length);
-    if (holdsText(rest, code, min) || beginsCompressed(rest, code))
+    const whole = { start: 0, end: rest.length };
+    if (holdsText(rest, whole, code, min) || beginsCompressed(rest, whole, code))
       yield { start, end, bytes: decodeBits(rest, code) };
-    else if (mayBePacked(rest, code)) yield { start, end, bytes: decodeBits(rest, code), isGuess: true };
+    else if (mayBePacked(rest, whole, code))
+      yield { start, end, bytes: decodeBits(rest, code), isGuess: true };
     if (rest !== run || digitsIn(run) % 2 === 0) return;
   }
 }

@@ -55,6 +55,33 @@ export class SpanMap {
     return this.#sourceEnds[piece] === 0 && start > (this.#starts[piece] ?? 0) && end < next;
   }
 
+  /** The places where the text differs from its source: pieces that stand for something else, and gaps where something was dropped. */
+  changes(length: number): readonly Span[] {
+    const changes: Span[] = [];
+    for (let i = 0; i < this.#starts.length; i++) {
+      const start = this.#starts[i] as number;
+      const isWhole = this.#sourceEnds[i] !== 0;
+      // Where a literal piece follows another one, something between them was dropped.
+      if (isWhole) changes.push({ start, end: this.#starts[i + 1] ?? length });
+      else if ((i > 0 && this.#sourceEnds[i - 1] === 0) || (i === 0 && (this.#sourceStarts[0] as number) > 0))
+        changes.push({ start, end: start });
+    }
+    return changes;
+  }
+
+  /** Adds the pieces of `from`..`to` to another map, in which that part of the text begins at `at`. */
+  copyTo(map: SpanMap, from: number, to: number, at: number): void {
+    for (let i = this.#find(from); i < this.#starts.length; i++) {
+      const pieceStart = this.#starts[i] as number;
+      if (pieceStart >= to) return;
+      const start = Math.max(from, pieceStart);
+      const sourceStart = this.#sourceStarts[i] as number;
+      const sourceEnd = this.#sourceEnds[i] as number;
+      if (sourceEnd === 0) map.addLiteral(at + start - from, sourceStart + start - pieceStart);
+      else map.addWhole(at + start - from, sourceStart, sourceEnd);
+    }
+  }
+
   #add(start: number, sourceStart: number, sourceEnd: number): void {
     this.#starts.push(start);
     this.#sourceStarts.push(sourceStart);

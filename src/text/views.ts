@@ -2,6 +2,8 @@ import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { aroundEscapes } from './islands.ts';
+import { jsonEscapes } from './json-escapes.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
@@ -27,6 +29,8 @@ export interface View {
   readonly encodings: readonly string[];
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
   readonly isTable?: true;
+  /** Another view holds the same without escapes, so this one is not searched. */
+  readonly isSuperseded?: true;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
   readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
@@ -42,6 +46,8 @@ interface Unread {
 export interface DecodeBounds extends Bounds {
   /** Whether `+` stands for a space. */
   readonly isForm?: boolean;
+  /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
+  readonly isJson?: boolean;
 }
 
 interface Layer extends View {
@@ -51,6 +57,7 @@ interface Layer extends View {
 }
 
 const escapes = decoderTable(escapeDecoders);
+const jsonTable = decoderTable([jsonEscapes]);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 /** Without any of these there is nothing to unescape. */
 const escapeSigns =
@@ -94,10 +101,13 @@ export function decodeViews(
     spans: undefined,
     toSource: (start, end) => ({ start, end }),
   };
-  const layers = [root];
   const tables: View[] = [];
+  const layers: Layer[] = [];
   try {
+    const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
+    layers.push(...(canonical ? [{ ...root, isSuperseded: true } as const, canonical] : [root]));
     for (const layer of layers) {
+      if (layer.isSuperseded) continue;
       const table = tableOf(layer, budget);
       if (table) tables.push(table);
       if (layer.depth >= bounds.depthMax) continue;
@@ -140,8 +150,19 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
   if ((layer.outline.flags & signs) === 0) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check());
   if (!unescaped) return undefined;
+  const { bytes, spans } = aroundEscapes(unescaped);
+  budget.spend(bytes.length);
+  return childOf(layer, bytes, unescaped.names, spans, spans);
+}
+
+/** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
+function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
+  if ((root.outline.flags & textFlags.backslash) === 0) return undefined;
+  const unescaped = unescapeText(root.bytes, jsonTable, () => budget.check());
+  if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
-  return childOf(layer, unescaped.bytes, unescaped.names, unescaped.spans, unescaped.spans);
+  const { bytes, names, spans } = unescaped;
+  return { ...childOf(root, bytes, names, spans, undefined), depth: 0 };
 }
 
 function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {

@@ -775,7 +775,7 @@ const bombs = [
     name: 'many gzip bombs under the limit',
     source: `${base64(gzipSync(Buffer.alloc(300_000)))} `.repeat(5),
   },
-  { name: 'text that decodes to too much', source: `%41${'x'.repeat(600_000)}%2541` },
+  { name: 'text that decodes to too much', source: 'x%41'.repeat(600_000) },
 ];
 
 t.test('more decoded bytes than the limit are unreadable', async (t) => {
