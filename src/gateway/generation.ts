@@ -32,6 +32,7 @@ import { createOwnUpstream } from '../pipeline/own-upstream.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
+import type { Readers } from '../pipeline/readers.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createRouteBook } from '../pipeline/route-book.ts';
 import { namesOf } from '../pipeline/safe-names.ts';
@@ -75,6 +76,7 @@ export interface Foundations {
   readonly engines: Engines;
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;
+  readonly readers: Readers;
   readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
   readonly feeds: Feeds;
@@ -124,6 +126,8 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     clock: () => performance.now(),
     injections: on.injections,
     meanings: on.meanings,
+    readers: on.readers,
+    wantsUrls: () => on.feeds.index.indicators > 0,
     tenants,
     keyless,
     findThreats: createThreatFinder(on.feeds, tenants),
@@ -211,7 +215,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
     inspect: createPipeline(stages, record),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),
-    answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
+    answerReader: createAnswerReader({ ...judging, policies }),
     answers: on.answers,
     toolSettings,
     answerMemory: createAnswerMemory(on.store, on.secrets, toolSettings),
