@@ -28,6 +28,7 @@ import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
+import { createOpener } from '../pipeline/open-call.ts';
 import { createOwnUpstream } from '../pipeline/own-upstream.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
@@ -121,8 +122,11 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
       : never,
   });
   const keyless = keylessOf(config, on.pepper);
+  const tools = { engine: on.engines.common, injections: on.injections, meanings: on.meanings };
+  const open = createOpener({ readers: on.readers, tools, store: on.store, tenants });
   const judging = {
     catalogues,
+    open,
     clock: () => performance.now(),
     injections: on.injections,
     meanings: on.meanings,
@@ -213,6 +217,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     upstream,
     isOwnUpstream: createOwnUpstream(config.upstream, tenants),
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
+    open,
     inspect: createPipeline(stages, record),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),
     answerReader: createAnswerReader({ ...judging, policies }),

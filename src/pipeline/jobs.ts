@@ -1,7 +1,6 @@
 import type { MaybePromise } from '../state/store.ts';
 import { readAnswer, redactAnswer } from './answer-jobs.ts';
-import { openBody } from './open-body.ts';
-import { cutAndRead, type ReadingTools, readBody, readHead } from './read-body.ts';
+import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from './read-body.ts';
 import type { ReadBounds } from './read-part.ts';
 
 /** All that may be done in a reader thread: from plain data to plain data, alike wherever it is done. */

@@ -234,3 +234,15 @@ export function cutAndRead(
   const { findings, unreadable, isOutOfTime } = readPart(partOf(job, body), engine, bounds);
   return { left: unreadable === undefined ? { body, findings } : undefined, isOutOfTime };
 }
+
+export interface OpenJob {
+  readonly body: Buffer;
+  readonly contentEncoding: string;
+}
+
+/** Takes the content coding off a body: a few bytes may become many. */
+export const openBody = (
+  { body, contentEncoding }: OpenJob,
+  _: ReadingTools,
+  { maxDecodedBytes }: ReadBounds,
+): ReturnType<typeof inflateBody> => inflateBody(body, contentEncoding, maxDecodedBytes);

@@ -7,6 +7,7 @@ import type { Catalogues } from './catalogues.ts';
 import type { CredentialHomes } from './credential-homes.ts';
 import { type GivenFacts, withGiven } from './given-facts.ts';
 import { createJudge, type Judge } from './judge.ts';
+import type { OpenCall } from './open-call.ts';
 import { toVerdict } from './opinion.ts';
 import type { TenantRules } from './policy-book.ts';
 import { withCuts } from './sanitize.ts';
@@ -22,6 +23,7 @@ import { type WeighOptions, weigh } from './stages/weigh.ts';
 
 export interface SimulatorOptions extends WeighOptions, Omit<ReadOptions, 'policies' | 'tenants'> {
   readonly catalogues: Catalogues;
+  readonly open?: OpenCall;
   /** The daemon's own mode. */
   readonly mode: 'enforce' | 'monitor';
   readonly homes: Pick<CredentialHomes, 'mark'>;
@@ -64,6 +66,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
   const weighs = weigh(options);
 
   async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
+    await options.open?.(call);
     if (!call.operation) understandCall(options.catalogues.of(tenant.id), call, tenant.maxDecodedBytes);
     const standing = await standingOf(call);
     call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
