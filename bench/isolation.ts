@@ -1,6 +1,7 @@
 // How long a call of 2 KB takes beside four connections on which another agent sends what is dear to read, and for how long the event loop of
 // the gateway is blocked meanwhile. Daemon, upstream and sender are processes of their own. `node bench/isolation.ts [threads] [seconds] [content]`
 import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,14 +105,15 @@ async function main(): Promise<void> {
   await measure(4_000);
   await blockedMs();
   await row('nothing', await measure(seconds * 1000), '');
-  for (const { name } of contents.filter((it) => it.name.includes(only))) {
+  for (const name of [...contents.keys()].filter((it) => it.includes(only))) {
     const sender = fork(resolve(import.meta.dirname, 'isolation/sender.ts'));
     let statuses = '';
     sender.on('message', (message) => {
       statuses = JSON.stringify(message);
     });
     sender.send({ target: other, content: name, connections } satisfies SenderOrder);
-    await sleep(3_000);
+    await once(sender, 'message');
+    await sleep(1_500);
     await blockedMs();
     await row(name, await measure(seconds * 1000), statuses);
     sender.kill('SIGKILL');

@@ -5,7 +5,6 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 /* What other agents send meanwhile: real texts of installed packages, and content that is made to be dear. */
 
 export interface Content {
-  readonly name: string;
   readonly contentType: string;
   readonly contentEncoding?: string;
   readonly body: Buffer;
@@ -48,55 +47,73 @@ function listOf(bytes: number, line: (at: number) => string): Buffer {
 const nearMiss = (at: number): string =>
   `ghp_${String(at).padStart(20, 'x')} card 4111 1111 1111 ${1112 + (at % 7)} password= api_key: ${'ab'.repeat(9)} iban DE00${at} AKIA${at}\n`;
 
-function contentsOf(size: string, bytes: number): Content[] {
-  const prose = filesOf(/\.md$/, bytes);
-  const files = JSON.stringify(
-    prose
-      .toString('utf8')
-      .match(/.{1,600}/gs)
-      ?.map((text, id) => ({ id, text })),
-  );
-  const rows = (at: number): string =>
-    `${at},${prose.toString('latin1', (at * 97) % (bytes / 2), ((at * 97) % (bytes / 2)) + 40).replace(/[^a-z ]/gi, '')},2026-11-0${at % 9},${at * 7919}\n`;
-  return [
-    { name: `${size} prose`, contentType: 'text/plain', body: prose },
-    {
-      name: `${size} JSON`,
-      contentType: 'application/json',
-      body: Buffer.from(files.slice(0, files.lastIndexOf('},', bytes) + 1).concat(']')),
-    },
-    {
-      name: `${size} base64`,
-      contentType: 'text/plain',
-      body: Buffer.from(filesOf(/\.(?:png|node|wasm|gz|so)$/, (bytes * 3) / 4).toString('base64')),
-    },
-    {
-      name: `${size} CSV`,
-      contentType: 'text/csv',
-      body: listOf(bytes, (at) => (at === 0 ? 'id,name,born,number\n' : rows(at))),
-    },
-    { name: `${size} near-misses`, contentType: 'text/plain', body: listOf(bytes, nearMiss) },
-  ];
+function prepare(size: number): { readonly prose: Buffer; row(at: number): string } {
+  const prose = filesOf(/\.md$/, size);
+  const row = (at: number): string => {
+    const from = (at * 97) % (size / 2);
+    const words = prose.toString('latin1', from, from + 40).replace(/[^a-z ]/gi, '');
+    return `${at},${words},2026-11-0${at % 9},${at * 7919}\n`;
+  };
+  return { prose, row };
 }
 
-const zeros = Buffer.alloc(64 * 1024 * 1024);
-/** Grows less than a hundred times, and is read. */
-const denseText = filesOf(/\.md$/, 250_000).toString('latin1').repeat(30);
+const ofSizes: Readonly<Record<string, (bytes: number) => Content>> = {
+  prose: (bytes) => ({ contentType: 'text/plain', body: prepare(bytes).prose }),
+  JSON(bytes) {
+    const pieces =
+      prepare(bytes)
+        .prose.toString('utf8')
+        .match(/.{1,600}/gs) ?? [];
+    const list = JSON.stringify(pieces.map((text, id) => ({ id, text })));
+    return {
+      contentType: 'application/json',
+      body: Buffer.from(`${list.slice(0, list.lastIndexOf('},', bytes) + 1)}]`),
+    };
+  },
+  base64: (bytes) => ({
+    contentType: 'text/plain',
+    body: Buffer.from(filesOf(/\.(?:png|node|wasm|gz|so)$/, (bytes * 3) / 4).toString('base64')),
+  }),
+  CSV(bytes) {
+    const { row } = prepare(bytes);
+    return {
+      contentType: 'text/csv',
+      body: listOf(bytes, (at) => (at === 0 ? 'id,name,born,number\n' : row(at))),
+    };
+  },
+  'near-misses': (bytes) => ({ contentType: 'text/plain', body: listOf(bytes, nearMiss) }),
+};
 
-export const contents: readonly Content[] = [
-  ...contentsOf('250 KB', 250_000),
-  ...contentsOf('8 MB', 8_000_000),
-  { name: 'gzip bomb', contentType: 'text/plain', contentEncoding: 'gzip', body: gzipSync(zeros) },
-  { name: 'Brotli bomb', contentType: 'text/plain', contentEncoding: 'br', body: brotliCompressSync(zeros) },
-  {
-    name: '7 MB in gzip',
+const sizes = { '250 KB': 250_000, '8 MB': 8_000_000 };
+const zeros = (bytes: number): Buffer => Buffer.alloc(bytes);
+
+const others: Readonly<Record<string, () => Content>> = {
+  'gzip bomb': () => ({
     contentType: 'text/plain',
     contentEncoding: 'gzip',
-    body: gzipSync(denseText),
-  },
-  {
-    name: 'bomb in base64',
+    body: gzipSync(zeros(64 * 1024 * 1024)),
+  }),
+  'Brotli bomb': () => ({
+    contentType: 'text/plain',
+    contentEncoding: 'br',
+    body: brotliCompressSync(zeros(64 * 1024 * 1024)),
+  }),
+  // Grows less than a hundred times, and is read.
+  '7 MB in gzip': () => ({
+    contentType: 'text/plain',
+    contentEncoding: 'gzip',
+    body: gzipSync(filesOf(/\.md$/, 250_000).toString('latin1').repeat(28)),
+  }),
+  'bomb in base64': () => ({
     contentType: 'application/json',
-    body: Buffer.from(JSON.stringify({ file: gzipSync(zeros.subarray(0, 5_000_000)).toString('base64') })),
-  },
-];
+    body: Buffer.from(JSON.stringify({ file: gzipSync(zeros(5_000_000)).toString('base64') })),
+  }),
+};
+
+/** By their names; made when they are asked for. */
+export const contents: ReadonlyMap<string, () => Content> = new Map([
+  ...Object.entries(sizes).flatMap(([size, bytes]) =>
+    Object.entries(ofSizes).map(([kind, make]) => [`${size} ${kind}`, () => make(bytes)] as const),
+  ),
+  ...Object.entries(others),
+]);

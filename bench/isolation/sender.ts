@@ -14,13 +14,16 @@ setPriority(10);
 const statuses = new Map<number, number>();
 
 process.on('message', ({ target, content, connections }: SenderOrder) => {
-  const { body, contentType, contentEncoding } = contents.find((it) => it.name === content) ?? {};
+  const made = contents.get(content)?.();
+  if (!made) throw new Error(`there is no content ${content}`);
+  const { body, contentType, contentEncoding } = made;
   const headers = {
     host: 'api.test.example',
     'content-type': contentType,
     ...(contentEncoding ? { 'content-encoding': contentEncoding } : {}),
-    'content-length': body?.length ?? 0,
+    'content-length': body.length,
   };
+  process.send?.({});
   const run = async (): Promise<never> => {
     for (;;) {
       const socket = await openSecureTunnel(target);
@@ -29,7 +32,7 @@ process.on('message', ({ target, content, connections }: SenderOrder) => {
           method: 'POST',
           path: '/large',
           headers,
-          body: body ?? '',
+          body,
         }).catch(() => ({
           status: 0,
         }));
