@@ -125,8 +125,9 @@ export function readPart(
     }
     if (found.length > findingsMax) break;
   }
-  if (found.length <= findingsMax) {
-    const { outline } = views[0] as View;
+  // There may be no view at all where time or room were over before the first one.
+  const [{ outline } = {}] = views;
+  if (outline && found.length <= findingsMax) {
     const split = findSplit({ bytes, outline, format, found, cutTokens }, engine, {
       maxDecodedBytes,
       isOver,
