@@ -1,4 +1,5 @@
 import type { DetectorEngine } from '../detectors/engine.ts';
+import { threadCpuMs } from '../inspect/threads/cpu-time.ts';
 import type { Owner } from '../inspect/threads/fair-queue.ts';
 import type { ToolSpec } from '../inspect/threads/messages.ts';
 import type { ReaderPool } from '../inspect/threads/reader-pool.ts';
@@ -46,7 +47,7 @@ export const onTheLoop: Readers = {
 
 /** Reads in the threads of a pool. `settingsOf` tells of what an engine was made; what others read with is read on the loop. */
 export function createReaders(
-  pool: Pick<ReaderPool, 'run' | 'forget'>,
+  pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun'>,
   settingsOf: (engine: DetectorEngine) => unknown,
 ): Readers {
   const specs = new WeakMap<DetectorEngine, ToolSpec>();
@@ -81,7 +82,8 @@ export function createReaders(
     run(name, input, task) {
       const { tools, bounds, bytes } = task;
       const spec = specOf(tools.engine);
-      if (!spec) return jobOf(name)(input, tools, bounds);
+      // A daemon that starts serves at once, and its threads take a second to begin.
+      if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax) return inThread(name, input, task, spec);
       const atOnce = jobOf(name)(input, tools, forAMoment(bounds));
       return after(atOnce, (it) => (isWhole(it) ? it : inThread(name, input, task, spec)));
@@ -91,9 +93,11 @@ export function createReaders(
 
 function forAMoment({ maxDecodedBytes, isOver }: ReadBounds): ReadBounds {
   const endsAt = performance.now() + loopMsMax;
+  const startCpuMs = threadCpuMs();
   return {
     maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
-    isOver: () => performance.now() > endsAt || isOver(),
+    // On a busy machine time passes in which nothing is read.
+    isOver: () => (performance.now() > endsAt && threadCpuMs() - startCpuMs > loopMsMax) || isOver(),
   };
 }
 

@@ -27,6 +27,7 @@ const counted = {
     return pool.run(...args);
   },
   forget: (ids: readonly number[]) => pool.forget(ids),
+  hasBegun: true,
 };
 const inThreads = createReaders(counted, engines.settingsOf);
 

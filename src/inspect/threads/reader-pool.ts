@@ -62,6 +62,7 @@ export class ReaderPool {
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
   /** Threads that ended one after the other without having done anything. */
   #failedStarts = 0;
+  #hasBegun = false;
   readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
@@ -70,6 +71,11 @@ export class ReaderPool {
     const { waitingMax: countMax, waitingBytesMax: bytesMax } = this.#bounds;
     this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
     for (let i = 0; i < options.threads; i++) this.#start();
+  }
+
+  /** Its first thread can read. Until then who cannot wait reads by himself. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   get counts(): PoolCounts {
@@ -132,6 +138,7 @@ export class ReaderPool {
     let hasBegun = false;
     const thread = new ReaderThread({ program, ...this.#bounds }, () => {
       hasBegun = true;
+      this.#hasBegun = true;
       this.#failedStarts = 0;
       this.#give(thread);
     });

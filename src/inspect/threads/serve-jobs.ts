@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { threadCpuMs } from './cpu-time.ts';
 import type { FromThread, JobBounds, ToThread } from './messages.ts';
 import { packed, unpacked } from './shared-bytes.ts';
 
@@ -37,10 +38,13 @@ export function serveJobs<T>(program: Program<T>): void {
     try {
       if (tools) settingsOf.set(tools.id, tools.settings);
       const output = await program.run(name, unpacked(input), toolsFor(toolsId), boundsOf(bounds));
-      return { output: packed(output), cpuMs: cpuMs() };
+      return { output: packed(output), cpuMs: threadCpuMs() };
     } catch (error) {
       const { name: kind, stack = '' } = error instanceof Error ? error : new Error();
-      return { failure: { name: kind, stack: stack.match(/^ +at .*$/gm)?.join('\n') ?? '' }, cpuMs: cpuMs() };
+      return {
+        failure: { name: kind, stack: stack.match(/^ +at .*$/gm)?.join('\n') ?? '' },
+        cpuMs: threadCpuMs(),
+      };
     }
   }
 
@@ -52,21 +56,15 @@ export function serveJobs<T>(program: Program<T>): void {
       }
     } else void answer(message).then((it) => parentPort?.postMessage(it));
   });
-  parentPort?.postMessage({ isReady: true, cpuMs: cpuMs() } satisfies FromThread);
-}
-
-/** All that this thread has taken of the processor. */
-function cpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
+  parentPort?.postMessage({ isReady: true, cpuMs: threadCpuMs() } satisfies FromThread);
 }
 
 /** On a busy machine time passes in which nothing is read: that counts for nothing. */
 function boundsOf({ maxDecodedBytes, timeoutMs }: JobBounds): Bounds {
   const startMs = performance.now();
-  const startCpuMs = cpuMs();
+  const startCpuMs = threadCpuMs();
   return {
     maxDecodedBytes,
-    isOver: () => performance.now() - startMs > timeoutMs && cpuMs() - startCpuMs > timeoutMs,
+    isOver: () => performance.now() - startMs > timeoutMs && threadCpuMs() - startCpuMs > timeoutMs,
   };
 }
