@@ -85,8 +85,10 @@ export function createReaders(
       // A daemon that starts serves at once, and its threads take a second to begin.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax) return inThread(name, input, task, spec);
-      const atOnce = jobOf(name)(input, tools, forAMoment(bounds));
-      return after(atOnce, (it) => (isWhole(it) ? it : inThread(name, input, task, spec)));
+      const moment = forAMoment(bounds);
+      return after(jobOf(name)(input, tools, moment), (it) =>
+        isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
+      );
     },
   };
 }

@@ -2,12 +2,17 @@ import { readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
+import { GatewayError } from '../../src/errors.ts';
 import { ReaderPool } from '../../src/inspect/threads/reader-pool.ts';
 import { loadEngines } from '../../src/pipeline/engines.ts';
 import type { Input, JobName } from '../../src/pipeline/jobs.ts';
 import { packagedInjections, packagedMeanings } from '../../src/pipeline/packaged-readers.ts';
+import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
 import type { BodyJob } from '../../src/pipeline/read-body.ts';
 import { createReaders, onTheLoop, type Readers } from '../../src/pipeline/readers.ts';
+import { read } from '../../src/pipeline/stages/read.ts';
+import { createTenants } from '../../src/pipeline/tenants.ts';
+import { callOf, identityOf } from '../support/call.ts';
 
 /*
  * What is read in a thread is what is read on the event loop: every job with contents of all kinds, both ways.
@@ -18,6 +23,7 @@ const pool = new ReaderPool({
   threads: 2,
   program: new URL('../../src/pipeline/reader-program.ts', import.meta.url),
   onLost: (lost) => t.fail(`a thread was lost: ${lost}`),
+  bounds: { waitMsMax: 600_000 },
 });
 t.teardown(() => pool.close());
 const jobsInThreads: string[] = [];
@@ -185,3 +191,22 @@ function taskOfLoop() {
     owner: { tenantId: tenant.id, agentId: 'one' },
   };
 }
+
+t.test('what is refused for want of room refuses the call, and a lost reader denies it', async (t) => {
+  const stageWith = (run: Readers['run']) =>
+    read({
+      policies: createPolicyBook({ policiesOf: () => [] }, [], () => engines.common),
+      tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
+      clock: () => 0,
+      injections: packagedInjections(),
+      meanings: packagedMeanings(),
+      readers: { hasThreads: true, run },
+    });
+  const call = () =>
+    Object.assign(callOf({ body: changelog }), { identity: identityOf({ tenantId: 'plain' }) });
+  const busy = new GatewayError('GATEWAY_BUSY', 'Too many bodies wait to be read; try again.');
+  await t.rejects(async () => stageWith(() => Promise.reject(busy)).run(call()), { code: 'GATEWAY_BUSY' });
+  const lost = call();
+  await stageWith(async () => ({ lost: 'death' })).run(lost);
+  t.match(lost, { unreadable: /reader/, isOutOfTime: true, bodyTexts: [] });
+});
