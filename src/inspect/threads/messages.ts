@@ -19,6 +19,8 @@ export type ToThread =
   | {
       readonly name: string;
       readonly input: unknown;
+      /** In which bytes of jobs lie from now on. */
+      readonly memory: SharedArrayBuffer | undefined;
       readonly bounds: JobBounds;
       readonly toolsId: number;
       /** Where the thread does not know them yet. */

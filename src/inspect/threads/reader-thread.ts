@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { Inbox } from './crossing.ts';
 import type { FromThread, ToolSpec, ToThread } from './messages.ts';
-import { packed, unpacked } from './shared-bytes.ts';
 
 /** Why a job has no result. */
 export type Lost = 'deadline' | 'death';
@@ -30,6 +30,7 @@ export class ReaderThread {
   readonly #worker: Worker;
   readonly #graceMs: number;
   readonly #known = new Set<number>();
+  readonly #inbox = new Inbox();
   readonly #onFree: () => void;
   #conclude: ((outcome: Outcome) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -84,7 +85,7 @@ export class ReaderThread {
     this.#known.add(tools.id);
     this.#post({
       name,
-      input: packed(input),
+      ...this.#inbox.pack(input),
       bounds: { maxDecodedBytes, timeoutMs },
       toolsId: tools.id,
       tools: isKnown ? undefined : tools,
@@ -137,7 +138,7 @@ export class ReaderThread {
       this.#finish({ error });
       this.#onFree();
     } else {
-      this.#finish({ output: unpacked(message.output) });
+      this.#finish({ output: this.#inbox.unpack(message.output) });
       this.#onFree();
     }
   }
@@ -146,6 +147,7 @@ export class ReaderThread {
     clearTimeout(this.#timer);
     const conclude = this.#conclude;
     this.#conclude = undefined;
+    this.#inbox.clear();
     conclude?.(outcome);
   }
 }

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { threadCpuMs } from './cpu-time.ts';
+import { packOutput, unpackInput } from './crossing.ts';
 import type { FromThread, JobBounds, ToThread } from './messages.ts';
-import { packed, unpacked } from './shared-bytes.ts';
 
 export interface Bounds {
   readonly maxDecodedBytes: number;
@@ -22,6 +22,7 @@ const toolsMax = 64;
 export function serveJobs<T>(program: Program<T>): void {
   const settingsOf = new Map<number, unknown>();
   const toolsOf = new Map<number, T>();
+  let memory = new SharedArrayBuffer(0);
 
   function toolsFor(id: number): T {
     const known = toolsOf.get(id);
@@ -33,18 +34,18 @@ export function serveJobs<T>(program: Program<T>): void {
     return tools;
   }
 
-  async function answer(message: Extract<ToThread, { name: string }>): Promise<FromThread> {
+  async function answer(message: Extract<ToThread, { name: string }>): Promise<void> {
     const { name, input, bounds, toolsId, tools } = message;
+    memory = message.memory ?? memory;
     try {
       if (tools) settingsOf.set(tools.id, tools.settings);
-      const output = await program.run(name, unpacked(input), toolsFor(toolsId), boundsOf(bounds));
-      return { output: packed(output), cpuMs: threadCpuMs() };
+      const found = await program.run(name, unpackInput(input, memory), toolsFor(toolsId), boundsOf(bounds));
+      const { output, transfer } = packOutput(found, memory);
+      tell({ output, cpuMs: threadCpuMs() }, transfer);
     } catch (error) {
       const { name: kind, stack = '' } = error instanceof Error ? error : new Error();
-      return {
-        failure: { name: kind, stack: stack.match(/^ +at .*$/gm)?.join('\n') ?? '' },
-        cpuMs: threadCpuMs(),
-      };
+      const places = stack.match(/^ +at .*$/gm)?.join('\n') ?? '';
+      tell({ failure: { name: kind, stack: places }, cpuMs: threadCpuMs() });
     }
   }
 
@@ -54,10 +55,13 @@ export function serveJobs<T>(program: Program<T>): void {
         settingsOf.delete(id);
         toolsOf.delete(id);
       }
-    } else void answer(message).then((it) => parentPort?.postMessage(it));
+    } else void answer(message);
   });
-  parentPort?.postMessage({ isReady: true, cpuMs: threadCpuMs() } satisfies FromThread);
+  tell({ isReady: true, cpuMs: threadCpuMs() });
 }
+
+const tell = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(message, transfer);
 
 /** On a busy machine time passes in which nothing is read: that counts for nothing. */
 function boundsOf({ maxDecodedBytes, timeoutMs }: JobBounds): Bounds {

@@ -49,6 +49,10 @@ t.test('a job has its bytes, its tools, and gives back what it found', async (t)
   const pooled = Buffer.from(`${secret} and what was asked`).subarray(secret.length);
   const { output } = (await run('echo', { bytes: pooled })) as { output: { bytes: Buffer } };
   t.equal(output.bytes.buffer.byteLength, pooled.length, 'nothing beside the bytes crosses');
+  const inside = Buffer.alloc(300_000, 'words ').subarray(7, 290_000);
+  const first = (await run('echo', { bytes: inside })) as { output: { bytes: Buffer } };
+  await run('echo', { bytes: Buffer.alloc(600_000, 'other ') });
+  t.ok(first.output.bytes.equals(inside), 'the next job takes nothing from the one before');
   const strict = { id: 2, settings: 'strict' };
   t.match(await run('echo', {}, { tools: strict }), { output: { tools: 'strict' } });
   pool.forget([2]);
