@@ -31,7 +31,8 @@ const defaults: PoolBounds = {
   waitingMax: 1024,
   waitingBytesMax: 256 * megabyte,
   waitMsMax: 10_000,
-  graceMs: 100,
+  // Between two questions for the time, 8 MB of prose take a third of a second; a thread that is ended must load its tables anew.
+  graceMs: 1_000,
   heapMbMax: 512,
 };
 /** Whatever one tenant sends, another one finds room. */
