@@ -130,8 +130,7 @@ export function createMessageInspector(
     if (!tenant || !opening) return;
     if (!message.operation) understandCall(catalogues.of(tenant.id), message, tenant.maxDecodedBytes);
     const { key } = conversationOf(opening);
-    if (key && message.operation)
-      message.scopeViolations = scopeViolationsOf(key, doneBy(message.operation));
+    if (key && message.operation) message.scopeViolations = scopeViolationsOf(key, doneBy(message.operation));
   }
 
   const stages: readonly Stage[] = [
