@@ -150,6 +150,8 @@ export class Call {
   mentioned: Map<string, boolean> | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
+  /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
+  bodyUrls: readonly (readonly string[])[] | undefined;
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   head: Buffer = noBytes;
   findings: Finding[] = [];
@@ -167,6 +169,12 @@ export class Call {
   uncounted: readonly Finding['class'][] = none;
   /** Reads another body as the call's own was read, and answers what is in it; undefined where that cannot be read to its end. */
   readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
+  /** Cuts these findings out of a large body and reads what is left, in a thread; undefined where that cannot be done. Absent for small ones. */
+  cutApart: ((body: Buffer, cuts: readonly Finding[]) => Promise<CutBody | undefined>) | undefined;
+  /** Bodies that were cut so, by the classes that were to be cut. */
+  cutBodies: Map<string, Buffer | undefined> | undefined;
+  /** Notes in findings of a body that was cut what is at home; absent where nothing is. */
+  markAgain: ((body: Buffer, findings: readonly Finding[]) => readonly Finding[]) | undefined;
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
   /** It could not be read, or read again, because the time was over: the gateway was too slow, or the call too dear. */
@@ -243,6 +251,12 @@ export interface CallFields {
 }
 
 const always = (): boolean => true;
+
+/** A body of which something was cut, and what is in it still. */
+export interface CutBody {
+  readonly body: Buffer;
+  readonly findings: readonly Finding[];
+}
 
 /** What is bound where a call is let out; all are keyed hashes. */
 export interface Homing {

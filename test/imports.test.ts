@@ -28,7 +28,7 @@ const rows: readonly (readonly string[])[] = [
     'cipher-suites.ts',
   ],
   ['http1', 'scan', 'websocket'],
-  ['catalogue', 'detectors', 'feeds', 'text', 'state', 'tls', 'upstream', 'http', 'vault', 'aws'],
+  ['catalogue', 'detectors', 'feeds', 'inspect', 'text', 'state', 'tls', 'upstream', 'http', 'vault', 'aws'],
   ['signals', 'policy'],
   ['config'],
   ['notifications'],

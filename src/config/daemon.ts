@@ -157,6 +157,15 @@ export const responseScanOverride = section({
   beyond: beyond.nullable().default(null).describe('Instead of its beyond.'),
 });
 
+export const reading = section({
+  threads: integer(0, 256)
+    .nullable()
+    .default(null)
+    .describe(
+      'Threads that read larger bodies, of each worker; null: what the cores leave, at least 1; 0: none.',
+    ),
+}).prefault({});
+
 export const branding = section({
   header_word: matching(
     /^[A-Za-z][A-Za-z0-9-]{0,31}$/,

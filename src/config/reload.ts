@@ -10,6 +10,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   'control.tls': ({ control }) => control.tls !== null,
   'state.url': (config) => config.state.url,
   workers: (config) => config.workers,
+  'reading.threads': (config) => config.reading.threads,
   authority: (config) => config.authority,
   vault: (config) => config.vault,
 };

@@ -34,6 +34,7 @@ export const configSchema = section({
   upstream: upstream.describe('How calls leave.'),
   limits: daemon.limits.describe('Bounds on what a client can make the gateway do.'),
   response_scan: daemon.responseScan.describe('What is done with answers.'),
+  reading: daemon.reading.describe('Where contents are read.'),
   branding: daemon.branding.describe('The name that the gateway goes by.'),
   plans: table(dottedName, plan, 1000).describe(
     'Plans beside, or over, free, solo, team, pro and enterprise.',

@@ -4,9 +4,6 @@ import { join, resolve } from 'node:path';
 import { readTables } from '../catalogue/catalogue.ts';
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
-import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
-import { loadMeanings, type MeaningReader } from '../detectors/meaning/reader.ts';
 import { createDownload } from '../feeds/download.ts';
 import { openFeeds } from '../feeds/feeds.ts';
 import type { Log } from '../log.ts';
@@ -21,6 +18,7 @@ import { createEvents, usageAlert } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
 import { createTokenBook } from '../pipeline/issued-tokens.ts';
+import { packagedInjections, packagedMeanings } from '../pipeline/packaged-readers.ts';
 import { createTenantSecrets } from '../pipeline/tenant-secrets.ts';
 import { createTraceFeed } from '../pipeline/trace-feed.ts';
 import { loadPrivileges } from '../signals/privileges.ts';
@@ -38,6 +36,7 @@ import type { Foundations } from './generation.ts';
 import { holdJournal, shipLeftBehind } from './journals.ts';
 import { withNudges } from './nudges.ts';
 import { loadPepper } from './pepper.ts';
+import { openReaders } from './reader-threads.ts';
 
 /** Which of the processes of a daemon this is. */
 export interface Place {
@@ -131,10 +130,12 @@ export async function openFoundations(
     },
   });
   closers.add(() => feeds.close());
+  const engines = loadEngines();
   const foundations: Foundations = {
     store: traces,
     journal,
-    engines: loadEngines(),
+    engines,
+    readers: openReaders(config, engines, { place, log, closers }),
     injections: packagedInjections(),
     meanings: packagedMeanings(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
@@ -159,22 +160,6 @@ export async function openFoundations(
     status,
   };
   return { foundations, authority, feedConnections, notifications };
-}
-
-let injections: InjectionReader | undefined;
-
-/** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
-function packagedInjections(): InjectionReader {
-  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
-  return injections;
-}
-
-let meanings: MeaningReader | undefined;
-
-/** The same of the lexicon. */
-function packagedMeanings(): MeaningReader {
-  meanings ??= loadMeanings(join(dataFolder, 'meaning'));
-  return meanings;
 }
 
 function toListenerAddress(bound: string): ListenerAddress[] {

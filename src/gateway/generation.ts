@@ -7,6 +7,7 @@ import type { InjectionReader } from '../detectors/injection/reader.ts';
 import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import { headerNames } from '../http/decision-headers.ts';
+import { workedMs } from '../inspect/threads/worked-ms.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { NotificationDesk } from '../notifications/notifications.ts';
@@ -28,10 +29,12 @@ import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
+import { createOpener } from '../pipeline/open-call.ts';
 import { createOwnUpstream } from '../pipeline/own-upstream.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createPolicyBook } from '../pipeline/policy-book.ts';
 import { createAnswerReader } from '../pipeline/read-answer.ts';
+import type { Readers } from '../pipeline/readers.ts';
 import { createRecorder } from '../pipeline/record.ts';
 import { createRouteBook } from '../pipeline/route-book.ts';
 import { namesOf } from '../pipeline/safe-names.ts';
@@ -45,7 +48,6 @@ import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { createToolSettings } from '../pipeline/tool-settings.ts';
 import type { TraceFeed } from '../pipeline/trace-feed.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
-import { workedMs } from '../pipeline/worked.ts';
 import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { NameReader } from '../safe-name.ts';
@@ -76,6 +78,7 @@ export interface Foundations {
   readonly engines: Engines;
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;
+  readonly readers: Readers;
   readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
   readonly feeds: Feeds;
@@ -120,11 +123,16 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
       : never,
   });
   const keyless = keylessOf(config, on.pepper);
+  const tools = { engine: on.engines.common, injections: on.injections, meanings: on.meanings };
+  const open = createOpener({ readers: on.readers, tools, store: on.store, tenants });
   const judging = {
     catalogues,
+    open,
     clock: workedMs,
     injections: on.injections,
     meanings: on.meanings,
+    readers: on.readers,
+    wantsUrls: () => on.feeds.index.indicators > 0,
     tenants,
     keyless,
     findThreats: createThreatFinder(on.feeds, tenants),
@@ -210,9 +218,10 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     upstream,
     isOwnUpstream: createOwnUpstream(config.upstream, tenants),
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
+    open,
     inspect: createPipeline(stages, record),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),
-    answerReader: createAnswerReader({ policies, tenants, injections: on.injections, clock: judging.clock }),
+    answerReader: createAnswerReader({ ...judging, policies }),
     answers: on.answers,
     toolSettings,
     answerMemory: createAnswerMemory(on.store, on.secrets, toolSettings),

@@ -6,6 +6,7 @@ import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
 import { createInjectionReader } from '../detectors/injection/reader.ts';
 import { loadDetectors } from '../detectors/load.ts';
 import { loadMeanings } from '../detectors/meaning/reader.ts';
+import { workedMs } from '../inspect/threads/worked-ms.ts';
 import { compilePolicies } from '../policy/index.ts';
 import { signalEngines } from '../signals/index.ts';
 import { loadPrivileges } from '../signals/privileges.ts';
@@ -21,7 +22,6 @@ import type { TenantRules } from './policy-book.ts';
 import { createSimulator, noStanding, type Simulator } from './simulate.ts';
 import { toSimulatedCall } from './simulated-call.ts';
 import { createTenantSecrets } from './tenant-secrets.ts';
-import { workedMs } from './worked.ts';
 
 export { CaseFileError } from './case-file.ts';
 

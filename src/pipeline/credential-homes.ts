@@ -292,23 +292,19 @@ function homingOf(bindings: readonly Placed[], home: string, nowMs: number): Hom
 /** Notes in the findings of the call what is at home and what is at home elsewhere. */
 function settle(call: Call, placed: readonly Placed[], homing: Homing | undefined): void {
   call.homing = homing;
+  call.cutBodies = undefined;
+  call.markAgain = undefined;
   if (placed.length === 0) return;
-  const { readAgain } = call;
   call.findings = marked(call.findings, placed);
   call.knownCredentials = placed.flatMap((it) => (it.isKnown ? it.credential.texts : []));
-  if (readAgain) call.readAgain = reader(call, placed, readAgain);
+  call.markAgain = marker(call, placed);
 }
 
 /** What is cut out of a body leaves the credentials in it that are at home. */
-const reader =
-  (
-    call: Call,
-    placed: readonly Placed[],
-    readAgain: NonNullable<Call['readAgain']>,
-  ): NonNullable<Call['readAgain']> =>
-  (body) => {
-    const findings = readAgain(body);
-    if (!findings || findings.length === 0) return findings;
+const marker =
+  (call: Call, placed: readonly Placed[]): NonNullable<Call['markAgain']> =>
+  (body, findings) => {
+    if (findings.length === 0) return findings;
     const left = inBody(call, body).flatMap((credential) => {
       const before = placed.find(
         (it) =>

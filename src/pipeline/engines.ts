@@ -15,7 +15,7 @@ import { OwnWordError, ownHost, ownIds, ownMarker } from '../detectors/own-detec
 
 const ownDetectors = resolve(import.meta.dirname, '../../config/detectors');
 
-type Settings = Pick<TenantConfig, 'internal' | 'detectors'>;
+export type Settings = Pick<TenantConfig, 'internal' | 'detectors'>;
 
 export interface Engines {
   /** For tenants that say nothing. */
@@ -24,6 +24,8 @@ export interface Engines {
   readonly detectors: readonly Detector[];
   /** The engine for these settings; the same one for equal settings. Throws OwnWordError at a host or marker that cannot be looked for. */
   of(settings: Settings): DetectorEngine;
+  /** What an engine was made of, in plain data; undefined where it was not made here. */
+  settingsOf(engine: DetectorEngine): Settings | undefined;
   /** What is wrong with the settings, by their path within the tenant. */
   mistakesIn(settings: Settings): readonly Mistake[];
   /** Forgets the engines that none of these settings needs. */
@@ -51,6 +53,7 @@ function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>)
   const internalIds = detectors.filter((it) => it.class === 'INTERNAL').map(({ id }) => id);
   const knownIds = new Set([...ids, ...ownIds]);
   let engines = new Map<string, DetectorEngine>([[keyOf(noSettings), common]]);
+  const madeOf = new WeakMap([[common, noSettings]]);
 
   function make({ internal, detectors: wanted }: Settings): DetectorEngine {
     const own = [...internal.hosts.map(ownHost), ...internal.markers.map(ownMarker)];
@@ -68,8 +71,11 @@ function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>)
       const key = keyOf(settings);
       const engine = engines.get(key) ?? make(settings);
       engines.set(key, engine);
+      const { internal, detectors: tuning } = settings;
+      if (!madeOf.has(engine)) madeOf.set(engine, { internal, detectors: tuning });
       return engine;
     },
+    settingsOf: (engine) => madeOf.get(engine),
     mistakesIn: ({ internal, detectors: wanted }) => [
       ...[...wanted.off].flatMap((id, at) => unknownId(id, knownIds, `detectors.off[${at}]`)),
       ...[...wanted.confidence.keys()].flatMap((id) => unknownId(id, knownIds, `detectors.confidence.${id}`)),

@@ -18,6 +18,7 @@ import type { Catalogues } from './catalogues.ts';
 import type { Credentials } from './credentials.ts';
 import type { Events } from './events.ts';
 import type { CheckOpen, InspectMessage } from './message.ts';
+import type { OpenCall } from './open-call.ts';
 import type { IsOwnUpstream } from './own-upstream.ts';
 import type { Inspect, Recorder } from './pipeline.ts';
 import type { PolicyBook } from './policy-book.ts';
@@ -50,6 +51,8 @@ export interface Gate {
   isPassedThrough(host: string): boolean;
   readonly credentials: Credentials;
   readonly routes: RouteBook;
+  /** Takes the coding off the body of a call, for entrances that look into it before it is inspected. */
+  readonly open: OpenCall;
   readonly inspect: Inspect;
   /** Judges what follows on a call that was let out and stays open. */
   readonly inspectMessage: InspectMessage;

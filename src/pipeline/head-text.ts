@@ -32,11 +32,14 @@ function isRead(name: string, value: string): boolean {
   return reading === 'unless-codings' && (value.length > 256 || !codings.test(value));
 }
 
+/** What of a call its head is made of. */
+export type HeadFields = Pick<Call, 'method' | 'target' | 'headers'>;
+
 type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
 
 /** Calls `take` for every field that is read, in the order in which they stand in the text; `name` is that of a header. */
 function forEachField(
-  { method, target, headers }: Call,
+  { method, target, headers }: HeadFields,
   take: (source: Source, text: string, name?: string) => void,
 ): void {
   take('url', target.href);
@@ -55,7 +58,7 @@ function forEachField(
  * URL and headers as one text to read, one field behind the other: a finding can lie in a host label, a path, a query parameter,
  * a fragment, a header's name or its value. One character is one byte.
  */
-export function headText(call: Call): string {
+export function headText(call: HeadFields): string {
   let text = '';
   forEachField(call, (_, field) => {
     text += field + separatorText;
@@ -73,7 +76,7 @@ export interface HeadSpan {
 }
 
 /** The fields of that text, in their order. */
-export function headSpans(call: Call): readonly HeadSpan[] {
+export function headSpans(call: HeadFields): readonly HeadSpan[] {
   const spans: HeadSpan[] = [];
   let start = 0;
   forEachField(call, (source, text, name = '') => {
@@ -92,7 +95,7 @@ interface Span {
  * Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `userinfo`, `method`, `header:name`. A name that holds a
  * finding itself (one of `hidden`) is not quoted.
  */
-export function headLocator(call: Call, hidden: readonly Span[]): (offset: number) => string {
+export function headLocator(call: HeadFields, hidden: readonly Span[]): (offset: number) => string {
   const fields: { start: number; location: string }[] = [];
   let next = 0;
   const isHidden = (start: number, end: number): boolean =>

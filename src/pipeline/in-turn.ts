@@ -1,8 +1,8 @@
 import type { MaybePromise } from '../state/store.ts';
 
 interface Waiting {
-  readonly job: () => void;
-  readonly resolve: () => void;
+  readonly job: () => MaybePromise<void>;
+  readonly resolve: (done: MaybePromise<void>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -11,7 +11,7 @@ interface Waiting {
  * several calls finds its caches warm. Measured with 32 connections: 4 % less time of the processor, 9 % more calls. What waits is bounded by
  * the connections that one turn of the loop reads from.
  */
-export function inTurn(): (job: () => void) => MaybePromise<void> {
+export function inTurn(): (job: () => MaybePromise<void>) => MaybePromise<void> {
   let waiting: Waiting[] | undefined;
 
   function runWaiting(): void {
@@ -19,8 +19,7 @@ export function inTurn(): (job: () => void) => MaybePromise<void> {
     waiting = undefined;
     for (const { job, resolve, reject } of jobs) {
       try {
-        job();
-        resolve();
+        resolve(job());
       } catch (error) {
         reject(error);
       }
@@ -31,6 +30,6 @@ export function inTurn(): (job: () => void) => MaybePromise<void> {
     if (waiting) return new Promise<void>((resolve, reject) => waiting?.push({ job, resolve, reject }));
     waiting = [];
     setImmediate(runWaiting);
-    job();
+    return job();
   };
 }

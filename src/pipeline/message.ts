@@ -3,12 +3,14 @@ import { type AgentStatus, Call, type Tail, type Verdict } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { scopeViolationsOf } from '../state/admission.ts';
+import { after } from '../state/after.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
 import { standingTails, tailsMax } from '../state/tails.ts';
 import { type CallerSources, callerNow } from './caller-now.ts';
 import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
+import type { OpenCall } from './open-call.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
 import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
 import { noteTails } from './split-calls.ts';
@@ -45,6 +47,7 @@ export type CheckOpen = (opening: Call) => Promise<void>;
 
 export interface MessageOptions extends ReadOptions, WeighOptions, DecideMessageOptions {
   readonly catalogues: Catalogues;
+  readonly open?: OpenCall;
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall' | 'noteTails'>;
   readonly tenants: Tenants;
   readonly keyless?: CallerSources['keyless'];
@@ -123,6 +126,15 @@ export function createMessageInspector(
     if (!isFresh || (!conversation.key && !conversation.isDegraded)) await recheck(opening, conversation);
   }
 
+  function understandMessage(message: Call): void {
+    const { opening } = message.message ?? {};
+    const tenant = tenants.find(message.identity?.tenantId ?? '');
+    if (!tenant || !opening) return;
+    if (!message.operation) understandCall(catalogues.of(tenant.id), message, tenant.maxDecodedBytes);
+    const { key } = conversationOf(opening);
+    if (key && message.operation) message.scopeViolations = scopeViolationsOf(key, doneBy(message.operation));
+  }
+
   const stages: readonly Stage[] = [
     {
       name: 'caller',
@@ -137,15 +149,7 @@ export function createMessageInspector(
     },
     {
       name: 'understand',
-      run(message) {
-        const { opening } = message.message ?? {};
-        const tenant = tenants.find(message.identity?.tenantId ?? '');
-        if (!tenant || !opening) return;
-        if (!message.operation) understandCall(catalogues.of(tenant.id), message, tenant.maxDecodedBytes);
-        const { key } = conversationOf(opening);
-        if (key && message.operation)
-          message.scopeViolations = scopeViolationsOf(key, doneBy(message.operation));
-      },
+      run: (message) => after(options.open?.(message), () => understandMessage(message)),
     },
     read(options),
     weigh(options),

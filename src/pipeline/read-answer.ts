@@ -1,58 +1,34 @@
-import { type DataClass, dataClasses, type Finding, type Identity } from '../call.ts';
+import type { Identity } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
-import type { InjectionReader } from '../detectors/injection/reader.ts';
 import { GatewayError } from '../errors.ts';
 import { kept } from '../kept.ts';
-import { textIn } from '../text/binary.ts';
-import { inflateBody, inflateStart } from '../text/inflate.ts';
-import { bodyFormat } from '../text/redact.ts';
-import { isEnvelopedType, isGrpcType } from '../upstream/grpc-type.ts';
 import { type Across, acrossReader } from './answer-across.ts';
 import { CleanFields, type FieldsText, fieldsPart, fieldsText } from './answer-fields.ts';
-import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
+import {
+  type AnswerContent,
+  type AnswerReading,
+  codedWithin,
+  isCodedWithin,
+  nothingFound,
+  type Redaction,
+  readAnswerPart,
+} from './answer-jobs.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
-import { bodyPart, type Part, type ReadBounds, readPart } from './read-part.ts';
-import { counts, isCutFor, withoutFindings } from './sanitize.ts';
+import type { ReadingTools } from './read-body.ts';
+import type { Part, ReadBounds } from './read-part.ts';
+import { lostReading, onTheLoop, type Readers, type Task } from './readers.ts';
 import type { Tenants } from './tenants.ts';
-import { hasUnreadCoding } from './unread-coding.ts';
 
-/** What an upstream has answered. */
-export interface AnswerContent {
-  readonly bytes: Buffer;
-  readonly contentType: string;
-  readonly contentEncoding: string;
-  /** What its fields say of the coding of messages in it. */
-  readonly messageCodings?: readonly string[];
-}
+export type { AnswerContent, AnswerReading } from './answer-jobs.ts';
 
-export interface AnswerReading {
-  readonly classes: readonly DataClass[];
-  /** With their places in `plain`, where they stand in it as it is. */
-  readonly findings: readonly Finding[];
-  /** Distinct places that hold something of a class. */
-  readonly places: number;
-  /** Distinct things of a class. */
-  readonly values: number;
-  readonly injection: PromptInjection;
-  /** Without its content coding; empty where that cannot be taken off to the end. */
-  readonly plain: Buffer;
-  /** The content and its decoded forms, as far as they could be read. */
-  readonly texts: readonly Buffer[];
-  /** The classes of what is in it beside tokens that it issues. */
-  readonly sensitiveClasses: readonly DataClass[];
-  /** Credentials in it, as they stand there, tokens that it issues among them. */
-  readonly secrets: readonly Buffer[];
-  /** Those of them that it gives out as tokens: for access, perhaps at another host, and to renew them where they came from. */
-  readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
-  /** Why it could not be read to its end; a sentence without content. */
-  readonly unreadable: string | undefined;
-}
+/** Whose turn it is where answers wait to be read. */
+type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
 
 export interface AnswerReader {
   /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
-  read(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): Promise<AnswerReading>;
+  read(identity: Owned, content: AnswerContent): Promise<AnswerReading>;
   /**
    * The same of header fields or trailers, at once: `host` has answered, and what it tells of its own sessions counts for nothing. Throws for a
    * tenant that is not served, or whose rules were never read.
@@ -71,7 +47,7 @@ export interface AnswerReader {
    * Undefined where they cannot be cut. Throws for a tenant that is not served.
    */
   redact(
-    identity: Pick<Identity, 'tenantId'>,
+    identity: Owned,
     reading: Pick<AnswerReading, 'plain' | 'findings'>,
     contentType: string,
     redaction: Redaction,
@@ -80,39 +56,21 @@ export interface AnswerReader {
   acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<Across>;
 }
 
-/** What is to be cut out of an answer. */
-export interface Redaction {
-  /** SECRETS always. */
-  readonly classes: readonly DataClass[];
-  /** There is more of the answer than was read: what is found at the end of it may go on there. */
-  readonly isStart?: boolean;
-}
-
 export interface AnswerReaderOptions {
   readonly policies: Rules;
   /** Whose bounds count. */
   readonly tenants: Pick<Tenants, 'find'>;
-  readonly injections: InjectionReader;
+  readonly injections: ReadingTools['injections'];
+  readonly meanings: ReadingTools['meanings'];
+  /** By default all is read on the event loop. */
+  readonly readers?: Readers;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
 
-/** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
-const nowhere = 'answer.invalid';
 /** In place of a type, for heads: no type has a blank before it. */
 const fieldsOnly = ' fields';
-/** RFC 6749, 5.1, as services spell it; a list of tokens gives none out. */
-const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?token|jwt)$/i;
-const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
-/** Where a token endpoint puts the tokens that it issues (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3), and what it must say beside them. */
-const issuedPlaces: ReadonlySet<string> = new Set([
-  'body:$.access_token',
-  'body:$.refresh_token',
-  'body:$.id_token',
-]);
-const tokenType = /"token_type"\s{0,16}:/;
-const tokenAnswerBytesMax = 65_536;
 /** Senders choose theirs. */
 const contentTypesMax = 64;
 
@@ -120,7 +78,9 @@ export function createAnswerReader({
   policies,
   tenants,
   injections,
+  meanings,
   clock,
+  readers = onTheLoop,
 }: AnswerReaderOptions): AnswerReader {
   /** By the engine, since another one may find what this one does not, and by the declared type, which says how a content is taken apart. */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
@@ -140,67 +100,42 @@ export function createAnswerReader({
     return known;
   }
 
-  async function read(
-    content: AnswerContent,
-    engine: DetectorEngine,
-    tenant: TenantConfig,
-  ): Promise<AnswerReading> {
+  function taskOf(owner: Owned, tenant: TenantConfig, engine: DetectorEngine, bytes: number): Task {
+    const { tenantId, agentId = '' } = owner;
+    return {
+      tools: { engine, injections, meanings },
+      bounds: boundsOf(tenant),
+      timeoutMs: tenant.scanTimeoutMs,
+      owner: { tenantId, agentId },
+      bytes,
+    };
+  }
+
+  async function read(content: AnswerContent, task: Task): Promise<AnswerReading> {
     const { bytes, contentType, contentEncoding } = content;
-    const inflated = inflateBody(bytes, contentEncoding, tenant.maxDecodedBytes);
-    if (!('unreadable' in inflated)) {
-      const reading = readPlain(inflated.body, contentType, engine, tenant);
-      return isCodedWithin(content, inflated.body) ? { ...reading, unreadable: codedWithin } : reading;
+    const clean = cleanAnswers(task.tools.engine, contentType);
+    if (contentEncoding === '' && clean.has(bytes)) {
+      const reading = { ...nothingFound, plain: bytes, texts: [bytes] };
+      return isCodedWithin(content, bytes) ? { ...reading, unreadable: codedWithin } : reading;
     }
-    // The agent may make use of the beginning.
-    const start = await inflateStart(bytes, contentEncoding, tenant.maxDecodedBytes);
-    const reading = readPlain(start, contentType, engine, tenant);
-    return { ...reading, plain: noBytes, unreadable: inflated.unreadable };
+    const reading = await readers.run('answer', content, task);
+    if ('lost' in reading) return { ...nothingFound, ...lostReading(reading), plain: noBytes, texts: [] };
+    // The same bytes, which crossed to a thread and back.
+    const plain = contentEncoding === '' ? bytes : reading.plain;
+    if (reading.isClean) clean.add(plain);
+    return { ...reading, plain };
   }
 
-  function readPlain(
-    body: Buffer,
-    contentType: string,
-    engine: DetectorEngine,
-    tenant: TenantConfig,
-  ): AnswerReading {
-    const clean = cleanAnswers(engine, contentType);
-    if (clean.has(body)) return { ...nothingFound, plain: body, texts: [body] };
-    const part = bodyPart(hasParts(contentType) ? body : textIn(body), contentType, nowhere);
-    return readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
-  }
-
+  /** At once: a head is short. */
   function readThe(
     part: Part,
     { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
     engine: DetectorEngine,
     tenant: TenantConfig,
   ): AnswerReading {
-    const bounds = boundsOf(tenant);
-    const { isOver } = bounds;
-    const { bytes: text } = part;
-    const { findings, views, unreadable } = readPart(part, engine, bounds);
-    const injection = readInjection(injections, views, part, { isOver });
-    const found = findings.filter(counts);
-    const brought = withoutIssued(found, text);
-    const secrets = found.filter((it) => it.class === 'SECRETS');
-    const secretTexts = secrets.map((it) => text.subarray(it.start, it.end));
-    const secretsAt = (place: RegExp): Buffer[] =>
-      secretTexts.filter((_, at) => place.test(secrets[at]?.location ?? ''));
-    const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
-    if (findings.length === 0 && injection.score === 0 && problem === undefined) onClean();
-    return {
-      classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
-      findings: found,
-      places: new Set(found.map((it) => it.location)).size,
-      values: new Set(found.map((it) => text.toString('latin1', it.start, it.end))).size,
-      injection,
-      plain: body,
-      texts: views.map((it) => it.bytes),
-      sensitiveClasses: dataClasses.filter((name) => brought.some((it) => it.class === name)),
-      secrets: secretTexts,
-      granted: { access: secretsAt(accessPlace), renewal: secretsAt(renewalPlace) },
-      unreadable: problem,
-    };
+    const reading = readAnswerPart(part, body, { engine, injections }, boundsOf(tenant));
+    if (reading.isClean) onClean();
+    return reading;
   }
 
   /** Without waiting: the call was judged by the same rules. */
@@ -224,9 +159,9 @@ export function createAnswerReader({
   };
 
   return {
-    async read({ tenantId }, content) {
-      const { tenant, engine } = await readersOf(tenantId);
-      return read(content, engine, tenant);
+    async read(owner, content) {
+      const { tenant, engine } = await readersOf(owner.tenantId);
+      return read(content, taskOf(owner, tenant, engine, content.bytes.length));
     },
     readFields({ tenantId }, fields, host) {
       const { tenant, engine } = readersNow(tenantId);
@@ -245,22 +180,11 @@ export function createAnswerReader({
       const part = fieldsPart(text, host);
       return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
     },
-    async redact({ tenantId }, { plain, findings }, contentType, { classes, isStart = false }) {
-      const { tenant, engine } = await readersOf(tenantId);
-      const isCut = isCutFor(classes);
-      const mayGoOn = isStart && findings.some((it) => isCut(it) && it.end >= plain.length);
-      if (mayGoOn || !mayBeCut(plain)) return undefined;
-      const format = bodyFormat(contentType, plain);
-      const readAgain = (bytes: Buffer): readonly Finding[] | undefined => {
-        const part = bodyPart(bytes, contentType, nowhere);
-        const { findings: left, unreadable } = readPart(part, engine, boundsOf(tenant));
-        return unreadable === undefined ? left : undefined;
-      };
-      const answer = { bytes: plain, contentType, findings, readAgain };
-      return withoutFindings(
-        { ...answer, format: isStart && format === 'json' ? 'json-start' : undefined },
-        classes,
-      );
+    async redact(owner, { plain, findings }, contentType, redaction) {
+      const { tenant, engine } = await readersOf(owner.tenantId);
+      const job = { plain, contentType, findings, redaction };
+      const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
+      return 'lost' in cut ? undefined : cut.left;
     },
     async acrossReader({ tenantId }) {
       const { tenant, engine } = await readersOf(tenantId);
@@ -274,37 +198,4 @@ export function createAnswerReader({
       return isKnown && !isCodedWithin(content, bytes);
     },
   };
-}
-
-/** Whether content is in parts, any of which may be compressed: messages of gRPC come one by one, without their envelopes. */
-const hasParts = (contentType: string): boolean =>
-  /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
-
-const codedWithin = 'its messages or parts are compressed in a way that the gateway does not know';
-
-const isCodedWithin = ({ contentType, messageCodings = [] }: AnswerContent, plain: Buffer): boolean =>
-  hasUnreadCoding({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
-
-/** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
-const isControl = (byte: number): boolean => byte < 0x09;
-
-const mayBeCut = (plain: Buffer): boolean => textIn(plain) === plain && !plain.some(isControl);
-
-const nothingFound = {
-  classes: [],
-  findings: [],
-  places: 0,
-  values: 0,
-  injection: notDetected,
-  sensitiveClasses: [],
-  secrets: [],
-  granted: { access: [], renewal: [] },
-  unreadable: undefined,
-};
-
-/** An agent that is issued tokens has asked for them, to use them elsewhere: it has neither gathered them nor read somebody's data. */
-function withoutIssued(found: readonly Finding[], text: Buffer): readonly Finding[] {
-  if (!found.some((it) => issuedPlaces.has(it.location)) || text.length > tokenAnswerBytesMax) return found;
-  if (!tokenType.test(text.toString('latin1'))) return found;
-  return found.filter((it) => it.class !== 'SECRETS' || !issuedPlaces.has(it.location));
 }

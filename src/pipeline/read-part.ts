@@ -131,8 +131,9 @@ export function readPart(
       found.push(...unseen(placed(apart.matches, fields), found));
     }
   }
-  if (problem !== tooMany) {
-    const { outline } = views[0] as View;
+  // There may be no view at all where time or room were over before the first one.
+  const [{ outline } = {}] = views;
+  if (outline && problem !== tooMany) {
     const split = findSplit({ bytes, outline, format, found, cutTokens }, engine, {
       maxDecodedBytes,
       isOver,

@@ -1,4 +1,5 @@
 import type { Call, DataClass, Finding } from '../call.ts';
+import type { MaybePromise } from '../state/store.ts';
 import type { Cut } from '../text/cuts.ts';
 import { bodyFormat, type CutFormat, redactBody } from '../text/redact.ts';
 
@@ -31,8 +32,66 @@ export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer
   if (!call.findings.some(isCut)) return call.body;
   if (call.uncounted.some((name) => classes.includes(name))) return undefined;
   if (isFramed(call)) return undefined;
-  const { contentType, findings, plain = call.body, readAgain = () => none } = call;
-  return withoutFindings({ bytes: plain, contentType, findings, readAgain }, classes);
+  const { contentType, findings, plain = call.body, readAgain = () => none, markAgain, cutApart } = call;
+  if (cutApart) {
+    const name = classes.toSorted().join();
+    if (!call.cutBodies?.has(name)) throw new CutFirst(call, classes, name);
+    return call.cutBodies.get(name);
+  }
+  const readMarked = (body: Buffer): readonly Finding[] | undefined => {
+    const left = readAgain(body);
+    return left && markAgain ? markAgain(body, left) : left;
+  };
+  return withoutFindings({ bytes: plain, contentType, findings, readAgain: readMarked }, classes);
+}
+
+/** Thrown where a large body is to be cut, which is done in a thread. */
+class CutFirst extends Error {
+  readonly #call: Call;
+  readonly #classes: readonly DataClass[];
+  readonly #name: string;
+
+  constructor(call: Call, classes: readonly DataClass[], name: string) {
+    super('a large body is to be cut before it is judged');
+    this.#call = call;
+    this.#classes = classes;
+    this.#name = name;
+  }
+
+  async cut(): Promise<void> {
+    const call = this.#call;
+    const cut = await cutInRounds(call, isCutFor(this.#classes));
+    call.cutBodies ??= new Map();
+    call.cutBodies.set(this.#name, cut);
+  }
+}
+
+/** Judges by what changes nothing: where a large body must be cut for that, it is cut apart, and then it is judged anew. */
+export function withCuts<T>(judge: () => T): MaybePromise<T> {
+  try {
+    return judge();
+  } catch (error) {
+    if (!(error instanceof CutFirst)) throw error;
+    return error.cut().then(() => withCuts(judge));
+  }
+}
+
+/** As `withoutFindings`, in a thread. */
+async function cutInRounds(
+  { plain, body: received, contentType, findings, cutApart, markAgain }: Call,
+  isCut: (it: Finding) => boolean,
+): Promise<Buffer | undefined> {
+  if (countedTypes.test(contentType)) return undefined;
+  let body = plain ?? received;
+  let cuts = findings.filter(isCut);
+  for (let round = 0; round < roundsMax; round += 1) {
+    const cut = await cutApart?.(body, cuts);
+    if (!cut) return undefined;
+    body = cut.body;
+    cuts = (markAgain?.(body, cut.findings) ?? cut.findings).filter(isCut);
+    if (cuts.length === 0) return body;
+  }
+  return undefined;
 }
 
 /** Whether a finding goes where these classes are to be cut. */
@@ -75,4 +134,4 @@ export function withoutFindings(
 }
 
 const none: readonly Finding[] = [];
-const toCut = ({ start, end, kind }: Finding): Cut => ({ start, end, label: kind });
+export const toCut = ({ start, end, kind }: Finding): Cut => ({ start, end, label: kind });

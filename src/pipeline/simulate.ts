@@ -1,7 +1,5 @@
 import type { Call, Verdict } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { InjectionReader } from '../detectors/injection/reader.ts';
-import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { PolicySet } from '../policy/index.ts';
 import { bandOf } from '../signals/score.ts';
 import type { Standing } from '../state/store.ts';
@@ -9,9 +7,11 @@ import type { Catalogues } from './catalogues.ts';
 import type { CredentialHomes } from './credential-homes.ts';
 import { type GivenFacts, withGiven } from './given-facts.ts';
 import { createJudge, type Judge } from './judge.ts';
+import type { OpenCall } from './open-call.ts';
 import { toVerdict } from './opinion.ts';
 import type { TenantRules } from './policy-book.ts';
-import { read } from './stages/read.ts';
+import { withCuts } from './sanitize.ts';
+import { type ReadOptions, read } from './stages/read.ts';
 import { understandCall } from './stages/understand.ts';
 import { type WeighOptions, weigh } from './stages/weigh.ts';
 
@@ -21,14 +21,11 @@ import { type WeighOptions, weigh } from './stages/weigh.ts';
  * identical call plays no part: what must be held is REQUIRE_APPROVAL.
  */
 
-export interface SimulatorOptions extends WeighOptions {
+export interface SimulatorOptions extends WeighOptions, Omit<ReadOptions, 'policies' | 'tenants'> {
   readonly catalogues: Catalogues;
+  readonly open?: OpenCall;
   /** The daemon's own mode. */
   readonly mode: 'enforce' | 'monitor';
-  /** How long was worked, in milliseconds: see `workedMs`. */
-  readonly clock: () => number;
-  readonly injections: InjectionReader;
-  readonly meanings: MeaningReader;
   readonly homes: Pick<CredentialHomes, 'mark'>;
 }
 
@@ -69,6 +66,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
   const weighs = weigh(options);
 
   async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
+    await options.open?.(call);
     if (!call.operation) understandCall(options.catalogues.of(tenant.id), call, tenant.maxDecodedBytes);
     const standing = await standingOf(call);
     call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
@@ -76,8 +74,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     call.trustScore = given.trust_score ?? standing.trustScore;
     if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
     const policies = { rulesFor: () => page, lastKnown: () => page };
-    const { clock, injections, meanings } = options;
-    await read({ policies, tenants: { find: () => tenant }, clock, injections, meanings }).run(call);
+    await read({ ...options, policies, tenants: { find: () => tenant } }).run(call);
     await options.homes.mark(call);
     await weighs.run(call);
     if (given.risk_score === undefined) return;
@@ -91,8 +88,10 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     async run(call, ground, sets) {
       const { tenant, given } = ground;
       await prepare(call, ground);
-      return sets.map((rules) =>
-        toVerdict(call, judge(call, tenant, rules, (facts) => withGiven(facts, given)).opinion),
+      return withCuts(() =>
+        sets.map((rules) =>
+          toVerdict(call, judge(call, tenant, rules, (facts) => withGiven(facts, given)).opinion),
+        ),
       );
     },
   };

@@ -38,7 +38,7 @@ export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Te
         threats.push({ ...hit, location });
     };
     for (const target of targetsOf(call)) add(index.findTarget(target), 'target', target);
-    for (const readings of urlsIn(call.bodyTexts)) {
+    for (const readings of call.bodyUrls ?? urlsIn(call.bodyTexts)) {
       const url = readings.find((it) => index.findUrl(it));
       if (url !== undefined)
         add(

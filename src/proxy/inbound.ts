@@ -156,6 +156,7 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     await receiveMessages(gate, held, passing, { bodyless, bytesMax, turnBack });
   else {
     const call = toCall(await readBody(exchange, bytesMax).catch(turnBack), bytesMax);
+    await gate.open(call);
     // A form may name another method, too.
     const refusedByBody = whyMethodNotAllowed(gate, route, call);
     if (refusedByBody) return turnBack(refusedByBody);

@@ -425,6 +425,7 @@ t.test('an empty file is the default of every key', async (t) => {
       replayWindowMs: 60_000,
     },
     responseScan: { mode: 'observe', maxBytes: 1_048_576, beyond: 'end' },
+    reading: { threads: null },
     branding: { headerWord: 'Service' },
     defaultPlan: 'free',
     autoRegisterTenants: true,

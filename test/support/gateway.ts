@@ -81,6 +81,8 @@ export function testConfig(setup: GatewaySetup): Record<string, unknown> {
     ],
     agents: [{ id: agentId, tenant: 'acme', env: 'production', name: 'support-bot' }],
     policies: ['policies/*.yaml'],
+    // Threads take a second of the processor to start; POSTERN_TEST_THREADS=2 runs all of these tests with them.
+    reading: { threads: Number(process.env['POSTERN_TEST_THREADS'] ?? 0) },
     log: { level: 'silent' },
   };
   for (const [name, value] of Object.entries(setup.config ?? {})) {

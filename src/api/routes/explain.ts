@@ -55,6 +55,7 @@ export const explain = route({
       throw new GatewayError('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
     call.identity = { ...named.identity, ownAgent, permissions: caller.identity.permissions };
     call.agentStatus = own.status === 'active' ? named.status : own.status;
+    await gate.open(call);
     understandCall(gate.catalogues.of(tenantId), call, tenant.maxDecodedBytes);
     if (call.operation) call.scopeViolations = scopeViolationsOf(caller.key, doneBy(call.operation));
     const page = await gate.policies.rulesFor(tenantId);

@@ -12,14 +12,15 @@ export function atHome(homes: CredentialHomes, judging: readonly Stage[]): Stage
   return {
     name: 'at-home',
     run(call) {
-      const { findings, readAgain } = call;
+      const { findings } = call;
       const judge = (from = 0): MaybePromise<void> => {
         const stage = judging[from];
         if (stage && !call.verdict) return after(stage.run(call), () => judge(from + 1));
       };
       const judgeAway = (): MaybePromise<void> => {
         call.findings = findings;
-        call.readAgain = readAgain;
+        call.markAgain = undefined;
+        call.cutBodies = undefined;
         call.knownCredentials = [];
         call.verdict = undefined;
         return after(homes.mark(call, { isFirstUse: false }), () => judge());

@@ -5,6 +5,7 @@ import { createJudge } from '../judge.ts';
 import { afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall } from '../policy-book.ts';
+import { withCuts } from '../sanitize.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideMessageOptions {
@@ -25,7 +26,7 @@ export function decideMessage({ tenants, policies, mode }: DecideMessageOptions)
       const tenant = call.identity && tenants.find(call.identity.tenantId);
       if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
       const { rules } = await rulesForCall(policies, call);
-      const { opinion, isMonitored } = judge(call, tenant, rules);
+      const { opinion, isMonitored } = await withCuts(() => judge(call, tenant, rules));
       call.isMonitored = isMonitored;
       const settled =
         isMonitored || opinion.decision !== 'REQUIRE_APPROVAL' ? opinion : unheld(call, opinion);

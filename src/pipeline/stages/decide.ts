@@ -9,6 +9,7 @@ import { createJudge } from '../judge.ts';
 import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall } from '../policy-book.ts';
+import { withCuts } from '../sanitize.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideOptions extends CallerSources {
@@ -32,14 +33,16 @@ export function decide(options: DecideOptions): Stage {
     rules: PolicySet,
     wasHeld = false,
   ): void | Promise<void> {
-    const { opinion, isMonitored } = judge(call, tenant, rules);
-    call.isMonitored = isMonitored;
-    if (isMonitored) {
-      call.verdict = toVerdict(call, opinion);
-      return;
-    }
-    if (opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, tenant, wasHeld);
-    settle(call, opinion);
+    return after(
+      withCuts(() => judge(call, tenant, rules)),
+      ({ opinion, isMonitored }) => {
+        call.isMonitored = isMonitored;
+        if (!isMonitored && opinion.decision === 'REQUIRE_APPROVAL')
+          return hold(call, opinion, tenant, wasHeld);
+        if (isMonitored) call.verdict = toVerdict(call, opinion);
+        else settle(call, opinion);
+      },
+    );
   }
 
   function settle(call: Call, opinion: Enforceable, byApproval?: string): void {

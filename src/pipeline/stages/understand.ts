@@ -5,6 +5,7 @@ import { after } from '../../state/after.ts';
 import type { MaybePromise, Store } from '../../state/store.ts';
 import type { Catalogues } from '../catalogues.ts';
 import { identifyOrRecall } from '../degraded.ts';
+import type { OpenCall } from '../open-call.ts';
 import type { Stage } from '../pipeline.ts';
 import { toRequest } from '../request.ts';
 import type { Tenants } from '../tenants.ts';
@@ -13,6 +14,8 @@ export interface UnderstandOptions {
   readonly catalogues: Catalogues;
   readonly store: Store;
   readonly tenants: Tenants;
+  /** By default the coding is taken off when somebody asks for it. */
+  readonly open?: OpenCall;
 }
 
 /**
@@ -20,7 +23,7 @@ export interface UnderstandOptions {
  * messages between agents. Never decides. The state is asked whose call it is only where tenants have tools of their own and the key was
  * not seen before.
  */
-export function understand({ catalogues, store, tenants }: UnderstandOptions): Stage {
+export function understand({ catalogues, store, tenants, open }: UnderstandOptions): Stage {
   const { common, own, of } = catalogues;
   const { largestMaxDecodedBytes } = tenants;
 
@@ -38,7 +41,9 @@ export function understand({ catalogues, store, tenants }: UnderstandOptions): S
     name: 'understand',
     run(call) {
       if (call.operation) return;
-      return after(catalogueOf(call), (it) => understandCall(it, call, largestMaxDecodedBytes));
+      return after(open?.(call), () =>
+        after(catalogueOf(call), (it) => understandCall(it, call, largestMaxDecodedBytes)),
+      );
     },
   };
 }

@@ -1,0 +1,41 @@
+import { availableParallelism } from 'node:os';
+import { extname } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { ReaderPool } from '../inspect/threads/reader-pool.ts';
+import type { Log } from '../log.ts';
+import type { Engines } from '../pipeline/engines.ts';
+import { createReaders, onTheLoop, type Readers } from '../pipeline/readers.ts';
+import type { Closers } from './closers.ts';
+import type { Place } from './foundations.ts';
+
+/** What a reader thread runs. */
+const program = new URL(`../pipeline/reader-program${extname(import.meta.url)}`, import.meta.url);
+
+const sentences = {
+  deadline: 'a reader thread was ended, since it did not end in time; its call is denied',
+  death: 'a reader thread has died; what it read is denied',
+} as const;
+
+/** Starts the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop. */
+export function openReaders(
+  { reading }: Pick<Config, 'reading'>,
+  engines: Engines,
+  { place, log, closers }: { readonly place: Place; readonly log: Log; readonly closers: Closers },
+): Readers {
+  const threads = threadsOf(reading.threads, place, availableParallelism());
+  if (threads === 0) return onTheLoop;
+  const pool = new ReaderPool({
+    threads,
+    program,
+    onLost: (lost, code) => log.error({ code, kind: lost, ...pool.counts }, sentences[lost]),
+  });
+  closers.add(() => pool.close());
+  return createReaders(pool, engines.settingsOf);
+}
+
+/** Each process of a daemon has its share of the cores. */
+export const threadsOf = (
+  wanted: number | null,
+  { workers }: Pick<Place, 'workers'>,
+  cores: number,
+): number => wanted ?? Math.max(1, Math.floor((cores - workers) / workers));

@@ -1,0 +1,110 @@
+/** Whose turn counts: tenants take turns, and within each its agents. */
+export interface Owner {
+  readonly tenantId: string;
+  readonly agentId: string;
+}
+
+export interface QueueBounds {
+  readonly countMax: number;
+  readonly bytesMax: number;
+  /** Of either, what one tenant may take while others wait or may come. */
+  readonly tenantShare: number;
+}
+
+interface Waiting<T> {
+  readonly item: T;
+  readonly bytes: number;
+}
+
+interface Line<T> {
+  readonly agents: Map<string, Waiting<T>[]>;
+  count: number;
+  bytes: number;
+}
+
+/** What waits to be read. Bounded in number and bytes, for all and for each tenant. */
+export class FairQueue<T> {
+  readonly #bounds: QueueBounds;
+  /** In the order of their turns: who had his is put at the end. */
+  readonly #tenants = new Map<string, Line<T>>();
+  #count = 0;
+  #bytes = 0;
+
+  constructor(bounds: QueueBounds) {
+    this.#bounds = bounds;
+  }
+
+  get length(): number {
+    return this.#count;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** False, and nothing kept, where there is no room. Whatever its size, one may always wait. */
+  add({ tenantId, agentId }: Owner, item: T, bytes: number): boolean {
+    const { countMax, bytesMax, tenantShare } = this.#bounds;
+    const line = this.#tenants.get(tenantId) ?? { agents: new Map(), count: 0, bytes: 0 };
+    const isOver = (count: number, size: number, share: number): boolean =>
+      count >= countMax * share || (count > 0 && size + bytes > bytesMax * share);
+    if (isOver(this.#count, this.#bytes, 1) || isOver(line.count, line.bytes, tenantShare)) return false;
+    this.#tenants.set(tenantId, line);
+    const own = line.agents.get(agentId) ?? [];
+    line.agents.set(agentId, own);
+    own.push({ item, bytes });
+    this.#change(line, 1, bytes);
+    return true;
+  }
+
+  /** The next one, by turns. */
+  take(): T | undefined {
+    for (const [tenantId, line] of this.#tenants) {
+      for (const [agentId, own] of line.agents) {
+        const [next] = own;
+        if (!next) throw new Error('an agent in the queue has nothing that waits');
+        this.#tenants.delete(tenantId);
+        this.#tenants.set(tenantId, line);
+        this.#drop(tenantId, line, agentId, own, 0);
+        return next.item;
+      }
+    }
+    return undefined;
+  }
+
+  /** Takes out one that does not wait any longer; false where it is not there. */
+  remove({ tenantId, agentId }: Owner, item: T): boolean {
+    const line = this.#tenants.get(tenantId);
+    const own = line?.agents.get(agentId);
+    const at = own?.findIndex((it) => it.item === item) ?? -1;
+    if (!line || !own || at < 0) return false;
+    this.#drop(tenantId, line, agentId, own, at);
+    return true;
+  }
+
+  /** Takes out all. */
+  clear(): T[] {
+    const all = [...this.#tenants.values()].flatMap(({ agents }) =>
+      [...agents.values()].flatMap((own) => own.map(({ item }) => item)),
+    );
+    this.#tenants.clear();
+    this.#count = 0;
+    this.#bytes = 0;
+    return all;
+  }
+
+  #drop(tenantId: string, line: Line<T>, agentId: string, own: Waiting<T>[], at: number): void {
+    const [{ bytes } = { bytes: 0 }] = own.splice(at, 1);
+    line.agents.delete(agentId);
+    if (own.length > 0) line.agents.set(agentId, own);
+    this.#change(line, -1, -bytes);
+    if (line.count === 0) this.#tenants.delete(tenantId);
+  }
+
+  #change(line: Line<T>, count: number, bytes: number): void {
+    line.count += count;
+    line.bytes += bytes;
+    this.#count += count;
+    this.#bytes += bytes;
+  }
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../../errors.ts';
+import { FairQueue, type Owner } from './fair-queue.ts';
+import { type Job, type Lost, type Outcome, ReaderThread } from './reader-thread.ts';
+
+/*
+ * Threads that read what is too large for the event loop. Each has one job at a time; what they have no time for waits in a queue that is
+ * fair and bounded. A thread that does not end in time is ended, and one that dies is replaced: each costs its own job alone.
+ */
+
+export interface PoolOptions {
+  readonly threads: number;
+  /** Calls `serveJobs`. */
+  readonly program: URL;
+  /** Told of what was lost. */
+  readonly onLost: (lost: Lost, code: string | undefined) => void;
+  /** Defaults are for the daemon. */
+  readonly bounds?: Partial<PoolBounds>;
+}
+
+export interface PoolBounds {
+  readonly waitingMax: number;
+  readonly waitingBytesMax: number;
+  readonly waitMsMax: number;
+  readonly graceMs: number;
+  readonly heapMbMax: number;
+}
+
+const megabyte = 1024 * 1024;
+const defaults: PoolBounds = {
+  waitingMax: 1024,
+  waitingBytesMax: 256 * megabyte,
+  waitMsMax: 10_000,
+  // Between two questions for the time, 8 MB of prose take a third of a second; a thread that is ended must load its tables anew.
+  graceMs: 1_000,
+  heapMbMax: 512,
+};
+/** Whatever one tenant sends, another one finds room. */
+const tenantShare = 0.5;
+/** A program that cannot start must not take the processor with trying. */
+const restartMsMax = 5_000;
+
+export interface PoolCounts {
+  /** Of jobs that had no result, since the start. */
+  readonly lostToDeadline: number;
+  readonly lostToDeath: number;
+  readonly refused: number;
+  readonly waiting: number;
+  readonly waitingBytes: number;
+}
+
+interface Waiting {
+  readonly job: Job;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class ReaderPool {
+  readonly #options: PoolOptions;
+  readonly #bounds: PoolBounds;
+  readonly #queue: FairQueue<Waiting>;
+  readonly #threads = new Set<ReaderThread>();
+  readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
+  /** Threads that ended one after the other without having done anything. */
+  #failedStarts = 0;
+  #hasBegun = false;
+  readonly #closing = new AbortController();
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#bounds = { ...defaults, ...options.bounds };
+    const { waitingMax: countMax, waitingBytesMax: bytesMax } = this.#bounds;
+    this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
+    for (let i = 0; i < options.threads; i++) this.#start();
+  }
+
+  /** Its first thread can read. Until then who cannot wait reads by himself. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  get counts(): PoolCounts {
+    return { ...this.#counts, waiting: this.#queue.length, waitingBytes: this.#queue.bytes };
+  }
+
+  /**
+   * Does the job in a thread. Answers why there is no result where its thread was lost. Rejects with GATEWAY_BUSY where too much waits, or
+   * where no thread had time for it.
+   */
+  async run(job: Job, owner: Owner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
+    if (this.#closing.signal.aborted)
+      throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
+    const free = this.#queue.length === 0 ? [...this.#threads].find((it) => it.isFree) : undefined;
+    const outcome = await (free ? free.run(job) : this.#wait(job, owner, bytes));
+    if ('error' in outcome) throw outcome.error;
+    if ('lost' in outcome) {
+      if (outcome.lost === 'deadline') this.#counts.lostToDeadline += 1;
+      else this.#counts.lostToDeath += 1;
+    }
+    return outcome;
+  }
+
+  /** Tools with these ids are not asked for any more. */
+  forget(ids: readonly number[]): void {
+    if (ids.length > 0) for (const thread of this.#threads) thread.forget(ids);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { resolve, timer } of this.#queue.clear()) {
+      clearTimeout(timer);
+      resolve({ error: new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.') });
+    }
+    await Promise.all([...this.#threads].map((it) => it.end()));
+  }
+
+  #wait(job: Job, owner: Owner, bytes: number): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const timer = setTimeout(() => {
+      if (this.#queue.remove(owner, waiting)) resolve({ error: this.#busy() });
+    }, this.#bounds.waitMsMax);
+    const waiting: Waiting = { job, resolve, timer };
+    if (!this.#queue.add(owner, waiting, bytes)) {
+      clearTimeout(timer);
+      resolve({ error: this.#busy() });
+    }
+    return promise;
+  }
+
+  #busy(): GatewayError {
+    this.#counts.refused += 1;
+    return new GatewayError('GATEWAY_BUSY', 'Too many bodies wait to be read; try again.', {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  #start(): void {
+    const { program, onLost } = this.#options;
+    let hasBegun = false;
+    const thread = new ReaderThread({ program, ...this.#bounds }, () => {
+      hasBegun = true;
+      this.#hasBegun = true;
+      this.#failedStarts = 0;
+      this.#give(thread);
+    });
+    this.#threads.add(thread);
+    void thread.ended.then(async (code) => {
+      this.#threads.delete(thread);
+      const { signal } = this.#closing;
+      if (signal.aborted) return;
+      onLost(thread.isEnding ? 'deadline' : 'death', code);
+      if (!hasBegun) this.#failedStarts += 1;
+      const pauseMs = Math.min(restartMsMax, this.#failedStarts * 500);
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) this.#start();
+    });
+  }
+
+  #give(thread: ReaderThread): void {
+    if (!thread.isFree) return;
+    const next = this.#queue.take();
+    if (!next) return;
+    clearTimeout(next.timer);
+    void thread.run(next.job).then(next.resolve);
+  }
+}

@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads';
+import { Inbox } from './crossing.ts';
+import type { FromThread, ToolSpec, ToThread } from './messages.ts';
+
+/** Why a job has no result. */
+export type Lost = 'deadline' | 'death';
+
+export type Outcome = { readonly output: unknown } | { readonly lost: Lost } | { readonly error: Error };
+
+export interface Job {
+  readonly name: string;
+  readonly input: unknown;
+  readonly maxDecodedBytes: number;
+  readonly timeoutMs: number;
+  readonly tools: ToolSpec;
+}
+
+export interface ThreadOptions {
+  readonly program: URL;
+  readonly heapMbMax: number;
+  /** Beyond its own deadline, which ends a job that is asked to end. */
+  readonly graceMs: number;
+}
+
+/** Until a thread that is asked how it does must answer; within one pattern it can. */
+const answerMs = 100;
+
+/** One thread, which does one job at a time. It is gone for good once it is lost. */
+export class ReaderThread {
+  readonly #worker: Worker;
+  readonly #graceMs: number;
+  readonly #known = new Set<number>();
+  readonly #inbox = new Inbox();
+  readonly #onFree: () => void;
+  #conclude: ((outcome: Outcome) => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #cpuMs = 0;
+  #isReady = false;
+  #isEnding = false;
+  /** With the code of the error that ended it, where there was one. */
+  readonly ended: Promise<string | undefined>;
+
+  /** `onFree` is called once it has begun, and behind each job. */
+  constructor({ program, heapMbMax, graceMs }: ThreadOptions, onFree: () => void) {
+    this.#graceMs = graceMs;
+    this.#onFree = onFree;
+    this.#worker = new Worker(program, {
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+      // Nothing that a thread prints is printed: it may quote what is read.
+      stdout: true,
+      stderr: true,
+    });
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
+    let code: string | undefined;
+    this.#worker.on('message', (message: FromThread) => this.#hear(message));
+    this.#worker.on('messageerror', () => void this.end());
+    this.#worker.on('error', (error: NodeJS.ErrnoException) => {
+      code = error.code ?? error.name;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#isReady = false;
+        this.#finish({ lost: 'death' });
+        resolve(code);
+      });
+    });
+  }
+
+  /** It can be given a job. */
+  get isFree(): boolean {
+    return this.#isReady && !this.#conclude && !this.#isEnding;
+  }
+
+  /** It is being ended on purpose. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  /** Only where it is free. Always resolves. */
+  run({ name, input, maxDecodedBytes, timeoutMs, tools }: Job): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.#conclude = resolve;
+    const isKnown = this.#known.has(tools.id);
+    this.#known.add(tools.id);
+    this.#post({
+      name,
+      ...this.#inbox.pack(input),
+      bounds: { maxDecodedBytes, timeoutMs },
+      toolsId: tools.id,
+      tools: isKnown ? undefined : tools,
+    });
+    this.#watch(this.#cpuMs + timeoutMs + this.#graceMs, timeoutMs + this.#graceMs);
+    return promise;
+  }
+
+  forget(ids: readonly number[]): void {
+    for (const id of ids) this.#known.delete(id);
+    this.#post({ forget: ids });
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await this.#worker.terminate();
+  }
+
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** Ends the thread when its job has taken so much of the processor, or says nothing any more. */
+  #watch(cpuEndMs: number, ms: number): void {
+    const job = this.#conclude;
+    this.#timer = setTimeout(async () => {
+      const { promise: late, resolve } = Promise.withResolvers<undefined>();
+      const timer = setTimeout(() => resolve(undefined), answerMs);
+      const used = await Promise.race([this.#worker.cpuUsage().catch(() => undefined), late]);
+      clearTimeout(timer);
+      if (this.#conclude !== job) return;
+      const leftMs = used ? cpuEndMs - (used.user + used.system) / 1000 : 0;
+      if (leftMs > 0) {
+        this.#watch(cpuEndMs, leftMs);
+        return;
+      }
+      this.#finish({ lost: 'deadline' });
+      await this.end();
+    }, ms);
+  }
+
+  #hear(message: FromThread): void {
+    this.#cpuMs = message.cpuMs;
+    if ('isReady' in message) {
+      this.#isReady = true;
+      this.#onFree();
+    } else if ('failure' in message) {
+      const error = new Error('a job of a reader thread failed');
+      error.stack = `${message.failure.name}: in a reader thread\n${message.failure.stack}`;
+      this.#finish({ error });
+      this.#onFree();
+    } else {
+      this.#finish({ output: this.#inbox.unpack(message.output) });
+      this.#onFree();
+    }
+  }
+
+  #finish(outcome: Outcome): void {
+    clearTimeout(this.#timer);
+    const conclude = this.#conclude;
+    this.#conclude = undefined;
+    this.#inbox.clear();
+    conclude?.(outcome);
+  }
+}

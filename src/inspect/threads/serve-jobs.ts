@@ -1,0 +1,74 @@
+import { parentPort } from 'node:worker_threads';
+import { packOutput, unpackInput } from './crossing.ts';
+import type { FromThread, JobBounds, ToThread } from './messages.ts';
+import { workedMs } from './worked-ms.ts';
+
+export interface Bounds {
+  readonly maxDecodedBytes: number;
+  readonly isOver: () => boolean;
+}
+
+/** What a thread can do. */
+export interface Program<T> {
+  /** Of settings that were told. */
+  toolsOf(settings: unknown): T;
+  run(name: string, input: unknown, tools: T, bounds: Bounds): unknown;
+}
+
+/** Engines of tenants with settings of their own share their tables, so that many fit; those that were not used for longest are made anew. */
+const toolsMax = 64;
+
+/** The thread's side: does one job after the other until the thread is ended. */
+export function serveJobs<T>(program: Program<T>): void {
+  const settingsOf = new Map<number, unknown>();
+  const toolsOf = new Map<number, T>();
+  let memory = new SharedArrayBuffer(0);
+
+  function toolsFor(id: number): T {
+    const known = toolsOf.get(id);
+    const tools = known ?? program.toolsOf(settingsOf.get(id));
+    toolsOf.delete(id);
+    toolsOf.set(id, tools);
+    const [oldest] = toolsOf.keys();
+    if (toolsOf.size > toolsMax && oldest !== undefined) toolsOf.delete(oldest);
+    return tools;
+  }
+
+  async function answer(message: Extract<ToThread, { name: string }>): Promise<void> {
+    const { name, input, bounds, toolsId, tools } = message;
+    memory = message.memory ?? memory;
+    try {
+      if (tools) settingsOf.set(tools.id, tools.settings);
+      const found = await program.run(name, unpackInput(input, memory), toolsFor(toolsId), boundsOf(bounds));
+      const { output, transfer } = packOutput(found, memory);
+      tell({ output, cpuMs: workedMs() }, transfer);
+    } catch (error) {
+      const { name: kind, stack = '' } = error instanceof Error ? error : new Error();
+      const places = stack.match(/^ +at .*$/gm)?.join('\n') ?? '';
+      tell({ failure: { name: kind, stack: places }, cpuMs: workedMs() });
+    }
+  }
+
+  parentPort?.on('message', (message: ToThread) => {
+    if ('forget' in message) {
+      for (const id of message.forget) {
+        settingsOf.delete(id);
+        toolsOf.delete(id);
+      }
+    } else void answer(message);
+  });
+  tell({ isReady: true, cpuMs: workedMs() });
+}
+
+const tell = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
+  parentPort?.postMessage(message, transfer);
+
+/** On a busy machine time passes in which nothing is read: that counts for nothing. */
+function boundsOf({ maxDecodedBytes, timeoutMs }: JobBounds): Bounds {
+  const startMs = performance.now();
+  const startCpuMs = workedMs();
+  return {
+    maxDecodedBytes,
+    isOver: () => performance.now() - startMs > timeoutMs && workedMs() - startCpuMs > timeoutMs,
+  };
+}

@@ -1,0 +1,22 @@
+import { join, resolve } from 'node:path';
+import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
+import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
+import { loadMeanings, type MeaningReader } from '../detectors/meaning/reader.ts';
+
+const dataFolder = resolve(import.meta.dirname, '../../config');
+
+let injections: InjectionReader | undefined;
+
+/** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
+export function packagedInjections(): InjectionReader {
+  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
+  return injections;
+}
+
+let meanings: MeaningReader | undefined;
+
+/** The same of the lexicon. */
+export function packagedMeanings(): MeaningReader {
+  meanings ??= loadMeanings(join(dataFolder, 'meaning'));
+  return meanings;
+}

@@ -1,0 +1,251 @@
+import type { CutBody, Finding, Meaning, Tail } from '../call.ts';
+import type { DetectorEngine } from '../detectors/engine.ts';
+import type { InjectionReader } from '../detectors/injection/reader.ts';
+import type { MeaningReader } from '../detectors/meaning/reader.ts';
+import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
+import { inflateBody } from '../text/inflate.ts';
+import { type CutFormat, redactBody } from '../text/redact.ts';
+import { type HeadFields, headLocator } from './head-text.ts';
+import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { toCut } from './sanitize.ts';
+import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
+import { hasUnreadCoding } from './unread-coding.ts';
+import { urlsIn } from './urls-in-texts.ts';
+
+/*
+ * All that is read of the body of a call, from plain data to plain data: so it can be done on the event loop or in a thread, and shows the
+ * same in both.
+ */
+
+export interface ReadingTools {
+  readonly engine: DetectorEngine;
+  /** For what agents say to each other, and what they were told. */
+  readonly injections: InjectionReader;
+  /** For what calls ask for. */
+  readonly meanings: MeaningReader;
+}
+
+/** By what a body is read. */
+export interface BodySource {
+  readonly contentType: string;
+  readonly host: string;
+  readonly sent: Part['sent'];
+}
+
+export interface BodyJob extends BodySource {
+  /** As it was received; empty where there is none. */
+  readonly body: Buffer;
+  readonly contentEncoding: string;
+  /** Without that coding, where somebody has taken it off before. */
+  readonly plain: Buffer | undefined;
+  /** The call is known to be unreadable already. */
+  readonly isBroken: boolean;
+  /** What the call says of itself besides. */
+  readonly context: Buffer | undefined;
+  /** Of the coding of its messages; undefined where it is one message itself. */
+  readonly messages:
+    | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
+    | undefined;
+  /** What went out before it on an open call. */
+  readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
+  /** It is read for orders to the agent that gets it. */
+  readonly isBetweenAgents: boolean;
+  /** URLs in it are asked for. */
+  readonly wantsUrls: boolean;
+}
+
+export interface BodyReading {
+  readonly findings: readonly Finding[];
+  /** The body without its coding, and its decoded forms; empty where there is none. */
+  readonly texts: readonly Buffer[];
+  readonly plain: Buffer | undefined;
+  readonly tails: readonly Tail[];
+  readonly opaque: readonly string[];
+  readonly uncounted: Reading['uncounted'];
+  readonly unreadable: string | undefined;
+  readonly isOutOfTime: boolean;
+  /** 0 to 1. */
+  readonly injection: number;
+  readonly meanings: readonly Meaning[];
+  readonly urls: readonly (readonly string[])[] | undefined;
+}
+
+/** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
+const expandedBytesMax = 1024 * 1024;
+const expansionMax = 100;
+const noBytes = Buffer.alloc(0);
+
+export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
+  const { engine, injections, meanings } = tools;
+  const findings: Finding[] = [];
+  let texts: readonly Buffer[] = [];
+  let tails: readonly Tail[] = [];
+  let opaque: readonly string[] = [];
+  let uncounted: Reading['uncounted'] = [];
+  let problem: Pick<Reading, 'unreadable' | 'isOutOfTime'> = whole;
+  /** The first reason stands. */
+  const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
+    if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
+  };
+  const { body, contentEncoding, contentType, context, seam } = job;
+  const { plain, unreadable } = plainOf(job, bounds.maxDecodedBytes);
+  fail(unreadable);
+  if (body.length > 0) {
+    if (plain.length > expandedBytesMax && plain.length > body.length * expansionMax)
+      fail(`it expands to more than ${expansionMax} times its size`);
+    else if (job.messages && hasUnreadCoding({ ...job.messages, bytes: plain, contentType }))
+      fail('its messages or parts are compressed in a way that the gateway does not know');
+    else {
+      const reading = readPart(partOf(job, plain), engine, bounds);
+      findings.push(...reading.findings);
+      ({ texts, tails, opaque, uncounted } = reading);
+      fail(reading.unreadable, reading.isOutOfTime);
+      if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
+        readCoding(job, engine, bounds, fail);
+    }
+  }
+  if (seam) {
+    const { before, fieldEnds } = seam;
+    for (const across of [
+      findAcross(before, plain, engine, bounds),
+      findAcrossFields(fieldEnds, plain, engine, bounds),
+    ]) {
+      findings.push(...across.findings);
+      fail(across.unreadable, across.isOutOfTime);
+    }
+  }
+  const told = context ? [context] : [];
+  let injection = 0;
+  for (const text of job.isBetweenAgents ? [...texts, ...told] : told)
+    injection = Math.max(injection, injections.read(text, bounds.isOver).score);
+  const asked: Meaning[] = [];
+  for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of endsOf(texts)) asked.push(...meanings.read(text, bounds.isOver));
+  return {
+    ...{ findings, texts, tails, opaque, uncounted, ...problem, injection },
+    plain: contentEncoding === '' ? undefined : plain,
+    meanings: gravestOf(asked),
+    urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
+  };
+}
+
+const whole = { unreadable: undefined, isOutOfTime: false };
+
+function plainOf(
+  { body, contentEncoding, plain }: BodyJob,
+  maxBytes: number,
+): { readonly plain: Buffer; readonly unreadable?: string } {
+  if (contentEncoding === '') return { plain: body };
+  const inflated = plain ? { body: plain } : inflateBody(body, contentEncoding, maxBytes);
+  if ('unreadable' in inflated) return { plain: noBytes, unreadable: inflated.unreadable };
+  if (inflated.body.length <= maxBytes) return { plain: inflated.body };
+  return {
+    plain: noBytes,
+    unreadable: `The content decodes to more than the limit of ${maxBytes} bytes.`,
+  };
+}
+
+/** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
+function readCoding(
+  { body, contentEncoding, host, sent }: BodyJob,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+  fail: (unreadable: string | undefined, isOutOfTime?: boolean) => void,
+): void {
+  const beside = besideContent(body, contentEncoding, bounds.maxDecodedBytes);
+  if (beside === undefined) {
+    fail(`the content coding of the body carries more than ${fieldBytesMax} bytes beside the content`);
+    return;
+  }
+  const locator: Part['locator'] = () => () => 'body';
+  const part = {
+    host,
+    ...(sent ? { sent } : {}),
+    name: 'body',
+    bytes: beside,
+    format: 'text',
+    locator,
+  } as const;
+  const reading = readPart(part, engine, bounds);
+  if (reading.findings.length > 0) fail('something is hidden in the content coding of the body');
+  else fail(reading.unreadable, reading.isOutOfTime);
+}
+
+const partOf = ({ contentType, host, sent }: BodySource, bytes: Buffer): Part => ({
+  ...bodyPart(bytes, contentType, host),
+  ...(sent ? { sent } : {}),
+  mayBeMany: true,
+});
+
+/** Forms of one body. */
+const askingTextsMax = 4;
+/** A request begins with its task, and the newest turn of a conversation ends it. */
+const askingEndBytes = 4_096;
+
+/** Both ends of the body in its forms. */
+function endsOf(texts: readonly Buffer[]): readonly Buffer[] {
+  const ends: Buffer[] = [];
+  for (let i = 0; i < texts.length && i < askingTextsMax; i++) {
+    const text = texts[i] as Buffer;
+    if (text.length <= 2 * askingEndBytes) ends.push(text);
+    else ends.push(text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes));
+  }
+  return ends;
+}
+
+/** One of each category. */
+function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
+  if (meanings.length < 2) return meanings;
+  const gravest = new Map<string, Meaning>();
+  for (const it of meanings)
+    if (it.score > (gravest.get(it.category)?.score ?? 0)) gravest.set(it.category, it);
+  return [...gravest.values()];
+}
+
+/** URL and headers, as `headText` puts them together. */
+export interface HeadJob extends HeadFields {
+  readonly bytes: Buffer;
+  readonly sent: NonNullable<Part['sent']>;
+}
+
+export function readHead(
+  { bytes, sent, ...head }: HeadJob,
+  { engine }: Pick<ReadingTools, 'engine'>,
+  bounds: ReadBounds,
+): Pick<Reading, 'findings' | 'tails' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'> {
+  const locator: Part['locator'] = (hidden) => headLocator(head, hidden);
+  const part = { name: 'head', bytes, format: 'head', host: head.target.host, sent, locator } as const;
+  const { findings, tails, opaque, uncounted, unreadable, isOutOfTime } = readPart(part, engine, bounds);
+  return { findings, tails, opaque, uncounted, unreadable, isOutOfTime };
+}
+
+/** A body of which something is to be cut; nothing is where `cuts` is empty. */
+export interface CutJob extends BodySource {
+  readonly body: Buffer;
+  readonly cuts: readonly Finding[];
+  readonly format: CutFormat;
+}
+
+/** `left` is undefined where the body cannot be cut, or what is left cannot be read to its end. */
+export function cutAndRead(
+  job: CutJob,
+  { engine }: Pick<ReadingTools, 'engine'>,
+  bounds: ReadBounds,
+): { readonly left: CutBody | undefined; readonly isOutOfTime: boolean } {
+  const body = redactBody(job.body, job.cuts.map(toCut), job.format);
+  if (!body) return { left: undefined, isOutOfTime: false };
+  const { findings, unreadable, isOutOfTime } = readPart(partOf(job, body), engine, bounds);
+  return { left: unreadable === undefined ? { body, findings } : undefined, isOutOfTime };
+}
+
+export interface OpenJob {
+  readonly body: Buffer;
+  readonly contentEncoding: string;
+}
+
+/** Takes the content coding off a body: a few bytes may become many. */
+export const openBody = (
+  { body, contentEncoding }: OpenJob,
+  _: ReadingTools,
+  { maxDecodedBytes }: ReadBounds,
+): ReturnType<typeof inflateBody> => inflateBody(body, contentEncoding, maxDecodedBytes);

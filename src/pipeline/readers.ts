@@ -1,0 +1,116 @@
+import type { DetectorEngine } from '../detectors/engine.ts';
+import type { Owner } from '../inspect/threads/fair-queue.ts';
+import type { ToolSpec } from '../inspect/threads/messages.ts';
+import type { ReaderPool } from '../inspect/threads/reader-pool.ts';
+import type { Lost } from '../inspect/threads/reader-thread.ts';
+import { workedMs } from '../inspect/threads/worked-ms.ts';
+import { after } from '../state/after.ts';
+import type { MaybePromise } from '../state/store.ts';
+import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
+import type { ReadingTools } from './read-body.ts';
+import type { ReadBounds } from './read-part.ts';
+
+/*
+ * Where something is read: on the event loop what is small, in a thread what is not. What looks small may be dear all the same, as a bomb is:
+ * so the loop gives it a moment and some room, and what does not come to its end with that is read anew in a thread.
+ */
+
+/** Longer contents are read in threads. See `bench/isolation.ts`. */
+export const loopBytesMax = 8_192;
+/** Of what is read on the loop, in all forms. */
+const loopDecodedBytesMax = 64 * 1024;
+const loopMsMax = 2;
+
+export interface Task {
+  readonly tools: ReadingTools;
+  /** From now on, where it is read at once. */
+  readonly bounds: ReadBounds;
+  /** In a thread, from when it begins there. */
+  readonly timeoutMs: number;
+  readonly owner: Owner;
+  /** Of what is read; infinite where nobody knows. */
+  readonly bytes: number;
+}
+
+export interface Readers {
+  /** There are threads, so nothing large is to be done on the loop. */
+  readonly hasThreads: boolean;
+  /** At once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
+  run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<Output<N> | { lost: Lost }>;
+}
+
+/** Reads everything at once. */
+export const onTheLoop: Readers = {
+  hasThreads: false,
+  run: (name, input, { tools, bounds }) => jobOf(name)(input, tools, bounds),
+};
+
+/** Reads in the threads of a pool. `settingsOf` tells of what an engine was made; what others read with is read on the loop. */
+export function createReaders(
+  pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun'>,
+  settingsOf: (engine: DetectorEngine) => unknown,
+): Readers {
+  const specs = new WeakMap<DetectorEngine, ToolSpec>();
+  const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
+  let lastId = 0;
+
+  function specOf(engine: DetectorEngine): ToolSpec | undefined {
+    const known = specs.get(engine);
+    if (known) return known;
+    const settings = settingsOf(engine);
+    if (settings === undefined) return undefined;
+    lastId += 1;
+    const spec = { id: lastId, settings };
+    specs.set(engine, spec);
+    unused.register(engine, lastId);
+    return spec;
+  }
+
+  async function inThread<N extends JobName>(
+    name: N,
+    input: Input<N>,
+    { bounds: { maxDecodedBytes }, timeoutMs, owner, bytes }: Task,
+    tools: ToolSpec,
+  ): Promise<Output<N> | { lost: Lost }> {
+    const size = Math.min(bytes, maxDecodedBytes);
+    const outcome = await pool.run({ name, input, maxDecodedBytes, timeoutMs, tools }, owner, size);
+    return 'lost' in outcome ? outcome : (outcome.output as Output<N>);
+  }
+
+  return {
+    hasThreads: true,
+    run(name, input, task) {
+      const { tools, bounds, bytes } = task;
+      const spec = specOf(tools.engine);
+      // A daemon that starts serves at once, and its threads take a second to begin.
+      if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
+      if (bytes > loopBytesMax) return inThread(name, input, task, spec);
+      const moment = forAMoment(bounds);
+      return after(jobOf(name)(input, tools, moment), (it) =>
+        isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
+      );
+    },
+  };
+}
+
+function forAMoment({ maxDecodedBytes, isOver }: ReadBounds): ReadBounds {
+  const endsAt = performance.now() + loopMsMax;
+  const startCpuMs = workedMs();
+  return {
+    maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
+    // On a busy machine time passes in which nothing is read.
+    isOver: () => (performance.now() > endsAt && workedMs() - startCpuMs > loopMsMax) || isOver(),
+  };
+}
+
+/** It was done to its end. */
+const isWhole = (output: object): boolean =>
+  !('unreadable' in output && output.unreadable !== undefined) &&
+  !('isOutOfTime' in output && output.isOutOfTime === true) &&
+  !('left' in output && output.left === undefined);
+
+/** What is known of a part whose reader was lost. */
+export const lostReading = ({ lost }: { readonly lost: Lost }) => ({
+  unreadable: lost === 'deadline' ? 'reading took too long' : 'its reader has ended before its end',
+  isOutOfTime: true,
+});

@@ -1,0 +1,175 @@
+import t from 'tap';
+import type { GatewayError } from '../../../src/errors.ts';
+import { type PoolBounds, ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
+import type { Lost } from '../../../src/inspect/threads/reader-thread.ts';
+
+const program = new URL('./program.ts', import.meta.url);
+const acme = { tenantId: 'acme', agentId: 'one' };
+const secret = 'ghp_a-secret-of-the-test';
+
+interface Test {
+  teardown(close: () => Promise<void>): void;
+}
+
+function startPool(t: Test, threads: number, bounds: Partial<PoolBounds> = {}) {
+  const lost: { lost: Lost; code: string | undefined }[] = [];
+  const waiting: (() => void)[] = [];
+  const pool = new ReaderPool({
+    threads,
+    program,
+    bounds,
+    onLost(how, code) {
+      lost.push({ lost: how, code });
+      for (const tell of waiting.splice(0)) tell();
+    },
+  });
+  t.teardown(() => pool.close());
+  const run = (
+    name: string,
+    input: object = {},
+    { owner = acme, timeoutMs = 60_000, bytes = 1, tools = { id: 1, settings: 'mild' } as object } = {},
+  ) =>
+    pool.run(
+      { name, input, timeoutMs, maxDecodedBytes: 1000, tools: tools as { id: number; settings: unknown } },
+      owner,
+      bytes,
+    );
+  const nextLost = () => new Promise<void>((resolve) => waiting.push(resolve));
+  return { pool, lost, run, nextLost };
+}
+
+t.test('a job has its bytes, its tools, and gives back what it found', async (t) => {
+  const { pool, run } = startPool(t, 1);
+  for (const bytes of [Buffer.from('a few'), Buffer.alloc(100_000, 'many more ')]) {
+    const answer = await run('echo', { text: 'words', bytes });
+    t.match(answer, { output: { text: 'words', tools: 'mild', isBuffer: true } });
+    const { output } = answer as { output: { bytes: Buffer } };
+    t.ok(Buffer.isBuffer(output.bytes) && output.bytes.equals(bytes));
+  }
+  const pooled = Buffer.from(`${secret} and what was asked`).subarray(secret.length);
+  const { output } = (await run('echo', { bytes: pooled })) as { output: { bytes: Buffer } };
+  t.equal(output.bytes.buffer.byteLength, pooled.length, 'nothing beside the bytes crosses');
+  const inside = Buffer.alloc(300_000, 'words ').subarray(7, 290_000);
+  const first = (await run('echo', { bytes: inside })) as { output: { bytes: Buffer } };
+  await run('echo', { bytes: Buffer.alloc(600_000, 'other ') });
+  t.ok(first.output.bytes.equals(inside), 'the next job takes nothing from the one before');
+  const strict = { id: 2, settings: 'strict' };
+  t.match(await run('echo', {}, { tools: strict }), { output: { tools: 'strict' } });
+  pool.forget([2]);
+  t.match(await run('echo', {}, { tools: strict }), { output: { tools: 'strict' } }, 'it is told again');
+});
+
+t.test('a job that is asked to end does so, and its thread goes on', async (t) => {
+  const { lost, run } = startPool(t, 1);
+  t.match(await run('read until it is over', {}, { timeoutMs: 5 }), { output: { text: 'it was over' } });
+  t.match(await run('echo', { text: 'next' }), { output: { text: 'next' } });
+  t.same(lost, []);
+});
+
+t.test('a job that never ends is ended by the deadline, and others are done meanwhile', async (t) => {
+  const { pool, lost, run, nextLost } = startPool(t, 2, { graceMs: 50 });
+  await run('echo');
+  const replaced = nextLost();
+  const stuck = run('never end', {}, { timeoutMs: 20 });
+  const others = Array.from({ length: 20 }, (_, at) => run('echo', { text: `${at}` }));
+  for (const [at, other] of (await Promise.all(others)).entries())
+    t.match(other, { output: { text: `${at}` } });
+  t.same(await stuck, { lost: 'deadline' });
+  await replaced;
+  t.match(lost, [{ lost: 'deadline' }]);
+  t.equal(pool.counts.lostToDeadline, 1);
+  t.match(await run('echo', { text: 'again' }), { output: { text: 'again' } }, 'a new one has its place');
+});
+
+const deaths = [
+  { name: 'exit', code: undefined },
+  { name: 'fill the memory', code: 'ERR_WORKER_OUT_OF_MEMORY' },
+  { name: 'throw later', code: 'RangeError' },
+];
+for (const { name, code } of deaths) {
+  t.test(`a thread that dies (${name}) costs its own job alone`, async (t) => {
+    const { pool, lost, run, nextLost } = startPool(t, 1, { heapMbMax: 32 });
+    const replaced = nextLost();
+    const dying = run(name, { text: secret });
+    const next = run('echo', { text: 'next' });
+    t.same(await dying, { lost: 'death' });
+    await replaced;
+    t.same(lost, [{ lost: 'death', code }]);
+    t.notMatch(JSON.stringify(lost), secret, 'what it said is not told');
+    t.match(await next, { output: { text: 'next' } });
+    t.equal(pool.counts.lostToDeath, 1);
+  });
+}
+
+t.test('a bug is told by its kind and its place, never by its words', async (t) => {
+  const { run, lost } = startPool(t, 1);
+  const error: Error = await run('throw', { text: secret }).then(
+    () => t.fail('it was thrown'),
+    (it) => it,
+  );
+  t.match(error.stack, /TypeError.*\n.*program\.ts/s);
+  t.notMatch(`${error.message} ${error.stack} ${JSON.stringify(error)}`, secret);
+  t.match(await run('echo', { text: 'next' }), { output: { text: 'next' } });
+  t.same(lost, []);
+});
+
+const isBusy = { code: 'GATEWAY_BUSY', extra: { retryAfterSeconds: 1 } };
+
+t.test('where too much waits, the next one is refused at once', async (t) => {
+  const { pool, run } = startPool(t, 1, { waitingMax: 4, waitingBytesMax: 1000 });
+  await run('echo');
+  const busy = run('read until it is over', {}, { timeoutMs: 100 });
+  const waiting = [run('echo', {}, { bytes: 400 }), run('echo', {}, { bytes: 10 })];
+  await t.rejects(run('echo', {}, { bytes: 1 }), isBusy, 'half of the room is for other tenants');
+  const globex = { tenantId: 'globex', agentId: 'one' };
+  const theirs = run('echo', {}, { owner: globex, bytes: 100 });
+  const umbra = { tenantId: 'umbra', agentId: 'one' };
+  await t.rejects(run('echo', {}, { owner: umbra, bytes: 500 }), isBusy, 'not so many bytes');
+  t.match(pool.counts, { refused: 2, waiting: 3, waitingBytes: 510 });
+  await Promise.all([busy, theirs, ...waiting]);
+  t.match(pool.counts, { waiting: 0, waitingBytes: 0 });
+});
+
+t.test('nobody waits for ever', async (t) => {
+  const { run } = startPool(t, 1, { waitMsMax: 20, graceMs: 10 });
+  await t.rejects(
+    Promise.all(Array.from({ length: 3 }, () => run('never end', {}, { timeoutMs: 200 }))),
+    isBusy,
+  );
+});
+
+t.test('tenants take turns, and so do the agents of each', async (t) => {
+  const { run } = startPool(t, 1);
+  await run('echo');
+  const first = run('read until it is over', { text: 'first' }, { timeoutMs: 50 });
+  const jobs = ['acme one', 'acme one', 'acme one', 'acme two', 'globex one', 'globex one'].map(
+    (name, at) => {
+      const [tenantId = '', agentId = ''] = name.split(' ');
+      return run('echo', { text: `${name} ${at}` }, { owner: { tenantId, agentId } });
+    },
+  );
+  await Promise.all([first, ...jobs]);
+  const { output } = (await run('order')) as { output: { order: string[] } };
+  t.same(output.order.slice(2, -1), [
+    'acme one 0',
+    'globex one 4',
+    'acme two 3',
+    'globex one 5',
+    'acme one 1',
+    'acme one 2',
+  ]);
+});
+
+t.test('when it is closed nothing is left', async (t) => {
+  const { pool, run, lost } = startPool(t, 1);
+  await run('echo');
+  const jobs = Array.from({ length: 5 }, () => run('never end'));
+  const ended = Promise.allSettled(jobs);
+  await pool.close();
+  const codes = (await ended).map((it) =>
+    it.status === 'rejected' ? (it.reason as GatewayError).code : (it.value as { lost: Lost }).lost,
+  );
+  t.same(codes, ['death', ...Array(4).fill('SHUTTING_DOWN')]);
+  await t.rejects(run('echo'), { code: 'SHUTTING_DOWN' });
+  t.same(lost, [], 'that is no loss');
+});
