@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer';
 import { anyFlag, textFlags } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
-import { type Gate, type GateKind, gateOf } from './gate.ts';
+import { type Gate, gateOf } from './gate.ts';
 import { markerStart } from './markers.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 
@@ -61,6 +61,11 @@ export interface WordSearch {
   readonly usesOfWord: readonly (readonly Use[])[];
 }
 
+/** Those that are looked for only around something. */
+export interface GatedSearch extends WordSearch {
+  readonly gate: Gate;
+}
+
 /** A word of one byte. */
 interface Single {
   readonly byte: number;
@@ -71,8 +76,7 @@ interface Single {
 
 /** Made once for a set of detectors. */
 export interface SearchPlan extends WordSearch {
-  /** What the words of some rules must stand near, by its kind; wide enough for all rules of the kind. */
-  readonly gates: Readonly<Partial<Record<GateKind, Gate>>>;
+  readonly gated: readonly GatedSearch[];
   /** SHA-256 of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
@@ -93,13 +97,13 @@ export function planSearch(
   rules: readonly Rule[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
 ): SearchPlan {
-  const usesOf = usesOfWords(rules);
+  const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
   const search = wordSearchOf(usesOf, [folded(markerStart)]);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
     ...search,
-    gates: Object.fromEntries(gateKinds.map((kind) => [kind, gateOfAll(rules, kind)])),
+    gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
     allowSha256,
     singles: singles.map((word) => singleOf(word, usesOf.get(word) ?? [])),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
@@ -127,12 +131,22 @@ function singleOf(word: string, uses: readonly Use[]): Single {
   return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
-/** Undefined where no rule has a gate of the kind. */
-function gateOfAll(rules: readonly Rule[], kind: GateKind): Gate | undefined {
-  const gates = rules.flatMap(({ gate }) => (gate?.kind === kind ? [gate] : []));
-  if (gates.length === 0) return undefined;
-  const before = Math.max(...gates.map((it) => it.before));
-  return { kind, before, after: Math.max(...gates.map((it) => it.after)) };
+/** Empty where there are no such rules. The gate is wide enough for all of them. */
+function gatedSearch(rules: readonly Rule[]): GatedSearch[] {
+  const gates = rules.flatMap(({ gate }) => gate ?? []);
+  const [gate] = gates;
+  if (!gate) return [];
+  const usesOf = usesOfWords(rules);
+  return [
+    {
+      gate: {
+        kind: gate.kind,
+        before: Math.max(...gates.map(({ before }) => before)),
+        after: Math.max(...gates.map(({ after }) => after)),
+      },
+      ...wordSearchOf(usesOf),
+    },
+  ];
 }
 
 /** Looks for the words of more than one byte, and for further ones. */
@@ -241,6 +255,7 @@ export function tunePlan(
     ...plan,
     allowSha256,
     usesOfWord: plan.usesOfWord.map(tunedUses),
+    gated: plan.gated.map((it) => ({ ...it, usesOfWord: it.usesOfWord.map(tunedUses) })),
     singles: plan.singles.map((single) => ({ ...single, uses: tunedUses(single.uses) })),
     digitRules: tunedRules(plan.digitRules),
     nearRules: tunedRules(plan.nearRules),

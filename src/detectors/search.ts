@@ -1,14 +1,14 @@
 import type { Confidence } from '../call.ts';
-import { blockBytes, nextDigit, type Outline } from '../scan/outline.ts';
+import { nextDigit, type Outline } from '../scan/outline.ts';
 import { cutTokenEnd, isBegun, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
-import { type Gate, type GateKind, regionsOf } from './gate.ts';
+import { regionsOf } from './gate.ts';
 import { LatinText } from './latin-text.ts';
 import { endOf, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
-import type { Rule, SearchPlan, Use } from './search-plan.ts';
+import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
 import { Verdicts } from './verdicts.ts';
@@ -40,7 +40,6 @@ export class Search {
   /** Where markers of redaction stand, in the order of the text. */
   readonly #markers: Region[] = [];
   #complete = true;
-  readonly #nearBlocks: Partial<Record<GateKind, Uint8Array>> = {};
   #hits = 0;
   #attempts = 0;
   #searchedBytes = 0;
@@ -57,13 +56,14 @@ export class Search {
   }
 
   run(): Found {
-    const { matcher, usesOfWord, singles, digitRules, nearRules } = this.#plan;
+    const { matcher, usesOfWord, gated, singles, digitRules, nearRules } = this.#plan;
     const onHit = (word: number, start: number): void => {
       // Noted before the words in it, for the matcher goes from left to right.
       if (word === this.#plan.markerWord) this.#noteMarker(start);
       if (start >= (this.#markers.at(-1)?.to ?? 0)) this.#hit(usesOfWord[word] as readonly Use[], start);
     };
     matcher.scan(this.#bytes, onHit, () => this.#isOver());
+    for (const search of gated) this.#scanAround(search);
     for (const { byte, uses, flag } of singles) {
       if ((this.#outline.flags & flag) === 0) continue;
       for (
@@ -99,12 +99,23 @@ export class Search {
     if (end > start) this.#markers.push({ from: start, to: end });
   }
 
-  /** Whether what a gate asks for stands near: told block by block, so in doubt it does. */
-  #isNear(kind: GateKind, at: number): boolean {
-    const { gates } = this.#plan;
-    const blocks = this.#nearBlocks[kind] ?? nearBlocksOf(this.#outline, this.#bytes.length, gates[kind]);
-    this.#nearBlocks[kind] = blocks;
-    return blocks[Math.floor(at / blockBytes)] === 1;
+  #scanAround({ gate, matcher, usesOfWord }: GatedSearch): void {
+    let next = 0;
+    const isIn = (marker: Region | undefined, at: number): boolean =>
+      marker !== undefined && marker.from <= at && at < marker.to;
+    const isInMarker = (at: number): boolean => {
+      while (next < this.#markers.length && (this.#markers[next] as Region).to <= at) next += 1;
+      // A hit may come behind one that stands a little farther on.
+      return isIn(this.#markers[next], at) || isIn(this.#markers[next - 1], at);
+    };
+    const isMarked = this.#markers.length > 0;
+    for (const { from, to } of regionsOf(this.#outline, this.#bytes.length, gate)) {
+      if (!this.#complete) return;
+      const onHit = (word: number, at: number): void => {
+        if (!isMarked || !isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
+      };
+      matcher.scan(this.#bytes.subarray(from, to), onHit, () => this.#isOver());
+    }
   }
 
   #hit(uses: readonly Use[], start: number): void {
@@ -113,8 +124,6 @@ export class Search {
     let isWord: boolean | undefined;
     for (const use of uses) {
       if (!this.#complete) return;
-      const { gate } = use.rule;
-      if (gate && !this.#isNear(gate.kind, start)) continue;
       if (use.kind === 'anchor') {
         if (use.startsToken) isStart ??= mayStartToken(this.#bytes, start);
         if (!use.startsToken || isStart) this.#tryAnchor(use, start);
@@ -348,14 +357,6 @@ export class Search {
 function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
   for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
   return true;
-}
-
-/** 1 for each block that reaches into one of the gate's regions. */
-function nearBlocksOf(outline: Outline, length: number, gate: Gate | undefined): Uint8Array {
-  const blocks = new Uint8Array(Math.ceil(length / blockBytes));
-  for (const { from, to } of gate ? regionsOf(outline, length, gate) : [])
-    blocks.fill(1, Math.floor(from / blockBytes), Math.ceil(to / blockBytes));
-  return blocks;
 }
 
 interface Region {

@@ -4,6 +4,7 @@ import type { ToolSpec } from '../inspect/threads/messages.ts';
 import type { ReaderPool } from '../inspect/threads/reader-pool.ts';
 import type { Lost } from '../inspect/threads/reader-thread.ts';
 import { workedMs } from '../inspect/threads/worked-ms.ts';
+import { outlineOf } from '../scan/outline.ts';
 import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
@@ -18,7 +19,7 @@ import type { ReadBounds } from './read-part.ts';
 /** Longer contents are read in threads. See `bench/isolation.ts`. */
 export const loopBytesMax = 8_192;
 /** Of what is read on the loop, in all forms. */
-const loopDecodedBytesMax = 64 * 1024;
+const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
 
 export interface Task {
@@ -30,6 +31,8 @@ export interface Task {
   readonly owner: Owner;
   /** Of what is read; infinite where nobody knows. */
   readonly bytes: number;
+  /** What is read, where it is not compressed: a look at it may tell that it is soon read. */
+  readonly plain?: Buffer | undefined;
 }
 
 export interface Readers {
@@ -84,13 +87,24 @@ export function createReaders(
       const spec = specOf(tools.engine);
       // A daemon that starts serves at once, and its threads take a second to begin.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
-      if (bytes > loopBytesMax) return inThread(name, input, task, spec);
+      if (bytes > loopBytesMax && !isSoonRead(task)) return inThread(name, input, task, spec);
       const moment = forAMoment(bounds);
       return after(jobOf(name)(input, tools, moment), (it) =>
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
     },
   };
+}
+
+/** A thread costs half a millisecond: prose of this length is read in less. */
+const quickBytesMax = 128 * 1024;
+const bytesPerWord = 256;
+const markedShareMax = 1 / 4;
+
+/** Whether nearly all of a content is words: no numbers, no long tokens, nothing that repeats itself as codes do. */
+function isSoonRead({ bytes, plain }: Task): boolean {
+  if (!plain || bytes > quickBytesMax) return false;
+  return outlineOf(plain).marked.length * bytesPerWord < plain.length * markedShareMax;
 }
 
 function forAMoment({ maxDecodedBytes, isOver }: ReadBounds): ReadBounds {

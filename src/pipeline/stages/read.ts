@@ -81,7 +81,8 @@ export function read(options: ReadOptions): Stage {
     if (body.length === 0 && !message && !claimed.context) return;
     const input = bodyJob(call, wantsUrls());
     const bytes = Math.max(body.length, plain?.length ?? 0) + (input.context?.length ?? 0);
-    return after(readers.run('body', input, { ...task, bytes }), (it) => {
+    const soon = call.contentEncoding === '' ? body : plain;
+    return after(readers.run('body', input, { ...task, bytes, plain: soon }), (it) => {
       if ('lost' in it) {
         noteUnreadable(call, lostReading(it));
         return;
