@@ -79,6 +79,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const { engine, injections, meanings } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
+  let asking: readonly Buffer[] = [];
   let tails: readonly Tail[] = [];
   let opaque: readonly string[] = [];
   let uncounted: Reading['uncounted'] = [];
@@ -99,6 +100,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
       const reading = readPart(partOf(job, plain), engine, bounds);
       findings.push(...reading.findings);
       ({ texts, tails, opaque, uncounted } = reading);
+      asking = reading.views.filter((it) => !it.isSuperseded).map((it) => it.bytes);
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
@@ -120,7 +122,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of endsOf(texts)) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of endsOf(asking)) asked.push(...meanings.read(text, bounds.isOver));
   return {
     ...{ findings, texts, tails, opaque, uncounted, ...problem, injection },
     plain: contentEncoding === '' ? undefined : plain,

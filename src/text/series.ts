@@ -74,18 +74,15 @@ const margin = { before: 0, after: 3 };
 const worded: Readonly<Partial<Record<FieldFormat, readonly [first: Buffer, other: Buffer]>>> = {
   json: [Buffer.from('first_'), Buffer.from('second_')],
 };
-const signs: Readonly<Record<FieldFormat, readonly (readonly [first: Buffer, ...others: Buffer[]])[]>> = {
-  json: numbered('":', '\\":'),
-  form: numbered('='),
-  xml: numbered('>', '='),
-  multipart: numbered('"'),
-  text: numbered('":', '=', ':'),
-  head: numbered('=', ':'),
+/** What stands behind a number at the end of a name, as each format writes it. */
+const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
+  json: ['":', '\\":'].map((it) => Buffer.from(it)),
+  form: [Buffer.from('=')],
+  xml: ['>', '='].map((it) => Buffer.from(it)),
+  multipart: [Buffer.from('"')],
+  text: ['":', '=', ':'].map((it) => Buffer.from(it)),
+  head: ['=', ':'].map((it) => Buffer.from(it)),
 };
-
-function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
-  return behind.map((it) => [Buffer.from(`1${it}`), Buffer.from(`2${it}`), Buffer.from(`0${it}`)]);
-}
 
 /**
  * Whether fields may be numbered, told by a few quick looks: nearly all texts have no such names, and need not be taken apart. Of names
@@ -94,9 +91,29 @@ function numbered(...behind: readonly string[]): [Buffer, ...Buffer[]][] {
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outlineOf(bytes)): boolean {
   const { [format]: words } = worded;
   if (words?.every((word) => holdsByEnd(bytes, word))) return true;
-  const numbers = stretchesOf(outline, blockFlags.digit, bytes.length, margin);
-  const hold = (sign: Buffer): boolean => numbers.some((it) => holds(bytes, it, sign));
-  return signs[format].some(([first, ...others]) => hold(first) && others.some(hold));
+  return holdsNumbered(bytes, stretchesOf(outline, blockFlags.digit, bytes.length, margin), signs[format]);
+}
+
+const digitZero = 0x30;
+const digitTwo = 0x32;
+const isFirst = 1 << 1;
+const isOther = (1 << 0) | (1 << 2);
+
+/** Whether names that end in 1 stand there, and others that end in 0 or 2, with the same sign behind them. */
+function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: readonly Buffer[]): boolean {
+  const seen = behind.map(() => 0);
+  for (const { from, to } of stretches)
+    for (let at = from; at < to; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte < digitZero || byte > digitTwo) continue;
+      for (let sign = 0; sign < behind.length; sign += 1) {
+        if (!standsAt(bytes, behind[sign] as Buffer, at + 1)) continue;
+        const digits = (seen[sign] as number) | (1 << (byte - digitZero));
+        if ((digits & isFirst) !== 0 && (digits & isOther) !== 0) return true;
+        seen[sign] = digits;
+      }
+    }
+  return false;
 }
 
 /** Signs that are looked at one by one; where there are more of them, they are as frequent as letters. */
@@ -112,15 +129,7 @@ function holdsByEnd(bytes: Buffer, word: Buffer): boolean {
   return at >= 0 && bytes.includes(word, at - behind);
 }
 
-/** Whether the sign stands in the stretch. Most are of some hundred bytes: to search them takes less than to hand them over to be searched. */
-function holds(bytes: Buffer, { from, to }: Stretch, sign: Buffer): boolean {
-  const last = to - sign.length;
-  const first = sign[0];
-  for (let at = from; at <= last; at += 1) if (bytes[at] === first && standsAt(bytes, sign, at)) return true;
-  return false;
-}
-
 function standsAt(bytes: Buffer, sign: Buffer, start: number): boolean {
-  for (let at = 1; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
+  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
   return true;
 }

@@ -13,6 +13,9 @@ const signs = ['VALUES', 'values'].map((it) => Buffer.from(it));
 /** `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too. */
 const columnList = /\(([^()'=]{3,2048})\)\s{0,64}values\s{0,64}(?=\()/dgi;
 
+/** What stands behind such a list: to look for it spares nearly all texts the look for lists. */
+const behindList = /\)\s{0,64}values\s{0,64}\(/i;
+
 const rowBytesMax = 16_384;
 
 /** Rows of SQL with a list of their columns. */
@@ -20,8 +23,10 @@ export const insert: TableReader = {
   needs: textFlags.parenthesis,
   mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
+    const text = bytes.toString('latin1');
+    if (!behindList.test(text)) return;
     let readTo = 0;
-    for (const { 0: whole, index, indices } of bytes.toString('latin1').matchAll(columnList)) {
+    for (const { 0: whole, index, indices } of text.matchAll(columnList)) {
       // What was read as a row that has no end is not read again.
       if (index < readTo) continue;
       const [start, end] = indices?.[1] ?? [0, 0];
