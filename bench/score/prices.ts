@@ -26,6 +26,7 @@ const limits = { matchesMax: 1000, isOver: (): boolean => false };
 const bounds = { maxDecodedBytes: 8 << 20, depthMax: 3, isOver: limits.isOver };
 const rounds = 9;
 const bodiesMax = 24;
+const bodyBytes = 65_536;
 
 interface Price {
   readonly name: string;
@@ -41,7 +42,7 @@ export interface PriceList {
 }
 
 export function pricesOf(cases: readonly Case[], seed: number): PriceList {
-  const texts = realBodies(bodiesMax, seed).map(canonicalOf);
+  const texts = realBodies(bodiesMax, bodyBytes, seed).map(canonicalOf);
   const kilobytes = texts.reduce((sum, it) => sum + it.length, 0) / 1024;
   const worth = worthOf(cases);
   const outlines = texts.map((it) => outlineOf(it));
