@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import { isBinaryFile } from './binary-format.ts';
 import type { Block } from './block-decoder.ts';
@@ -156,13 +157,17 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
 function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
-  if ((root.outline.flags & textFlags.backslash) === 0) return undefined;
+  if ((root.outline.flags & textFlags.backslash) === 0 || !mayBeJson(root)) return undefined;
   const unescaped = unescapeJson(root.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
   return { ...childOf(root, bytes, names, spans, undefined), depth: 0 };
 }
+
+/** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
+const mayBeJson = ({ bytes, outline: { flags } }: Layer): boolean =>
+  (flags & textFlags.nul) === 0 && ((flags & textFlags.nonAscii) === 0 || isUtf8(bytes));
 
 function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.

@@ -759,6 +759,15 @@ t.test('no trace is left of a secret in any dress, and nothing else is cut', asy
   }
 });
 
+t.test('compressed bytes are unpacked where somebody calls them JSON', async (t) => {
+  for (let number = 0; number < 300; number += 1) {
+    const digits = Array.from({ length: 20 }, (_, at) => Math.sin(20 * number + at));
+    const packed = gzipSync(`${digits} my secret is out`);
+    const { views } = decodeViews(packed, { ...bounds, isJson: true });
+    t.equal(findIn(views, 'my secret is out').length, 1, `${number}`);
+  }
+});
+
 t.test('depth is bounded', async (t) => {
   let source = 'my secret is out';
   for (let depth = 0; depth < 4; depth += 1) source = base64(source);
