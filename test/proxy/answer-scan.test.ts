@@ -264,6 +264,30 @@ t.test('under enforce orders in a compressed part of an answer do not come in', 
   }
 });
 
+/** Each three bytes and the one behind them by themselves, so that hardly two letters stand in a row. */
+const inPieces = (text: string): string => {
+  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length]), Buffer.from(text)]);
+  return Array.from({ length: Math.ceil(bytes.length / 4) }, (_, at) =>
+    bytes.toString('base64', 4 * at, 4 * at + 4),
+  ).join('');
+};
+
+t.test('under enforce an answer in base64 that is padded all along does not come in', async (t) => {
+  const answers: readonly (readonly [text: string, reasons: string])[] = [
+    [orders, 'RESPONSE_BLOCKED,PROMPT_INJECTION'],
+    [`the key is ${awsKeyId()}`, 'RESPONSE_BLOCKED,UNSANITIZABLE,SECRETS'],
+  ];
+  for (const type of ['application/grpc-web-text', 'application/grpc-web-text+proto'])
+    for (const [text, reasons] of answers) {
+      const { get } = await startLab(
+        t,
+        enforce,
+        answering({ '/': inPieces(text) }, { 'content-type': type }),
+      );
+      t.match(await get('/'), { status: 403, headers: { 'x-service-reasons': reasons } }, type);
+    }
+});
+
 t.test('under enforce a part of an answer in a coding that is not read does not come in', async (t) => {
   const packed = brotliCompressSync(orders);
   const gzipped = gzipSync(orders);
