@@ -834,6 +834,14 @@ const disguised = [
   },
   { name: 'quoted-printable in part', source: 'my=20se=63ret is out' },
   { name: 'soft line ends alone', source: 'my sec=\nret=\n is out' },
+  ...['=\r\n', '=\n', '= \t\r\n', '=\r\n=\r\n'].map((sign) => ({
+    name: `one ${JSON.stringify(sign)} behind a field that says so`,
+    source: `To: a\r\nContent-Transfer-ENCODING:\r\n Quoted-Printable\r\n\r\nmy se${sign}cret is out\r\n`,
+  })),
+  {
+    name: 'one letter behind a field that says so',
+    source: 'Content-Transfer-Encoding: quoted-printable\n\nmy s=65cret is out',
+  },
   { name: 'quoted-printable in JSON', source: JSON.stringify({ text: 'see: my=20sec=\r\nret is out' }) },
 ];
 
@@ -850,8 +858,19 @@ t.test('an equals sign that is no escape costs no view', async (t) => {
     '<a id="ab" n="12">',
     'TOKEN=abc\nPORT=4976\n',
     'k=ab==cd',
+    'x =\ny = 20\n',
+    'x = \ny = 20\n',
+    'Encoding: quoted-printable\nx =\ny = 20\n',
+    'x =\ny = 20\nContent-Transfer-Encoding: quoted-printable',
   ];
   for (const source of sources) t.equal(decodeViews(Buffer.from(source), bounds).views.length, 1, source);
+});
+
+t.test('of a mail in quoted-printable a line is cut, and nothing else', async (t) => {
+  const head = 'Content-Transfer-Encoding: quoted-printable\r\n\r\nkept =\r\nas it is\r\n';
+  const source = Buffer.from(`${head}my se=\r\ncret is out\r\nkept`);
+  const [found] = findIn(decodeViews(source, bounds).views, 'secret');
+  t.equal(source.toString('utf8', found?.start, found?.end).trim(), 'my se=\r\ncret is out');
 });
 
 t.test('quoted-printable is cut with its line or string, and nothing else', async (t) => {
