@@ -838,6 +838,14 @@ const disguised = [
     name: `one ${JSON.stringify(sign)} behind a field that says so`,
     source: `To: a\r\nContent-Transfer-ENCODING:\r\n Quoted-Printable\r\n\r\nmy se${sign}cret is out\r\n`,
   })),
+  ...['!', '-', ' ', '_', '.\r\n', '=', '\xe9'].map((other) => ({
+    name: `base64 with ${JSON.stringify(other)} between its letters`,
+    source: `--b\r\ncontent-transfer-encoding : BASE64\r\nA: b\r\n\r\n${base64(hidden).replace(other === '=' ? /.{4}/g : /.{5}/g, `$&${other}`)}\r\n--b--`,
+  })),
+  {
+    name: 'base64 with other characters in a mail',
+    source: `To: a\nContent-Transfer-Encoding: base64\n\n${base64(hidden).replace(/.{5}/g, '$&!')}\n`,
+  },
   {
     name: 'one letter behind a field that says so',
     source: 'Content-Transfer-Encoding: quoted-printable\n\nmy s=65cret is out',
@@ -864,6 +872,15 @@ t.test('an equals sign that is no escape costs no view', async (t) => {
     'x =\ny = 20\nContent-Transfer-Encoding: quoted-printable',
   ];
   for (const source of sources) t.equal(decodeViews(Buffer.from(source), bounds).views.length, 1, source);
+});
+
+t.test('of a part in base64 with other characters the content is cut, and nothing else', async (t) => {
+  const head = '--b\r\nContent-Transfer-Encoding: base64\r\n\r\n';
+  const content = base64(hidden).replace(/.{5}/g, '$&!');
+  const end = '\r\n--b\r\n\r\n--kept\r\n--b--';
+  const source = Buffer.from(`${head}${content}${end}`);
+  const [found] = findIn(decodeViews(source, bounds).views, 'secret');
+  t.equal(source.toString('utf8', found?.start, found?.end), content);
 });
 
 t.test('of a mail in quoted-printable a line is cut, and nothing else', async (t) => {
