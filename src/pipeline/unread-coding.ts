@@ -3,6 +3,7 @@ import { fromBase64 } from '../text/base64.ts';
 import { hasUnreadMessages, isReadCoding } from '../text/grpc-messages.ts';
 import { multipartParts } from '../text/multipart-parts.ts';
 import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../upstream/grpc-type.ts';
+import { hasUnreadCharset } from './declared-charset.ts';
 
 export interface CodedContent {
   /** Without its content coding. */
@@ -14,8 +15,16 @@ export interface CodedContent {
   readonly isUnwrapped: boolean;
 }
 
-/** Whether content has a message or a part in a coding that is not read: what stands in it would pass unseen. */
-export function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
+/** Why content, a message or a part of it cannot be read: what stands in it would pass unseen. */
+export function unreadIn(content: CodedContent): string | undefined {
+  if (hasUnreadCoding(content))
+    return 'its messages or parts are compressed in a way that the gateway does not know';
+  return hasUnreadCharset(content.bytes, content.contentType)
+    ? 'it is written in a character set that the gateway does not read'
+    : undefined;
+}
+
+function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
   if (/^multipart\//i.test(contentType)) return hasUnreadParts(bytes);
   if (!isEnvelopedType(contentType) || (isUnwrapped && isGrpcType(contentType))) return false;
   const decoded = decodedForm(bytes, contentType);

@@ -306,6 +306,8 @@ t.test('under enforce a part of an answer in a coding that is not read does not 
     [{ 'content-type': 'application/grpc-web-text' }, Buffer.from(envelope.toString('base64'))],
     [multipart, partIn('--b\r\nContent-Encoding: br\r\n\r\n')],
     [multipart, partIn('--b\r\nA: b\r\ncontent-encoding : gzip, br\r\n\r\n')],
+    [{ 'content-type': 'text/plain; charset=utf-7' }, Buffer.from('+AEk-gnore')],
+    [multipart, Buffer.from('--b\r\nContent-Type: text/plain; charset=ibm037\r\n\r\nhello\r\n--b--')],
     [multipart, partIn('A preamble.\r\n--b\r\nContent-Encoding: br\r\n\r\n')],
   ];
   for (const [headers, body] of cases) {
