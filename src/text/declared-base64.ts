@@ -22,8 +22,7 @@ export const declaredBase64: BlockDecoder = {
   name: 'declared-base64',
   needs: textFlags.newline,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    for (const { start, end } of base64Contents(bytes)) {
-      budget.work(end - start);
+    for (const { start, end } of base64Contents(bytes, budget)) {
       const content = without(space, bytes, { start, end });
       if (hasOthers(bytes, without(paddedSpace, bytes, content)))
         yield { ...content, bytes: decodeBits(bytes.subarray(start, content.end), code, padding) };

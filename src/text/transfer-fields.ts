@@ -1,3 +1,4 @@
+import type { Budget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /*
@@ -17,10 +18,11 @@ export function quotedPrintableFrom(bytes: Buffer): number {
 }
 
 /** What stands behind heads that say base64, to the delimiter of its part; without one to the next such head. */
-export function* base64Contents(bytes: Buffer): Iterable<Span> {
+export function* base64Contents(bytes: Buffer, budget: Budget): Iterable<Span> {
   const text = bytes.toString('latin1');
   const fields = [...text.matchAll(base64)];
   for (const [number, { 0: field, index }] of fields.entries()) {
+    budget.work(headBytesMax);
     const fieldEnd = index + field.length;
     const blank = blankLine.exec(text.slice(fieldEnd, fieldEnd + headBytesMax));
     if (!blank) continue;
@@ -28,6 +30,7 @@ export function* base64Contents(bytes: Buffer): Iterable<Span> {
     const delimiter = delimiterBefore(text, index);
     const next = delimiter === undefined ? -1 : text.indexOf(`\n${delimiter}`, start);
     const end = next < 0 ? (fields[number + 1]?.index ?? text.length) : next;
+    budget.work(end - start);
     if (end > start) yield { start, end };
   }
 }

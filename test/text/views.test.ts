@@ -909,6 +909,8 @@ const tedious = [
   '=\n',
   '=',
   'MFRGGZDF',
+  '--b\nContent-Transfer-Encoding: base64\n\n!',
+  'Content-Transfer-Encoding: quoted-printable\n\na=20b\n',
   'a',
   '\u202eab"',
   '\u202ea',
