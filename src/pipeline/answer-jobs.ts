@@ -8,7 +8,7 @@ import { notDetected, type PromptInjection, readInjection } from './answer-injec
 import type { ReadingTools } from './read-body.ts';
 import { bodyPart, type Part, type ReadBounds, readPart } from './read-part.ts';
 import { counts, isCutFor, withoutFindings } from './sanitize.ts';
-import { hasUnreadCoding } from './unread-coding.ts';
+import { unreadIn } from './unread-coding.ts';
 
 /* All that is read of the answer of an upstream, from plain data to plain data. */
 
@@ -82,9 +82,8 @@ export function readAnswer(
   const inflated = inflateBody(bytes, contentEncoding, bounds.maxDecodedBytes);
   if ('unreadable' in inflated) return readStart(content, inflated.unreadable, tools, bounds);
   const reading = readPlain(inflated.body, content, tools, bounds);
-  return isCodedWithin(content, inflated.body)
-    ? { ...reading, unreadable: codedWithin, isClean: false }
-    : reading;
+  const unread = unreadWithin(content, inflated.body);
+  return unread === undefined ? reading : { ...reading, unreadable: unread, isClean: false };
 }
 
 type AnswerTools = Omit<ReadingTools, 'meanings'>;
@@ -174,10 +173,11 @@ export function redactAnswer(
 const hasParts = (contentType: string): boolean =>
   /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
 
-export const codedWithin = 'its messages or parts are compressed in a way that the gateway does not know';
-
-export const isCodedWithin = ({ contentType, messageCodings = [] }: AnswerContent, plain: Buffer): boolean =>
-  hasUnreadCoding({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
+/** Why an answer cannot be read whatever is found in it. */
+export const unreadWithin = (
+  { contentType, messageCodings = [] }: AnswerContent,
+  plain: Buffer,
+): string | undefined => unreadIn({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
 
 /** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
 const isControl = (byte: number): boolean => byte < 0x09;

@@ -8,11 +8,10 @@ import { CleanFields, type FieldsText, fieldsPart, fieldsText } from './answer-f
 import {
   type AnswerContent,
   type AnswerReading,
-  codedWithin,
-  isCodedWithin,
   nothingFound,
   type Redaction,
   readAnswerPart,
+  unreadWithin,
 } from './answer-jobs.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
@@ -116,7 +115,7 @@ export function createAnswerReader({
     const clean = cleanAnswers(task.tools.engine, contentType);
     if (contentEncoding === '' && clean.has(bytes)) {
       const reading = { ...nothingFound, plain: bytes, texts: [bytes] };
-      return isCodedWithin(content, bytes) ? { ...reading, unreadable: codedWithin } : reading;
+      return { ...reading, unreadable: unreadWithin(content, bytes) };
     }
     const reading = await readers.run('answer', content, task);
     if ('lost' in reading) return { ...nothingFound, ...lostReading(reading), plain: noBytes, texts: [] };
@@ -195,7 +194,7 @@ export function createAnswerReader({
       const engine = policies.lastKnown(tenantId)?.engine;
       const isKnown =
         engine !== undefined && contentEncoding === '' && cleanAnswers(engine, contentType).has(bytes);
-      return isKnown && !isCodedWithin(content, bytes);
+      return isKnown && unreadWithin(content, bytes) === undefined;
     },
   };
 }

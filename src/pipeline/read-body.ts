@@ -9,7 +9,7 @@ import { type HeadFields, headLocator } from './head-text.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { toCut } from './sanitize.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
-import { hasUnreadCoding } from './unread-coding.ts';
+import { unreadIn } from './unread-coding.ts';
 import { urlsIn } from './urls-in-texts.ts';
 
 /*
@@ -88,14 +88,12 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
     if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
   };
-  const { body, contentEncoding, contentType, context, seam } = job;
+  const { body, contentEncoding, context, seam } = job;
   const { plain, unreadable } = plainOf(job, bounds.maxDecodedBytes);
   fail(unreadable);
   if (body.length > 0) {
-    if (plain.length > expandedBytesMax && plain.length > body.length * expansionMax)
-      fail(`it expands to more than ${expansionMax} times its size`);
-    else if (job.messages && hasUnreadCoding({ ...job.messages, bytes: plain, contentType }))
-      fail('its messages or parts are compressed in a way that the gateway does not know');
+    const unread = whyUnread(job, plain);
+    if (unread !== undefined) fail(unread);
     else {
       const reading = readPart(partOf(job, plain), engine, bounds);
       findings.push(...reading.findings);
@@ -129,6 +127,12 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
   };
+}
+
+function whyUnread({ body, contentType, messages }: BodyJob, plain: Buffer): string | undefined {
+  if (plain.length > expandedBytesMax && plain.length > body.length * expansionMax)
+    return `it expands to more than ${expansionMax} times its size`;
+  return messages && unreadIn({ ...messages, bytes: plain, contentType });
 }
 
 const whole = { unreadable: undefined, isOutOfTime: false };

@@ -12,6 +12,7 @@ import { formFields } from './form-fields.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
 import { findSplit, type Placed } from './split-values.ts';
+import { decodedForm } from './unread-coding.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
@@ -36,6 +37,8 @@ export interface Part {
   readonly name: Finding['part'];
   readonly bytes: Buffer;
   readonly format: FieldFormat;
+  /** What the bytes stand for as a whole, where their type says that they are coded. */
+  readonly decoded?: Buffer | undefined;
   /** Of the call's target. */
   readonly host: string;
   /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
@@ -55,6 +58,7 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
     name: 'body',
     bytes,
     format,
+    decoded: decodedForm(bytes, contentType),
     host,
     locator(hidden) {
       const locate = createLocator(format, bytes, [...hidden]);
@@ -87,13 +91,14 @@ export function readPart(
   engine: DetectorEngine,
   { maxDecodedBytes, isOver }: ReadBounds,
 ): Reading {
-  const { bytes, format, sent } = part;
+  const { bytes, format, decoded, sent } = part;
   const { views, opaque, noise, unreadable, isOutOfTime } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
     isOver,
     isForm: format === 'form',
     isJson: format === 'json',
+    decoded,
   });
   const withoutChance = withoutChanceIn(bytes, noise);
   const form = format === 'form' ? formFields(bytes) : undefined;

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { fromBase64 } from '../text/base64.ts';
 import { hasUnreadMessages, isReadCoding } from '../text/grpc-messages.ts';
 import { multipartParts } from '../text/multipart-parts.ts';
 import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../upstream/grpc-type.ts';
+import { hasUnreadCharset } from './declared-charset.ts';
 
 export interface CodedContent {
   /** Without its content coding. */
@@ -13,17 +15,26 @@ export interface CodedContent {
   readonly isUnwrapped: boolean;
 }
 
-/** Whether content has a message or a part in a coding that is not read: what stands in it would pass unseen. */
-export function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
+/** Why content, a message or a part of it cannot be read: what stands in it would pass unseen. */
+export function unreadIn(content: CodedContent): string | undefined {
+  if (hasUnreadCoding(content))
+    return 'its messages or parts are compressed in a way that the gateway does not know';
+  return hasUnreadCharset(content.bytes, content.contentType)
+    ? 'it is written in a character set that the gateway does not read'
+    : undefined;
+}
+
+function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
   if (/^multipart\//i.test(contentType)) return hasUnreadParts(bytes);
   if (!isEnvelopedType(contentType) || (isUnwrapped && isGrpcType(contentType))) return false;
-  if (isEnvelopedText(contentType)) return hasUnreadMessages(fromBase64(bytes.toString('latin1')), '');
+  const decoded = decodedForm(bytes, contentType);
+  if (decoded) return hasUnreadMessages(decoded, '');
   return hasUnreadMessages(bytes, messageCodings.join(''));
 }
 
-/** Each frame may be padded by itself. */
-const fromBase64 = (text: string): Buffer =>
-  Buffer.concat(text.split(/=+/).map((it) => Buffer.from(it, 'base64')));
+/** What stands in base64 by its type. Each frame may be padded by itself, and any piece of one. */
+export const decodedForm = (bytes: Buffer, contentType: string): Buffer | undefined =>
+  isEnvelopedText(contentType) ? fromBase64(bytes) : undefined;
 
 const codingField = /^content-encoding[ \t]*:(.*)$/gim;
 const plainCoding = /^(?:identity|none)?$/i;

@@ -1,6 +1,6 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
 import { blockFlags } from '../scan/outline.ts';
-import { bitCode, holdsText } from './bits.ts';
+import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed, mayBePacked } from './compression.ts';
@@ -9,6 +9,7 @@ import type { Span } from './span-map.ts';
 
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
+const padding = 0x3d;
 
 /** So much text in a row is no accident: 1 in 300 short identifiers decodes to it, and they cost little. */
 const textMin = 8;
@@ -50,6 +51,9 @@ export const base64: BlockDecoder = {
     }
   },
 };
+
+/** What bytes stand for that are said to be base64, padded in any place; other characters are skipped, as decoders do. */
+export const fromBase64 = (bytes: Buffer): Buffer => decodeBits(bytes, code, padding);
 
 /** In a path the run begins with the first segment, and what is packed is told by its first bytes alone. */
 function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {

@@ -86,8 +86,11 @@ export function firstByte(bytes: Uint8Array, start: number, code: BitCode): numb
   return ((first << code.bitsPerCharacter) | second) >> (2 * code.bitsPerCharacter - 8);
 }
 
-/** The bytes that a run stands for; characters outside the alphabet are skipped, bits left over are dropped. */
-export function decodeBits(run: Buffer, code: BitCode): Buffer {
+/**
+ * The bytes that a run stands for; characters outside the alphabet are skipped, bits left over are dropped. Behind `padding` other bytes
+ * begin anew.
+ */
+export function decodeBits(run: Buffer, code: BitCode, padding = notInCode + 1): Buffer {
   const { bitsPerCharacter, values } = code;
   const { length: runLength } = run;
   const decoded = Buffer.allocUnsafe(Math.ceil((run.length * bitsPerCharacter) / 8));
@@ -96,7 +99,10 @@ export function decodeBits(run: Buffer, code: BitCode): Buffer {
   let held = 0;
   for (let at = 0; at < runLength; at += 1) {
     const value = values[run[at] ?? 0] ?? 255;
-    if (value === 255) continue;
+    if (value === 255) {
+      if (run[at] === padding) held = 0;
+      continue;
+    }
     bits = ((bits << bitsPerCharacter) | value) & 0xffff;
     held += bitsPerCharacter;
     if (held < 8) continue;

@@ -5,6 +5,7 @@ import { binaryDigits } from './binary-digits.ts';
 import type { BlockDecoder } from './block-decoder.ts';
 import { charCalls } from './char-calls.ts';
 import { charCodes } from './char-codes.ts';
+import { declaredBase64 } from './declared-base64.ts';
 import { files } from './files.ts';
 import { grouped } from './grouped.ts';
 import { hex } from './hex.ts';
@@ -45,6 +46,7 @@ export const blockDecoders: readonly BlockDecoder[] = [
   pemLines,
   splitWords,
   quotedPrintable,
+  declaredBase64,
   reversed,
   files,
   markup,

@@ -1,20 +1,24 @@
-import { isCompressedAt, isFlag, lengthAt, prefixBytes } from '../http1/grpc-prefix.ts';
+import { isCompressedAt, lengthAt, prefixBytes } from '../http1/grpc-prefix.ts';
+import { compressionOf } from './compression.ts';
 import type { Span } from './span-map.ts';
 
-const messagesMax = 1000;
+const messagesMax = 100_000;
+/** Of gRPC, the last one of Connect, and the trailers of gRPC-Web; each compressed or not. */
+const flags: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x80, 0x81]);
 
 /** Whether the first byte may be that of a message. */
-export const beginsLikeMessage = (bytes: Buffer): boolean => isFlag(bytes[0] ?? 0);
+export const beginsLikeMessage = (bytes: Buffer): boolean => flags.has(bytes[0] ?? 0);
 
 /**
- * The messages of a gRPC body, each without its prefix. None where the bytes are not such messages to their end.
+ * The messages of a body of gRPC, gRPC-Web or Connect, each without its prefix. None where the bytes are not such messages to their end, or
+ * there are more than 100,000.
  */
 export function grpcMessages(bytes: Buffer): Span[] {
   const messages: Span[] = [];
   let at = 0;
   while (at < bytes.length) {
-    if (messages.length === messagesMax || !isFlag(bytes[at] as number) || at + prefixBytes > bytes.length)
-      return [];
+    if (messages.length === messagesMax || at + prefixBytes > bytes.length) return [];
+    if (!flags.has(bytes[at] as number)) return [];
     const start = at + prefixBytes;
     const end = start + lengthAt(bytes, at);
     if (end > bytes.length) return [];
@@ -30,13 +34,20 @@ const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 /** Whether content in a coding is read where nothing beside its own bytes says that it is coded. */
 export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
 
-/** Whether a body has messages that say that they are compressed, by a coding that is not read. */
+/**
+ * Whether messages of a body say that they are compressed, and are not read: by a coding that is not, in bytes that do not begin as it says,
+ * or among others that are not taken apart.
+ */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
-  if (isReadCoding(coding)) return false;
+  let isCompressed = false;
   for (let at = 0; at + prefixBytes <= bytes.length; ) {
-    const length = lengthAt(bytes, at);
-    if (length > 0 && isCompressedAt(bytes, at)) return true;
-    at += prefixBytes + length;
+    const start = at + prefixBytes;
+    const end = start + lengthAt(bytes, at);
+    if (end > start && isCompressedAt(bytes, at)) {
+      if (!isReadCoding(coding) || compressionOf(bytes.subarray(start, end)) === undefined) return true;
+      isCompressed = true;
+    }
+    at = end;
   }
-  return false;
+  return isCompressed && grpcMessages(bytes).length === 0;
 }

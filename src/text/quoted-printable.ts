@@ -2,12 +2,15 @@ import { byteSet, readHex } from '../scan/bytes.ts';
 import { textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
+import { quotedPrintableFrom } from './transfer-fields.ts';
 import { Output } from './unescape.ts';
 
 const equalsSign = 0x3d;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
+const space = 0x20;
+const tab = 0x09;
 /** What stands between two escapes of one word, at most. */
 const gapMax = 32;
 const checkEvery = 65_536;
@@ -15,8 +18,9 @@ const checkEvery = 65_536;
 const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
 /**
- * `=41`, and `=` at the end of a line for no line end at all (RFC 2045, 6.7), told by two of them in one word. `=` is everywhere and
- * nearly never an escape, so this does not join the other escapes: the line, or what of it stands between quotes, is a value of its own.
+ * `=41`, and `=` at the end of a line for no line end at all (RFC 2045, 6.7), told by two of them in one word, or by one behind a field
+ * that says so. `=` is everywhere and nearly never an escape, so this does not join the other escapes: the line, or what of it stands
+ * between quotes, is a value of its own.
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
@@ -24,13 +28,16 @@ export const quotedPrintable: BlockDecoder = {
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let done = 0;
     let escapeEnd = -1;
+    let declaredFrom: number | undefined;
     let at = bytes.indexOf(equalsSign);
     while (at >= 0) {
       budget.work(gapMax);
       const length = escapeLength(bytes, at);
       let next = at + Math.max(1, length);
-      if (length > 0 && escapeEnd >= 0 && isWord(bytes, escapeEnd, at)) {
-        const start = lineStart(bytes, escapeEnd, done);
+      if (length > 0) declaredFrom ??= quotedPrintableFrom(bytes);
+      const isDeclared = length > 0 && at >= (declaredFrom ?? 0);
+      if (isDeclared || (length > 0 && escapeEnd >= 0 && isWord(bytes, escapeEnd, at))) {
+        const start = lineStart(bytes, isDeclared ? at : escapeEnd, done);
         next = lineEnd(bytes, next);
         budget.work(next - start);
         yield { start, end: next, bytes: decode(bytes.subarray(start, next), budget) };
@@ -42,11 +49,16 @@ export const quotedPrintable: BlockDecoder = {
   },
 };
 
+/** Blanks before a line end are none of the line (RFC 2045, 6.7). */
 function escapeLength(bytes: Buffer, at: number): number {
-  if (bytes[at + 1] === newline) return 2;
-  if (bytes[at + 1] === carriageReturn && bytes[at + 2] === newline) return 3;
+  let end = at + 1;
+  while (end - at < gapMax && isBlank(bytes[end])) end += 1;
+  if (bytes[end] === carriageReturn) end += 1;
+  if (bytes[end] === newline) return end + 1 - at;
   return readHex(bytes, at + 1, 2) >= 0 ? 3 : 0;
 }
+
+const isBlank = (byte: number | undefined): boolean => byte === space || byte === tab;
 
 function isWord(bytes: Buffer, start: number, end: number): boolean {
   if (end - start > gapMax) return false;
@@ -69,7 +81,9 @@ function lineEnd(bytes: Buffer, from: number): number {
 /** A quote, or a line end that is not escaped. */
 function endsLine(bytes: Buffer, at: number): boolean {
   if (bytes[at] !== newline) return bytes[at] === quote;
-  return bytes[bytes[at - 1] === carriageReturn ? at - 2 : at - 1] !== equalsSign;
+  let before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;
+  while (at - before < gapMax && isBlank(bytes[before])) before -= 1;
+  return bytes[before] !== equalsSign;
 }
 
 function decode(line: Buffer, budget: Budget): Buffer {

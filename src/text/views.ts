@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
 import { isBinaryFile } from './binary-format.ts';
 import type { Block } from './block-decoder.ts';
@@ -48,6 +49,8 @@ export interface DecodeBounds extends Bounds {
   readonly isForm?: boolean;
   /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
   readonly isJson?: boolean;
+  /** What the source stands for as a whole, where something beside it says so. */
+  readonly decoded?: Buffer | undefined;
 }
 
 interface Layer extends View {
@@ -105,6 +108,7 @@ export function decodeViews(
   try {
     const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
     layers.push(...(canonical ? [{ ...root, isSuperseded: true } as const, canonical] : [root]));
+    if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
       if (layer.isSuperseded) continue;
       const table = tableOf(layer, budget);
@@ -156,13 +160,25 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
 function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
-  if ((root.outline.flags & textFlags.backslash) === 0) return undefined;
+  if ((root.outline.flags & textFlags.backslash) === 0 || !mayBeJson(root)) return undefined;
   const unescaped = unescapeJson(root.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
   return { ...childOf(root, bytes, names, spans, undefined), depth: 0 };
 }
+
+/** What is found in another form of the source is found in all of it. */
+function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
+  budget.spend(decoded.length);
+  const spans = new SpanMap();
+  spans.addWhole(0, 0, root.bytes.length);
+  return childOf(root, decoded, ['base64'], spans, undefined);
+}
+
+/** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
+const mayBeJson = ({ bytes, outline: { flags } }: Layer): boolean =>
+  (flags & textFlags.nul) === 0 && ((flags & textFlags.nonAscii) === 0 || isUtf8(bytes));
 
 function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.

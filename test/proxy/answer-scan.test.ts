@@ -231,28 +231,66 @@ t.test('under enforce nothing comes in where nothing is read, unless that is sai
 
 t.test('under enforce orders in a compressed part of an answer do not come in', async (t) => {
   const packed = gzipSync(orders);
-  const prefix = Buffer.from([1, 0, 0, 0, packed.length]);
-  const envelope = Buffer.concat([prefix, packed]);
+  const frame = (flag: number, bytes: Buffer) =>
+    Buffer.concat([Buffer.from([flag, 0, 0, 0, bytes.length]), bytes]);
+  const envelope = frame(1, packed);
+  const empty = Buffer.from('{}');
+  const connect = { 'content-type': 'application/connect+json', 'connect-content-encoding': 'gzip' };
+  const grpcWeb = { 'content-type': 'application/grpc-web+proto', 'grpc-encoding': 'gzip' };
+  const trailers = frame(0x80, Buffer.from('grpc-status:0\r\n'));
+  const many = Array.from({ length: 1000 }, () => frame(0, empty));
   const part = Buffer.from('--b\r\nContent-Encoding: gzip\r\n\r\n');
   const multipart = Buffer.concat([part, packed, Buffer.from('\r\n--b--')]);
   const cases: readonly [http.OutgoingHttpHeaders, Buffer][] = [
     [{ 'content-type': 'application/connect+proto', 'connect-content-encoding': 'gzip' }, envelope],
     [{ 'content-type': 'application/grpc-web', 'grpc-encoding': 'gzip' }, envelope],
     [{ 'content-type': 'multipart/mixed; boundary=b' }, multipart],
+    [connect, Buffer.concat([envelope, frame(2, empty)])],
+    [connect, Buffer.concat([envelope, frame(3, gzipSync(empty))])],
+    [connect, Buffer.concat([frame(0, empty), frame(3, packed)])],
+    [connect, Buffer.concat([...many, envelope])],
+    [grpcWeb, Buffer.concat([envelope, trailers])],
+    [{ ...grpcWeb, 'grpc-encoding': 'deflate' }, Buffer.concat([frame(1, deflateSync(orders)), trailers])],
+    [grpcWeb, Buffer.concat([frame(0, empty), frame(0x81, packed)])],
   ];
-  for (const [headers, body] of cases) {
+  for (const [at, [headers, body]] of cases.entries()) {
     const { get } = await startLab(t, enforce, answering({ '/': body }, headers));
     const reply = await get('/');
     t.match(
       reply,
       { status: 403, headers: { 'x-service-reasons': /PROMPT_INJECTION/ } },
-      String(headers['content-type']),
+      `${headers['content-type']} ${at}`,
     );
   }
 });
 
+/** Each three bytes and the one behind them by themselves, so that hardly two letters stand in a row. */
+const inPieces = (text: string): string => {
+  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length]), Buffer.from(text)]);
+  return Array.from({ length: Math.ceil(bytes.length / 4) }, (_, at) =>
+    bytes.toString('base64', 4 * at, 4 * at + 4),
+  ).join('');
+};
+
+t.test('under enforce an answer in base64 that is padded all along does not come in', async (t) => {
+  const answers: readonly (readonly [text: string, reasons: string])[] = [
+    [orders, 'RESPONSE_BLOCKED,PROMPT_INJECTION'],
+    [`the key is ${awsKeyId()}`, 'RESPONSE_BLOCKED,UNSANITIZABLE,SECRETS'],
+  ];
+  for (const type of ['application/grpc-web-text', 'application/grpc-web-text+proto'])
+    for (const [text, reasons] of answers) {
+      const { get } = await startLab(
+        t,
+        enforce,
+        answering({ '/': inPieces(text) }, { 'content-type': type }),
+      );
+      t.match(await get('/'), { status: 403, headers: { 'x-service-reasons': reasons } }, type);
+    }
+});
+
 t.test('under enforce a part of an answer in a coding that is not read does not come in', async (t) => {
   const packed = brotliCompressSync(orders);
+  const gzipped = gzipSync(orders);
   const envelope = Buffer.concat([Buffer.from([1, 0, 0, 0, packed.length]), packed]);
   const partIn = (start: string): Buffer =>
     Buffer.concat([Buffer.from(start), packed, Buffer.from('\r\n--b--')]);
@@ -261,9 +299,15 @@ t.test('under enforce a part of an answer in a coding that is not read does not 
     [{ 'content-type': 'application/connect+proto', 'connect-content-encoding': 'br' }, envelope],
     [{ 'content-type': 'application/connect+json' }, envelope],
     [{ 'content-type': 'application/grpc-web', 'grpc-encoding': 'snappy' }, envelope],
+    [
+      { 'content-type': 'application/connect+proto', 'connect-content-encoding': 'gzip' },
+      Buffer.concat([Buffer.from([1, 0, 0, 0, gzipped.length]), gzipped, Buffer.from([0, 0])]),
+    ],
     [{ 'content-type': 'application/grpc-web-text' }, Buffer.from(envelope.toString('base64'))],
     [multipart, partIn('--b\r\nContent-Encoding: br\r\n\r\n')],
     [multipart, partIn('--b\r\nA: b\r\ncontent-encoding : gzip, br\r\n\r\n')],
+    [{ 'content-type': 'text/plain; charset=utf-7' }, Buffer.from('+AEk-gnore')],
+    [multipart, Buffer.from('--b\r\nContent-Type: text/plain; charset=ibm037\r\n\r\nhello\r\n--b--')],
     [multipart, partIn('A preamble.\r\n--b\r\nContent-Encoding: br\r\n\r\n')],
   ];
   for (const [headers, body] of cases) {

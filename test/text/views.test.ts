@@ -759,6 +759,15 @@ t.test('no trace is left of a secret in any dress, and nothing else is cut', asy
   }
 });
 
+t.test('compressed bytes are unpacked where somebody calls them JSON', async (t) => {
+  for (let number = 0; number < 300; number += 1) {
+    const digits = Array.from({ length: 20 }, (_, at) => Math.sin(20 * number + at));
+    const packed = gzipSync(`${digits} my secret is out`);
+    const { views } = decodeViews(packed, { ...bounds, isJson: true });
+    t.equal(findIn(views, 'my secret is out').length, 1, `${number}`);
+  }
+});
+
 t.test('depth is bounded', async (t) => {
   let source = 'my secret is out';
   for (let depth = 0; depth < 4; depth += 1) source = base64(source);
@@ -825,6 +834,22 @@ const disguised = [
   },
   { name: 'quoted-printable in part', source: 'my=20se=63ret is out' },
   { name: 'soft line ends alone', source: 'my sec=\nret=\n is out' },
+  ...['=\r\n', '=\n', '= \t\r\n', '=\r\n=\r\n'].map((sign) => ({
+    name: `one ${JSON.stringify(sign)} behind a field that says so`,
+    source: `To: a\r\nContent-Transfer-ENCODING:\r\n Quoted-Printable\r\n\r\nmy se${sign}cret is out\r\n`,
+  })),
+  ...['!', '-', ' ', '_', '.\r\n', '=', '\xe9'].map((other) => ({
+    name: `base64 with ${JSON.stringify(other)} between its letters`,
+    source: `--b\r\ncontent-transfer-encoding : BASE64\r\nA: b\r\n\r\n${base64(hidden).replace(other === '=' ? /.{4}/g : /.{5}/g, `$&${other}`)}\r\n--b--`,
+  })),
+  {
+    name: 'base64 with other characters in a mail',
+    source: `To: a\nContent-Transfer-Encoding: base64\n\n${base64(hidden).replace(/.{5}/g, '$&!')}\n`,
+  },
+  {
+    name: 'one letter behind a field that says so',
+    source: 'Content-Transfer-Encoding: quoted-printable\n\nmy s=65cret is out',
+  },
   { name: 'quoted-printable in JSON', source: JSON.stringify({ text: 'see: my=20sec=\r\nret is out' }) },
 ];
 
@@ -841,8 +866,28 @@ t.test('an equals sign that is no escape costs no view', async (t) => {
     '<a id="ab" n="12">',
     'TOKEN=abc\nPORT=4976\n',
     'k=ab==cd',
+    'x =\ny = 20\n',
+    'x = \ny = 20\n',
+    'Encoding: quoted-printable\nx =\ny = 20\n',
+    'x =\ny = 20\nContent-Transfer-Encoding: quoted-printable',
   ];
   for (const source of sources) t.equal(decodeViews(Buffer.from(source), bounds).views.length, 1, source);
+});
+
+t.test('of a part in base64 with other characters the content is cut, and nothing else', async (t) => {
+  const head = '--b\r\nContent-Transfer-Encoding: base64\r\n\r\n';
+  const content = base64(hidden).replace(/.{5}/g, '$&!');
+  const end = '\r\n--b\r\n\r\n--kept\r\n--b--';
+  const source = Buffer.from(`${head}${content}${end}`);
+  const [found] = findIn(decodeViews(source, bounds).views, 'secret');
+  t.equal(source.toString('utf8', found?.start, found?.end), content);
+});
+
+t.test('of a mail in quoted-printable a line is cut, and nothing else', async (t) => {
+  const head = 'Content-Transfer-Encoding: quoted-printable\r\n\r\nkept =\r\nas it is\r\n';
+  const source = Buffer.from(`${head}my se=\r\ncret is out\r\nkept`);
+  const [found] = findIn(decodeViews(source, bounds).views, 'secret');
+  t.equal(source.toString('utf8', found?.start, found?.end).trim(), 'my se=\r\ncret is out');
 });
 
 t.test('quoted-printable is cut with its line or string, and nothing else', async (t) => {
@@ -864,6 +909,8 @@ const tedious = [
   '=\n',
   '=',
   'MFRGGZDF',
+  '--b\nContent-Transfer-Encoding: base64\n\n!',
+  'Content-Transfer-Encoding: quoted-printable\n\na=20b\n',
   'a',
   '\u202eab"',
   '\u202ea',
