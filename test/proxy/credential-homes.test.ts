@@ -183,6 +183,16 @@ t.test('a bound token goes nowhere else inside of another text', async (t) => {
     { cookie: `session="${one}"` },
     { cookie: `session=%${one.charCodeAt(0).toString(16)}${one.slice(1)}` },
     { cookie: `${two}=1` },
+    { authorization: `Bearer\t${one}` },
+    { authorization: `Token \t ${one}` },
+    { authorization: `Basic\t${basicOf('x', one).slice('Basic '.length)}` },
+    { authorization: `Bearer ${newSecret()}.${one}` },
+    { authorization: `Bearer ${one}.${newSecret()}` },
+    { authorization: `Bearer a~${one}~b` },
+    { 'x-api-key': `a.${one}` },
+    { authorization: `Bearer ${newJwt({}).replace(/[^.]+$/, one)}` },
+    { authorization: `Bearer ${newJwt({ aud: 'https://evil.test' }).replace(/[^.]+$/, one)}` },
+    { authorization: `Bearer ${Array.from({ length: 70 }, () => newSecret(12)).join('.')}` },
   ];
   for (const [at, headers] of tries.entries()) {
     const sent = upstream.requests.length;
