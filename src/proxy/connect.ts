@@ -80,7 +80,11 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
-      if (!first) return;
+      // The client has left. Nobody would read its end, and the connection would count until it is late.
+      if (!first) {
+        socket.destroy();
+        return;
+      }
       socket.unshift(first);
       if (first[0] === tlsHandshake) {
         secure(socket, tunnel).catch((error: Error) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import t from 'tap';
 import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
@@ -78,6 +79,52 @@ t.test('one agent cannot hold more connections than its tenant allows, with howe
     socket.destroy();
     return status === 200;
   });
+});
+
+t.test('a tunnel that its client closes before a request counts no longer', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { max_connections_per_agent: 2 } } });
+  const authority = 'a.test.example:443';
+  const open = () => openTunnel({ proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority });
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const ways: Record<string, (socket: net.Socket) => Promise<void> | void> = {
+    'ends its side': (socket) => void socket.resume().end(),
+    'goes away': (socket) => void socket.destroy(),
+    'goes away within the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      await once(secured, 'secureConnect');
+      // Its last message has not been sent yet.
+      secured.destroy();
+      socket.destroy();
+    },
+    'goes away behind the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      secured.on('error', () => secured.destroy());
+      // The ticket that follows the handshake.
+      await once(secured, 'session');
+      socket.resetAndDestroy();
+    },
+    'ends its side behind the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      await once(secured, 'session');
+      secured.resume().end();
+    },
+  };
+  for (const [name, leave] of Object.entries(ways)) {
+    for (let i = 0; i < 2; i++) {
+      const { status, socket } = await open();
+      t.equal(status, 200, name);
+      socket.on('error', () => socket.destroy());
+      await leave(socket);
+    }
+    const sinceMs = Date.now();
+    await until('there is room', async () => {
+      const { status, socket } = await open();
+      socket.resetAndDestroy();
+      return status === 200;
+    });
+    t.ok(Date.now() - sinceMs < 5000, `who ${name} leaves at once`);
+    await sleep(50);
+  }
 });
 
 t.test('one tenant cannot hold the connections of all, with however many agents', async (t) => {
