@@ -140,6 +140,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
 
   return function connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
+    connections.begin(socket);
     const current = gate();
     open(current, request, socket)
       .then((tunnel) =>
@@ -147,9 +148,10 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
           ? pass(current, request, socket, head, tunnel)
           : establish(socket, head, tunnel),
       )
-      .catch((error: unknown) =>
-        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
-      );
+      .catch((error: unknown) => {
+        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs);
+        connections.rest(socket);
+      });
   };
 }
 

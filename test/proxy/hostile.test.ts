@@ -160,6 +160,52 @@ t.test('one tenant cannot hold the connections of all, with however many agents'
   );
 });
 
+t.test('who opens connections from many addresses locks nobody out', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      proxy: { listen: '0.0.0.0:0' },
+      limits: { max_connections: 16 },
+      tenants: [
+        { id: 'acme', plan: 'enterprise' },
+        { id: 'other', plan: 'enterprise' },
+      ],
+      agents: [{ id: agentId, tenant: 'acme', name: 'bot' }],
+    },
+  });
+  const port = Number(new URL(gateway.proxyUrl).port);
+  const authority = 'a.test.example:443';
+  const says = [
+    '',
+    'GET http://a/ HTTP/1.1\r\n',
+    `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+  ];
+  const strangers: net.Socket[] = [];
+  const flood = async (): Promise<void> => {
+    for (let i = 0; i < 60; i++) {
+      const socket = net.connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${2 + (i % 7)}` });
+      socket.on('error', () => socket.destroy());
+      t.teardown(() => void socket.destroy());
+      await once(socket.resume(), 'connect');
+      socket.write(says[i % says.length] ?? '');
+      strangers.push(socket);
+    }
+  };
+  const statuses: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    await flood();
+    const opened = await openTunnel({
+      proxyUrl: `http://127.0.0.1:${port}`,
+      authorization: basic(gateway.key),
+      authority,
+    });
+    t.teardown(() => void opened.socket.destroy());
+    statuses.push(opened.status);
+  }
+  t.same(statuses, [200, 200, 200, 200, 200, 200]);
+  await sleep(100);
+  await until('the others are closed', async () => strangers.filter((it) => !it.destroyed).length <= 8);
+});
+
 t.test('who opens connections and says nothing leaves room for other addresses', async (t) => {
   const gateway = await startTestGateway(t, { config: { limits: { max_connections: 8 } } });
   const { hostname, port } = new URL(gateway.proxyUrl);
