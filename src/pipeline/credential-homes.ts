@@ -18,8 +18,8 @@ import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /*
- * A credential without a vendor is at home in the place that its protocol gives it, at the registrable domain that its own claims name, or
- * where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
+ * A credential without a vendor is at home in the place that its protocol gives it, at the hosts that its own claims name, or at the
+ * registrable domain where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
  * misdirected. Everywhere else nothing changes by this.
  *
  * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something was found, or that ask
@@ -134,9 +134,9 @@ export function createCredentialHomes(
         ];
         const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
         const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
-        const standings = all.map((it) => standingByClaims(claimsOf(it), domain));
+        const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
         const isElsewhere = !pieces || standings.includes('elsewhere');
-        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, domain);
+        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
         // A JWT that says where it belongs is at home there, whoever had it before.
         const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
         const isKnown =
@@ -253,10 +253,12 @@ function credentialsOf(call: Call): readonly PlacedCredential[] {
     .slice(0, placesMax);
 }
 
-function standingByClaims(claims: Claims | undefined, domain: string): Standing {
+/** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
+function standingByClaims(claims: Claims | undefined, host: string): Standing {
   if (!claims) return 'free';
   const { audience, issuer } = claims;
-  if (audience.includes(domain) || issuer === domain) return 'here';
+  const isMeant = (named: string): boolean => host === named || host.endsWith(`.${named}`);
+  if (audience.some(isMeant) || (issuer !== undefined && isMeant(issuer))) return 'here';
   return audience.length > 0 ? 'elsewhere' : 'free';
 }
 

@@ -95,13 +95,13 @@ t.test('claims say where a JWT belongs', async (t) => {
   const nothing = { audience: [], issuer: undefined, endsAtMs: undefined };
   t.same(claimsOf(jwt({})), nothing);
   t.same(claimsOf(jwt({ iss: 'https://login.acme.com/x', aud: 'https://api.acme.co.uk:8443/', exp: 7 })), {
-    ...{ audience: ['acme.co.uk'], issuer: 'acme.com', endsAtMs: 7000 },
+    ...{ audience: ['api.acme.co.uk'], issuer: 'login.acme.com', endsAtMs: 7000 },
   });
   t.same(claimsOf(jwt({ aud: ['a', 'https://a.acme.com', 'https://b.acme.github.io', 7, null] }))?.audience, [
-    'acme.com',
-    'acme.github.io',
+    'a.acme.com',
+    'b.acme.github.io',
   ]);
-  t.same(claimsOf(jwt({ htu: 'https://mcp.acme.com/mcp' }))?.audience, ['acme.com']);
+  t.same(claimsOf(jwt({ htu: 'https://mcp.acme.com/mcp' }))?.audience, ['mcp.acme.com']);
   for (const aud of [
     'mcp',
     'api://default',
@@ -125,6 +125,27 @@ t.test('a domain is what one owner has registered', async (t) => {
     ['::1', '::1'],
     ['intranet', 'intranet'],
     ['api.company.test', 'company.test'],
+    ['a.acme.modal.run', 'acme.modal.run'],
+    ['modal.run', 'modal.run'],
+    ['acme.app.n8n.cloud', 'acme.app.n8n.cloud'],
+    ['app.n8n.cloud', 'app.n8n.cloud'],
+    ['a.10.0.0.1.nip.io', 'a.10.0.0.1.nip.io'],
+    ['10-0-0-1.sslip.io', '10-0-0-1.sslip.io'],
+    ['api.ns1.svc.cluster.local', 'ns1.svc.cluster.local'],
+    ['x.evil.eastus.cloudapp.azure.com', 'evil.eastus.cloudapp.azure.com'],
+    ['management.azure.com', 'azure.com'],
+    ['abc-80.euw.devtunnels.ms', 'abc-80.euw.devtunnels.ms'],
+    [
+      'app.happyhill-70162bb9.eastus.azurecontainerapps.io',
+      'happyhill-70162bb9.eastus.azurecontainerapps.io',
+    ],
+    ['name-80.app.github.dev', 'name-80.app.github.dev'],
+    ['4.3.2.1.bc.googleusercontent.com', '4.3.2.1.bc.googleusercontent.com'],
+    ['script.google.com', 'script.google.com'],
+    ['accounts.google.com', 'google.com'],
+    ...['e2b.dev', 'loca.lt', 'pinggy.link', 'beeceptor.com', 'oastify.com', 'interact.sh', 'oast.fun'].map(
+      (suffix) => [`a.${suffix}`, `a.${suffix}`] as const,
+    ),
   ] as const)
     t.equal(registrableDomain(host), domain, host);
 });
