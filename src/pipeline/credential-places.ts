@@ -106,9 +106,13 @@ function isBasicKey(field: string, value: string): boolean {
   if (!field.endsWith('authorization') || value.length > lengthMax) return false;
   const token = basic.exec(value)?.[1];
   if (token === undefined || token.length < unseenLengthMin) return false;
-  const [user = '', ...rest] = Buffer.from(token, 'base64').toString('utf8').split(':');
-  return rest.length === 0 ? userKey.test(token) : isUserKey(user, rest.join(':'));
+  const pair = Buffer.from(token, 'base64').toString('utf8');
+  const [user = '', ...rest] = pair.split(':');
+  // Of a random key the decoded bytes have a colon, too, in one of ten.
+  return rest.length === 0 || notText.test(pair) ? userKey.test(token) : isUserKey(user, rest.join(':'));
 }
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none of them stands in a name or a password.
+const notText = /[\0-\x1f\x7f\ufffd]/;
 
 const isUserKey = (user: string, password: string): boolean =>
   password.length < userPasswordMax && userKey.test(user);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { issuedByAnyone } from '../../src/pipeline/credential-homes.ts';
-import { placedCredentials } from '../../src/pipeline/credential-places.ts';
+import { hasBasicKey, placedCredentials } from '../../src/pipeline/credential-places.ts';
 import { headText } from '../../src/pipeline/head-text.ts';
 import { claimsOf } from '../../src/pipeline/json-web-token.ts';
 import { registrableDomain } from '../../src/pipeline/registrable-domain.ts';
@@ -48,6 +48,18 @@ t.test('fields of the head have credentials where their protocols say so', async
     ['User-Agent', secret],
   ] as const)
     t.same(header(name, value), [], `${name}: ${value}`);
+});
+
+t.test('a key in the place of Basic credentials is one, whatever its bytes are', async (t) => {
+  const isKey = (token: string) => hasBasicKey({ headers: ['Authorization', `Basic ${token}`] });
+  const bytes = Buffer.from('3f:9\x01\xfe:\xc3 some more of it', 'latin1');
+  t.equal(isKey(bytes.toString('base64url')), true, 'with colons');
+  t.equal(isKey(Buffer.from(`bob:${secret}`).toString('base64')), false, 'a pair');
+  t.equal(
+    isKey(Buffer.from('Jörg:pässword of thirty characters').toString('base64')),
+    false,
+    'a pair in UTF-8',
+  );
 });
 
 t.test('requests for tokens have them in their fields, and other bodies have none', async (t) => {
