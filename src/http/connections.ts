@@ -8,7 +8,7 @@ import { peerAddress } from './peer-address.ts';
 /*
  * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then it counts for an agent and a
  * tenant. Strangers together have half of all places, and one address half of theirs. Where those are taken, the stranger that has waited
- * longest for a request gives way to the next one: nobody is shut out by connections that say nothing. It gives way to clients, too.
+ * longest for a request gives way to the next one, and to clients. So nobody is shut out by connections that say nothing.
  * Agents and tenants may have fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The first
  * one gets half of all, the next one half of the rest. A fixed share would either be small, or leave nothing once a few have taken theirs.
  */
