@@ -8,6 +8,8 @@ import type { Request } from './reading.ts';
 const overrides = new Set([
   ...['-method', '-httpmethod'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
+  // Proxies tell it in these.
+  ...['x-forwarded-method', 'x-original-method'],
 ]);
 const lengths = { least: '_method'.length, most: 'x-http-method-override'.length } as const;
 /** Each character may be an escape. */
@@ -50,12 +52,23 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   else if (type === '') takeFields(formIn(request), values);
   else if (type.startsWith('multipart/')) {
     const text = request.bodyText() ?? '';
-    if (!mentionsMethod.test(text) && !methodNames.some(request.mentions)) return;
+    const mayHide = hidesName.test(text) || (text.length >= longText && hidingNames.some(request.mentions));
+    if (!mayHide && !mentionsMethod.test(text) && !methodNames.some(request.mentions)) return;
     for (const { name, value } of multipartFields(text, contentType))
       if (isOverride(name)) values.push(value);
-    takeUnclear(request, values);
+    if (mayHide && request.bodyValue().kind === 'unclear') values.push(...anyMethod);
+    else takeUnclear(request, values);
   }
 }
+
+/** A name of a part with an escape (RFC 9110, 5.6.4) or in another way of writing (RFC 2231). Servers differ in whether they read it. */
+const hidesName = /;\s{0,64}name\s{0,64}(?:=\s{0,64}"[^"\r\n]{0,256}\\|\*[\d*\s]{0,8}=)/i;
+/** The same behind the part of a long body that is read as text. */
+const longText = 300_000;
+const hidingNames = [
+  ...[' name*', ';name*'],
+  ...Array.from('_method', (_, at) => `name="${'_method'.slice(0, at)}\\`),
+];
 
 /** Behind what is read of a long body, or where servers may take it apart differently, there may be any. */
 function takeUnclear({ mentions, bodyValue }: Content, values: string[]): void {

@@ -57,7 +57,7 @@ export const routeFields = {
   allowed_methods: list(method, 32).describe('Methods; empty: all.'),
   allowed_paths: list(urlPath, 1000).describe('Globs over the rest of the path; empty: all.'),
   allowed_sites: list(hostGlob, 1000).describe(
-    'With auth none and ip: hosts or globs that Host and Origin may name beside the daemon itself; "*": any.',
+    'With auth none and ip: hosts or globs that Host, Origin and Referer may name beside the daemon itself; "*": any.',
   ),
   max_body_bytes: size().nullable().default(null).describe("Body limit of the route; null: the tenant's."),
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import type { ListenAddress } from '../config/addresses.ts';
 import type { Config } from '../config/schema.ts';
 import type { GatewayError } from '../errors.ts';
-import type { Connections } from '../http/connections.ts';
+import { type Connections, untold } from '../http/connections.ts';
 import { tellPeerAddress } from '../http/peer-address.ts';
 import { rawProblem } from '../http/problem.ts';
 import { unmapped } from '../ranges.ts';
@@ -60,7 +60,7 @@ export function createListener(
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
     const refusal =
-      connections.arrive(socket) ?? (isTold ? undefined : connections.comeFrom(socket, addressOf(socket)));
+      connections.arrive(socket) ?? connections.comeFrom(socket, isTold ? untold : addressOf(socket));
     // Who is about to speak TLS could not read an answer.
     if (refusal && secureContext) socket.destroy();
     else if (refusal) turnAway(socket, refusal);

@@ -40,7 +40,12 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound = (connections: Connections, serve: (exchange: Exchange) => void) => {
     const inbound = createInbound(gate, { connections, webSockets, standing }, log);
-    return (exchange: Exchange): void => (isInbound(exchange.target) ? inbound(exchange) : serve(exchange));
+    return (exchange: Exchange): void => {
+      const { socket, answer } = exchange;
+      if (connections.begin(socket)) answer.once('close', () => connections.rest(socket));
+      if (isInbound(exchange.target)) inbound(exchange);
+      else serve(exchange);
+    };
   };
   const outside = besideInbound(connectionsOf.proxy, (exchange) => forward(exchange, undefined));
   const control = besideInbound(connectionsOf.control, api);

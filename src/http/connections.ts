@@ -6,10 +6,11 @@ import type { Closable } from './exchange.ts';
 import { peerAddress } from './peer-address.ts';
 
 /*
- * Who holds how many connections of a listener. A connection counts for the address that it comes from until its client is known, and then
- * for an agent and a tenant. Agents and tenants may have fixed bounds. Beside them one rule keeps room for whoever comes next: no tenant and
- * no address may hold more than are still free. The first one gets half of all, the next one half of the rest. A fixed share would either
- * be small, or leave nothing once a few have taken theirs.
+ * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then it counts for an agent and a
+ * tenant. Strangers together have half of all places, and one address half of theirs. Where those are taken, the stranger that has waited
+ * longest for a request gives way to the next one, and to clients. So nobody is shut out by connections that say nothing.
+ * Agents and tenants may have fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The first
+ * one gets half of all, the next one half of the rest. A fixed share would either be small, or leave nothing once a few have taken theirs.
  */
 
 /** For whom a connection counts. An ephemeral key counts for the agent that it was made for. */
@@ -37,10 +38,17 @@ export interface ConnectionBounds {
 
 /** The connections of one listener, and the streams in them. */
 export interface Connections {
-  /** Counts a connection until it closes. Answers why there is no place for it; then it counts for no address. */
+  /** Counts a connection until it closes. Answers why there is no place for it; then it counts no more. */
   arrive(socket: Socket): GatewayError | undefined;
-  /** Counts the connection for an address until it is claimed. Answers why that may have no more; undefined: it counts for none. */
+  /**
+   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it; then it counts no more.
+   * Undefined: many share it, and it is no stranger's.
+   */
   comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined;
+  /** A request is under way on it. Until `rest` it gives way to nobody. False where it would not in any case. */
+  begin(socket: Socket): boolean;
+  /** It waits for a request, or for its end. */
+  rest(socket: Socket): void;
   /** The connection is also known as this one from now on, which speaks TLS on it. */
   alias(socket: Socket, as: Socket): void;
   /**
@@ -51,6 +59,9 @@ export interface Connections {
   /** Takes a claim back, for connections that others share. */
   release(connection: Closable, owner: ConnectionOwner): void;
 }
+
+/** The address of those whose load balancer has yet to tell it. */
+export const untold = 'untold';
 
 /** A request of a listener: its connection, and the answer that ends it. */
 interface Arrived {
@@ -86,6 +97,7 @@ const isTrusted = (socket: Socket, trustedProxies: readonly string[]): boolean =
 interface Place {
   /** False once the connection has closed: from then on nothing would take back what it counts for. */
   isOpen: boolean;
+  /** Of a stranger. */
   address: string | undefined;
   /** Agents and their tenants: several, where a proxy of the agents' own shares a connection. */
   readonly owners: Map<string, string>;
@@ -93,29 +105,38 @@ interface Place {
 
 export function createConnections(connectionsMax: () => number): Connections {
   let open = 0;
+  let strangers = 0;
   const addresses = new Tally();
   const agents = new Tally();
   const tenants = new Tally();
   const places = new WeakMap<Closable, Place>();
+  /** Those of strangers without a request, in the order in which they began to wait. */
+  const waiting = new Map<Place, Socket>();
 
   function enter(connection: Closable): Place {
     const place: Place = { isOpen: !connection.destroyed, address: undefined, owners: new Map() };
     places.set(connection, place);
     if (!place.isOpen) return place;
     open += 1;
-    connection.once('close', () => {
-      open -= 1;
-      place.isOpen = false;
-      known(place);
-      for (const agentId of [...place.owners.keys()]) disown(place, agentId);
-    });
+    connection.once('close', () => leave(place));
     return place;
   }
 
-  /** It counts for no address any more. */
+  function leave(place: Place): void {
+    if (!place.isOpen) return;
+    open -= 1;
+    place.isOpen = false;
+    known(place);
+    for (const agentId of [...place.owners.keys()]) disown(place, agentId);
+  }
+
+  /** It is no stranger's any more. */
   function known(place: Place): void {
-    if (place.address !== undefined) addresses.take(place.address);
+    if (place.address === undefined) return;
+    addresses.take(place.address);
+    strangers -= 1;
     place.address = undefined;
+    waiting.delete(place);
   }
 
   function disown(place: Place, agentId: string): void {
@@ -126,24 +147,60 @@ export function createConnections(connectionsMax: () => number): Connections {
     tenants.take(tenantId);
   }
 
-  /** Whether somebody who holds so many may have another one, whose place is counted already. */
-  const leavesRoom = (held: number): boolean => held < connectionsMax() - open + 1;
+  /** Closes the connection that has waited longest, of one address or of all; false where none waits but `place`. */
+  function makeRoom(place: Place, address?: string): boolean {
+    for (const [other, socket] of waiting) {
+      if (other === place || (address !== undefined && other.address !== address)) continue;
+      leave(other);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  /** Whether somebody who holds so many may have another one, in a place that is counted already or that a stranger has. */
+  const leavesRoom = (held: number, place: Place): boolean =>
+    held < connectionsMax() - (open - strangers) + (place.address === undefined ? 1 : 0);
 
   return {
     arrive(socket) {
-      enter(socket);
-      return open > connectionsMax() ? full() : undefined;
+      const place = enter(socket);
+      if (open <= connectionsMax() || makeRoom(place)) return undefined;
+      leave(place);
+      return full();
     },
     comeFrom(socket, address) {
       const place = places.get(socket);
-      if (!place?.isOpen || address === undefined || place.owners.size > 0) return undefined;
+      if (!place?.isOpen || place.owners.size > 0) return undefined;
+      if (address === undefined) {
+        known(place);
+        return undefined;
+      }
       const network = networkOf(address);
-      if (!leavesRoom(addresses.of(network)))
-        return busy('This address has as many connections without a valid key as leave room for others');
+      if (place.address === network) return undefined;
+      const strangersMax = Math.max(1, Math.floor(connectionsMax() / 2));
+      const isMuch = addresses.of(network) >= Math.ceil(strangersMax / 2);
+      const isFull = place.address === undefined && strangers >= strangersMax;
+      if ((isMuch || isFull) && !makeRoom(place, isMuch ? network : undefined)) {
+        leave(place);
+        return isMuch
+          ? busy('This address has as many connections without a valid key as leave room for others')
+          : full();
+      }
       known(place);
       place.address = network;
+      strangers += 1;
       addresses.add(network);
+      waiting.set(place, socket);
       return undefined;
+    },
+    begin(socket) {
+      const place = places.get(socket);
+      return place !== undefined && waiting.delete(place);
+    },
+    rest(socket) {
+      const place = places.get(socket);
+      if (place?.isOpen && place.address !== undefined) waiting.set(place, socket);
     },
     alias(socket, as) {
       const place = places.get(socket);
@@ -153,12 +210,12 @@ export function createConnections(connectionsMax: () => number): Connections {
       const standing = places.get(connection);
       const place = standing ?? enter(connection);
       if (!place.isOpen || place.owners.has(agentId)) return;
-      if (!standing && open > connectionsMax()) throw full();
+      if (!standing && open > connectionsMax() && !makeRoom(place)) throw full();
       const [ofAgent, ofTenant] = [agents.of(agentId), tenants.of(tenantId)];
       if (ofAgent >= perAgent) throw busy(`This agent holds ${ofAgent} connections, which is all it may`);
       if (perTenant !== null && ofTenant >= perTenant)
         throw busy(`This tenant holds ${ofTenant} connections, which is all it may`);
-      if (isShared && !leavesRoom(ofTenant))
+      if (isShared && !leavesRoom(ofTenant, place))
         throw busy(`This tenant holds ${ofTenant} connections, and the rest is kept for others`);
       known(place);
       place.owners.set(agentId, tenantId);

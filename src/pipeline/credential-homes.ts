@@ -8,6 +8,7 @@ import {
   inBody,
   type PlacedCredential,
   partsOf,
+  piecesOf,
   placedCredentials,
 } from './credential-places.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
@@ -17,8 +18,8 @@ import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /*
- * A credential without a vendor is at home in the place that its protocol gives it, at the registrable domain that its own claims name, or
- * where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
+ * A credential without a vendor is at home in the place that its protocol gives it, at the hosts that its own claims name, or at the
+ * registrable domain where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
  * misdirected. Everywhere else nothing changes by this.
  *
  * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something was found, or that ask
@@ -40,6 +41,7 @@ export const placesMax = 32;
 const knownMax = 32_768;
 /** A node believes what it knows for this part of the time that a home stands. */
 const knownPart = 1 / 8;
+const clearedMs = 3_600_000;
 
 /** Kinds that any service may issue; all others have a vendor, or are no credential that a protocol sends. */
 export const issuedByAnyone: ReadonlySet<string> = new Set([
@@ -79,6 +81,10 @@ interface Placed {
   readonly hashes: readonly string[];
   /** Those of which none may be at home elsewhere, whatever it is composed of. */
   readonly looked: readonly string[];
+  /** The same of its pieces, unless they were looked up for this home lately. */
+  readonly pieces: readonly string[];
+  /** What it is remembered by once they were; undefined where it has none. */
+  readonly composed: string | undefined;
   standing: Standing;
   /** It is at home, and not by this call alone. */
   isKnown: boolean;
@@ -90,6 +96,8 @@ export function createCredentialHomes(
 ): CredentialHomes {
   /** Homes that this node has bound or kept lately. */
   const known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
+  /** Composed credentials and homes, until when none of their pieces need be looked up again: each token of three parts would ask the state. */
+  const cleared = createCache<number>(knownMax);
   const nameOf = (tenantId: string, credential: string): string => `${tenantId}\n${credential}`;
 
   function knownHome(tenantId: string, credential: string, nowMs: number): string | undefined {
@@ -118,23 +126,31 @@ export function createCredentialHomes(
       const home = hashOf(key, Buffer.from(`home ${domain}`));
       const placed = credentials.map((credential): Placed => {
         const found = foundTexts(call, credential);
-        const parts = partsOf(credential, textOf(call, credential));
-        const hashed = (texts: readonly string[]) => [
-          ...new Set(texts.map((it) => hashOf(key, Buffer.from(it)))),
+        const written = textOf(call, credential);
+        const parts = partsOf(credential, written);
+        const pieces = parts && piecesOf(parts);
+        const hashed = (texts: Iterable<string>) => [
+          ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
         ];
         const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
         const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
-        const standings = all.map((it) => standingByClaims(claimsOf(it), domain));
-        const isElsewhere = !parts || standings.includes('elsewhere');
-        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, domain);
+        const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
+        const isElsewhere = !pieces || standings.includes('elsewhere');
+        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
         // A JWT that says where it belongs is at home there, whoever had it before.
         const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
         const isKnown =
           standing === 'here' && call.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
-        return { credential, hashes, looked, standing, isKnown };
+        const composed =
+          pieces === undefined || pieces.size === 0
+            ? undefined
+            : `${tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
+        const isCleared = composed === undefined || receivedAtMs < (cleared.get(composed) ?? 0);
+        const ofPieces = isCleared ? [] : hashed(pieces ?? []);
+        return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
       });
       const asking = placed.filter((it) => it.standing !== 'elsewhere');
-      const asked = asking.flatMap((it) => it.looked);
+      const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
       const unknown = new Set(asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined));
       return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
         // What could not be looked up is at home nowhere.
@@ -150,13 +166,18 @@ export function createCredentialHomes(
         const homeOf = (hash: string) => knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
         for (const it of asking) {
           const isBound = it.hashes.every((hash) => homeOf(hash) === home);
-          const isElsewhere = it.looked.some((hash) => (homeOf(hash) ?? home) !== home);
-          const free = it.looked.filter((hash) => homeOf(hash) === undefined);
+          const looked = [...it.looked, ...it.pieces];
+          const isElsewhere = looked.some((hash) => (homeOf(hash) ?? home) !== home);
+          const free = looked.filter((hash) => homeOf(hash) === undefined);
           const isSeenElsewhere = free.length > 0 && seenAt(call, free, domain) === 'elsewhere';
           if (isElsewhere || isSeenElsewhere) {
             it.standing = 'elsewhere';
             it.isKnown = false;
-          } else if (it.standing === 'free') {
+            continue;
+          }
+          if (it.composed !== undefined && it.pieces.length > 0)
+            cleared.set(it.composed, receivedAtMs + clearedMs);
+          if (it.standing === 'free') {
             if (isBound) it.standing = 'here';
             it.isKnown = isBound || seenAt(call, it.hashes, domain) === 'known';
             if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
@@ -232,10 +253,12 @@ function credentialsOf(call: Call): readonly PlacedCredential[] {
     .slice(0, placesMax);
 }
 
-function standingByClaims(claims: Claims | undefined, domain: string): Standing {
+/** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
+function standingByClaims(claims: Claims | undefined, host: string): Standing {
   if (!claims) return 'free';
   const { audience, issuer } = claims;
-  if (audience.includes(domain) || issuer === domain) return 'here';
+  const isMeant = (named: string): boolean => host === named || host.endsWith(`.${named}`);
+  if (audience.some(isMeant) || (issuer !== undefined && isMeant(issuer))) return 'here';
   return audience.length > 0 ? 'elsewhere' : 'free';
 }
 

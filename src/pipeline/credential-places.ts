@@ -41,8 +41,9 @@ const unseenLengthMin = 20;
 const userKey = /^(?=.*\d)[\w.~+/=-]{20,}$/;
 const userPasswordMax = 16;
 
-const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31}) +)?(\S+)$/;
-const basic = /^basic +(\S+)$/i;
+// Some servers take a tab for the blank.
+const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31})[ \t]+)?(\S+)$/;
+const basic = /^basic[ \t]+(\S+)$/i;
 const whole = /^\S+$/;
 const keyField =
   /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
@@ -105,9 +106,13 @@ function isBasicKey(field: string, value: string): boolean {
   if (!field.endsWith('authorization') || value.length > lengthMax) return false;
   const token = basic.exec(value)?.[1];
   if (token === undefined || token.length < unseenLengthMin) return false;
-  const [user = '', ...rest] = Buffer.from(token, 'base64').toString('utf8').split(':');
-  return rest.length === 0 ? userKey.test(token) : isUserKey(user, rest.join(':'));
+  const pair = Buffer.from(token, 'base64').toString('utf8');
+  const [user = '', ...rest] = pair.split(':');
+  // Of a random key the decoded bytes have a colon, too, in one of ten.
+  return rest.length === 0 || notText.test(pair) ? userKey.test(token) : isUserKey(user, rest.join(':'));
 }
+// biome-ignore lint/suspicious/noControlCharactersInRegex: none of them stands in a name or a password.
+const notText = /[\0-\x1f\x7f\ufffd]/;
 
 const isUserKey = (user: string, password: string): boolean =>
   password.length < userPasswordMax && userKey.test(user);
@@ -282,6 +287,16 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
       }
   return parts;
 }
+
+/** What stands between the dots and tildes of such parts: a token may have been put beside others. Undefined where there is too much of it. */
+export function piecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  const pieces = new Set<string>();
+  for (const part of parts)
+    for (const piece of part.split(betweenPieces))
+      if (piece.length >= partLengthMin && !parts.has(piece)) pieces.add(piece);
+  return pieces.size > partsMax ? undefined : pieces;
+}
+const betweenPieces = /[.~]/;
 
 /** Leaves what is malformed as it is: that must not hide the rest. */
 const fromPercents = (text: string): string =>

@@ -1,11 +1,10 @@
 import { parseTarget } from '../target.ts';
-import { registrableDomain } from './registrable-domain.ts';
 
 /** What a JWT says of where it is at home and for how long. */
 export interface Claims {
-  /** Domains of its audience that can be reached from outside; it belongs nowhere else where there are any. */
+  /** Hosts of its audience that can be reached from outside; it belongs nowhere else where there are any. */
   readonly audience: readonly string[];
-  /** The domain of its issuer. */
+  /** The host of its issuer. */
   readonly issuer: string | undefined;
   readonly endsAtMs: number | undefined;
 }
@@ -25,17 +24,17 @@ export function claimsOf(text: string): Claims | undefined {
   // `htu` is where a proof of possession goes (RFC 9449, 4.2).
   const named = [...(Array.isArray(aud) ? aud.slice(0, audiencesMax) : [aud]), htu];
   return {
-    audience: named.flatMap((it) => domainNamedBy(it) ?? []),
-    issuer: domainNamedBy(iss),
+    audience: named.flatMap((it) => hostNamedBy(it) ?? []),
+    issuer: hostNamedBy(iss),
     endsAtMs: typeof exp === 'number' && exp > 0 ? exp * 1000 : undefined,
   };
 }
 
-function domainNamedBy(claim: unknown): string | undefined {
+function hostNamedBy(claim: unknown): string | undefined {
   if (typeof claim !== 'string' || claim.length > 2048 || !/^https?:\/\//i.test(claim)) return undefined;
   try {
     const { host } = parseTarget(claim);
-    return insideName.test(host) && !host.includes(':') ? undefined : registrableDomain(host);
+    return insideName.test(host) && !host.includes(':') ? undefined : host;
   } catch {
     return undefined;
   }

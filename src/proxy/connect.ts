@@ -80,7 +80,11 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
-      if (!first) return;
+      // The client has left. Nobody would read its end, and the connection would count until it is late.
+      if (!first) {
+        socket.destroy();
+        return;
+      }
       socket.unshift(first);
       if (first[0] === tlsHandshake) {
         secure(socket, tunnel).catch((error: Error) => {
@@ -136,6 +140,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
 
   return function connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
+    connections.begin(socket);
     const current = gate();
     open(current, request, socket)
       .then((tunnel) =>
@@ -143,9 +148,10 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
           ? pass(current, request, socket, head, tunnel)
           : establish(socket, head, tunnel),
       )
-      .catch((error: unknown) =>
-        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs),
-      );
+      .catch((error: unknown) => {
+        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs);
+        connections.rest(socket);
+      });
   };
 }
 

@@ -29,11 +29,21 @@ export function whyForeign(
   const site = siteOf(origin);
   if (origin !== '' && (site === undefined || !(site === host || isKnown(site))))
     return foreign('Origin names another site');
-  const isCrossSite = fieldOf(fields, 'sec-fetch-site').toLowerCase() === 'cross-site';
-  if (isCrossSite && !(site !== undefined && isAllowed(site)))
+  const referer = fieldOf(fields, 'referer');
+  const from = siteOf(beginning.exec(referer)?.[0] ?? '');
+  if (referer !== '' && (from === undefined || !(from === host || isKnown(from))))
+    return foreign('Referer names another site');
+  const relation = fieldOf(fields, 'sec-fetch-site').toLowerCase();
+  const page = site ?? from;
+  // What is on another port, or beside us in one domain, has to say which page it is.
+  const isStrange = relation === 'cross-site' || (relation === 'same-site' && site === undefined);
+  if (isStrange && !(page !== undefined && isAllowed(page)))
     return foreign('Sec-Fetch-Site names a page of another site');
   return undefined;
 }
+
+/** Scheme and authority of a URL. */
+const beginning = /^https?:\/\/[^/?#]+/i;
 
 const foreign = (why: string): GatewayError =>
   new GatewayError('FORBIDDEN', `${why} and allowed_sites of the route.`);

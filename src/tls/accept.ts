@@ -48,9 +48,10 @@ export function acceptTls(socket: Socket, options: AcceptOptions): Promise<TLSSo
     const timer = setTimeout(() => onFailure(new Error('The client was too slow.')), options.timeoutMs);
     const settle = (): void => {
       clearTimeout(timer);
-      secure.off('secure', onSecure).off('error', onFailure).off('close', onClose);
+      secure.off('secure', onSecure).off('error', onFailure).off('end', onClose).off('close', onClose);
     };
-    secure.on('secure', onSecure).on('error', onFailure).on('close', onClose);
+    // Connections of a listener may be half open: a client that ends its side here is told by nothing else.
+    secure.on('secure', onSecure).on('error', onFailure).on('end', onClose).on('close', onClose);
   });
 }
 

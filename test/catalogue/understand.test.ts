@@ -207,6 +207,13 @@ t.test('a method override never makes a call milder', async (t) => {
 });
 
 const form = 'application/x-www-form-urlencoded';
+const partOf = (name: string, value = 'DELETE') =>
+  requestOf(
+    'POST',
+    issues,
+    { 'content-type': 'multipart/form-data; boundary=b' },
+    `--b\r\nContent-Disposition: form-data;${name}\r\n\r\n${value}\r\n--b--\r\n`,
+  );
 const naming = {
   'another spelling of the header': requestOf('POST', issues, { X_HTTP_Method_Override: 'DELETE' }),
   'a header with dots': requestOf('POST', issues, { 'X.Http.Method': 'DELETE' }),
@@ -242,6 +249,17 @@ const naming = {
     { 'content-type': 'multipart/form-data; boundary=b' },
     '--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nDELETE\r\n--b--\r\n',
   ),
+  ...Object.fromEntries(
+    [
+      ' name="_me\\thod"',
+      '\r\n NAME = "_me\\thod"',
+      " name*=utf-8''_%6dethod",
+      ' name*0="_me"; name*1="thod"',
+      " filename=x; name *= utf-8''%5fmethod",
+    ].map((name) => [`a part with ${name.trim()}`, partOf(name)]),
+  ),
+  'the header of a proxy': requestOf('POST', issues, { 'X-Forwarded-Method': 'DELETE' }),
+  'the header of a proxy in another spelling': requestOf('POST', issues, { x_original_method: 'DELETE' }),
 };
 
 for (const [name, request] of Object.entries(naming)) {
@@ -257,10 +275,25 @@ t.test('what only looks so names no method', async (t) => {
     requestOf('PUT', issues, {}, { _method: 'DELETE' }),
     requestOf('PUT', issues, { 'content-type': form }, '_method=DELETE'),
     requestOf('POST', issues, { 'X-Method': 'DELETE', 'X-HTTP-Method-Override': 'post' }),
+    requestOf('POST', issues, { 'X-Forwarded-Method': 'POST' }),
+    partOf(' name="a"; filename="C:\\method\\b.txt"'),
+    partOf(' name="a"; filename="a\\"b"; filename*=utf-8\'\'_%6dethod'),
+    partOf(' name="a"', 'char *s; name *p = "a\\n";'),
   ];
   for (const request of cases) t.same(overridingMethods(request), []);
   const torn = requestOf('POST', issues, {}, '{"_method":');
   t.ok(overridingMethods(torn).includes('DELETE'), 'of what cannot be read any may be meant');
+});
+
+t.test('a hidden name behind a long file may be any method', async (t) => {
+  const file = `;name="f"\r\n\r\n${'x'.repeat(1_100_000)}\r\n--b\r\nContent-Disposition: form-data`;
+  const long = (name: string) => {
+    const request = partOf(`${file};${name}`);
+    return overridingMethods({ ...request, bodyText: () => request.bodyText()?.slice(0, 1_048_576) });
+  };
+  for (const name of [' name="_me\\thod"', "name*=utf-8''_%6dethod"])
+    t.ok(long(name).includes('DELETE'), name);
+  t.same(long(' name="b"; filename="a\\b"'), []);
 });
 
 t.test('a call may name eight methods beside its own and no more', async (t) => {

@@ -64,6 +64,20 @@ t.test('the state is asked for a credential once, and not again for a good while
   t.notMatch(text, 'company', 'the state has neither the credential nor the domain');
 });
 
+t.test('the state is asked for the pieces of a composed token once in an hour', async (t) => {
+  const { state, homes } = startState();
+  const token = `${newToken()}.${newToken()}~${newToken()}`;
+  const ask = async (atMs: number): Promise<number> => {
+    const before = state.asked;
+    const call = callWith(token, 'api.company.test', atMs);
+    await homes.mark(call);
+    await homes.bind(call);
+    t.match(call.findings, [{ atHome: true }]);
+    return state.asked - before;
+  };
+  t.same([await ask(0), await ask(1), await ask(3_599_999), await ask(3_600_000)], [1, 0, 0, 1]);
+});
+
 t.test('while the state is away, only what the node knows is at home', async (t) => {
   const { state, homes } = startState();
   const [known, unknown] = [newToken(), newToken()];

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { issuedByAnyone } from '../../src/pipeline/credential-homes.ts';
-import { placedCredentials } from '../../src/pipeline/credential-places.ts';
+import { hasBasicKey, placedCredentials } from '../../src/pipeline/credential-places.ts';
 import { headText } from '../../src/pipeline/head-text.ts';
 import { claimsOf } from '../../src/pipeline/json-web-token.ts';
 import { registrableDomain } from '../../src/pipeline/registrable-domain.ts';
@@ -50,6 +50,18 @@ t.test('fields of the head have credentials where their protocols say so', async
     t.same(header(name, value), [], `${name}: ${value}`);
 });
 
+t.test('a key in the place of Basic credentials is one, whatever its bytes are', async (t) => {
+  const isKey = (token: string) => hasBasicKey({ headers: ['Authorization', `Basic ${token}`] });
+  const bytes = Buffer.from('3f:9\x01\xfe:\xc3 some more of it', 'latin1');
+  t.equal(isKey(bytes.toString('base64url')), true, 'with colons');
+  t.equal(isKey(Buffer.from(`bob:${secret}`).toString('base64')), false, 'a pair');
+  t.equal(
+    isKey(Buffer.from('Jörg:pässword of thirty characters').toString('base64')),
+    false,
+    'a pair in UTF-8',
+  );
+});
+
 t.test('requests for tokens have them in their fields, and other bodies have none', async (t) => {
   const asks = 'grant_type=client_credentials';
   const place = ['body:$.client_secret', secret, secret] as const;
@@ -95,13 +107,13 @@ t.test('claims say where a JWT belongs', async (t) => {
   const nothing = { audience: [], issuer: undefined, endsAtMs: undefined };
   t.same(claimsOf(jwt({})), nothing);
   t.same(claimsOf(jwt({ iss: 'https://login.acme.com/x', aud: 'https://api.acme.co.uk:8443/', exp: 7 })), {
-    ...{ audience: ['acme.co.uk'], issuer: 'acme.com', endsAtMs: 7000 },
+    ...{ audience: ['api.acme.co.uk'], issuer: 'login.acme.com', endsAtMs: 7000 },
   });
   t.same(claimsOf(jwt({ aud: ['a', 'https://a.acme.com', 'https://b.acme.github.io', 7, null] }))?.audience, [
-    'acme.com',
-    'acme.github.io',
+    'a.acme.com',
+    'b.acme.github.io',
   ]);
-  t.same(claimsOf(jwt({ htu: 'https://mcp.acme.com/mcp' }))?.audience, ['acme.com']);
+  t.same(claimsOf(jwt({ htu: 'https://mcp.acme.com/mcp' }))?.audience, ['mcp.acme.com']);
   for (const aud of [
     'mcp',
     'api://default',
@@ -125,6 +137,27 @@ t.test('a domain is what one owner has registered', async (t) => {
     ['::1', '::1'],
     ['intranet', 'intranet'],
     ['api.company.test', 'company.test'],
+    ['a.acme.modal.run', 'acme.modal.run'],
+    ['modal.run', 'modal.run'],
+    ['acme.app.n8n.cloud', 'acme.app.n8n.cloud'],
+    ['app.n8n.cloud', 'app.n8n.cloud'],
+    ['a.10.0.0.1.nip.io', 'a.10.0.0.1.nip.io'],
+    ['10-0-0-1.sslip.io', '10-0-0-1.sslip.io'],
+    ['api.ns1.svc.cluster.local', 'ns1.svc.cluster.local'],
+    ['x.evil.eastus.cloudapp.azure.com', 'evil.eastus.cloudapp.azure.com'],
+    ['management.azure.com', 'azure.com'],
+    ['abc-80.euw.devtunnels.ms', 'abc-80.euw.devtunnels.ms'],
+    [
+      'app.happyhill-70162bb9.eastus.azurecontainerapps.io',
+      'happyhill-70162bb9.eastus.azurecontainerapps.io',
+    ],
+    ['name-80.app.github.dev', 'name-80.app.github.dev'],
+    ['4.3.2.1.bc.googleusercontent.com', '4.3.2.1.bc.googleusercontent.com'],
+    ['script.google.com', 'script.google.com'],
+    ['accounts.google.com', 'google.com'],
+    ...['e2b.dev', 'loca.lt', 'pinggy.link', 'beeceptor.com', 'oastify.com', 'interact.sh', 'oast.fun'].map(
+      (suffix) => [`a.${suffix}`, `a.${suffix}`] as const,
+    ),
   ] as const)
     t.equal(registrableDomain(host), domain, host);
 });

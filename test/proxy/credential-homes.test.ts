@@ -183,6 +183,16 @@ t.test('a bound token goes nowhere else inside of another text', async (t) => {
     { cookie: `session="${one}"` },
     { cookie: `session=%${one.charCodeAt(0).toString(16)}${one.slice(1)}` },
     { cookie: `${two}=1` },
+    { authorization: `Bearer\t${one}` },
+    { authorization: `Token \t ${one}` },
+    { authorization: `Basic\t${basicOf('x', one).slice('Basic '.length)}` },
+    { authorization: `Bearer ${newSecret()}.${one}` },
+    { authorization: `Bearer ${one}.${newSecret()}` },
+    { authorization: `Bearer a~${one}~b` },
+    { 'x-api-key': `a.${one}` },
+    { authorization: `Bearer ${newJwt({}).replace(/[^.]+$/, one)}` },
+    { authorization: `Bearer ${newJwt({ aud: 'https://evil.test' }).replace(/[^.]+$/, one)}` },
+    { authorization: `Bearer ${Array.from({ length: 70 }, () => newSecret(12)).join('.')}` },
   ];
   for (const [at, headers] of tries.entries()) {
     const sent = upstream.requests.length;
@@ -224,6 +234,45 @@ t.test('a JWT that says where it belongs goes nowhere else, first use or not', a
   t.match(outcome(await call('/x', { host: 'login.other.test', headers })), isOut, 'at its issuer');
   const inside = bearer({ aud: 'https://kubernetes.default.svc.cluster.local' });
   t.match(outcome(await call('/x', { host: api, headers: inside })), isOut, 'a name inside of a network');
+});
+
+t.test('a JWT is at home at the hosts that it names and below, and not beside them', async (t) => {
+  const azure = 'https://management.azure.com/';
+  const cases: readonly (readonly [claims: object, homes: string[], others: string[]])[] = [
+    [
+      { aud: azure, iss: 'https://sts.windows.net/x/' },
+      ['management.azure.com', 'eu.management.azure.com'],
+      ['evil.eastus.cloudapp.azure.com', 'xmanagement.azure.com', 'portal.azure.com'],
+    ],
+    [{ aud: 'https://azure.com' }, ['management.azure.com'], ['evil.test']],
+    [{ iss: 'https://accounts.google.com' }, ['accounts.google.com'], []],
+  ];
+  const { call } = await startCredentialLab(t, {
+    credentials: [],
+    hosts: [...names, '*.azure.com', '*.management.azure.com', '*.eastus.cloudapp.azure.com', '*.google.com'],
+    config: patient,
+  });
+  const ask = (host: string, claims: object) =>
+    call('/x', { host, headers: { authorization: `Bearer ${newJwt(claims)}` } });
+  for (const [claims, homes, others] of cases) {
+    for (const host of homes) t.match(outcome(await ask(host, claims)), isOut, host);
+    for (const host of others) isMisdirected(t, await ask(host, claims), host);
+  }
+});
+
+t.test('names that strangers get below one suffix are homes of their own', async (t) => {
+  const pairs = [
+    ['acme.modal.run', 'evil.modal.run'],
+    ['10.0.0.1.nip.io', '10.9.9.1.nip.io'],
+    ['api.ns1.svc.cluster.local', 'api.ns2.svc.cluster.local'],
+    ['www.google.com', 'script.google.com'],
+  ] as const;
+  const { call } = await startCredentialLab(t, { credentials: [], hosts: pairs.flat(), config: patient });
+  for (const [home, evil] of pairs) {
+    const headers = { authorization: `Bearer ${newSecret()}` };
+    t.match(outcome(await call('/x', { host: home, headers })), isOut, home);
+    isMisdirected(t, await call('/x', { host: evil, headers }), evil);
+  }
 });
 
 t.test('what was found in a text on its way elsewhere has no first use', async (t) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import t from 'tap';
 import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
@@ -80,6 +81,52 @@ t.test('one agent cannot hold more connections than its tenant allows, with howe
   });
 });
 
+t.test('a tunnel that its client closes before a request counts no longer', async (t) => {
+  const gateway = await startTestGateway(t, { config: { limits: { max_connections_per_agent: 2 } } });
+  const authority = 'a.test.example:443';
+  const open = () => openTunnel({ proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority });
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const ways: Record<string, (socket: net.Socket) => Promise<void> | void> = {
+    'ends its side': (socket) => void socket.resume().end(),
+    'goes away': (socket) => void socket.destroy(),
+    'goes away within the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      await once(secured, 'secureConnect');
+      // Its last message has not been sent yet.
+      secured.destroy();
+      socket.destroy();
+    },
+    'goes away behind the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      secured.on('error', () => secured.destroy());
+      // The ticket that follows the handshake.
+      await once(secured, 'session');
+      socket.resetAndDestroy();
+    },
+    'ends its side behind the handshake': async (socket) => {
+      const secured = tls.connect({ socket, ca, servername: 'a.test.example' });
+      await once(secured, 'session');
+      secured.resume().end();
+    },
+  };
+  for (const [name, leave] of Object.entries(ways)) {
+    for (let i = 0; i < 2; i++) {
+      const { status, socket } = await open();
+      t.equal(status, 200, name);
+      socket.on('error', () => socket.destroy());
+      await leave(socket);
+    }
+    const sinceMs = Date.now();
+    await until('there is room', async () => {
+      const { status, socket } = await open();
+      socket.resetAndDestroy();
+      return status === 200;
+    });
+    t.ok(Date.now() - sinceMs < 5000, `who ${name} leaves at once`);
+    await sleep(50);
+  }
+});
+
 t.test('one tenant cannot hold the connections of all, with however many agents', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
@@ -111,6 +158,52 @@ t.test('one tenant cannot hold the connections of all, with however many agents'
     200,
     'the control plane has connections of its own',
   );
+});
+
+t.test('who opens connections from many addresses locks nobody out', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      proxy: { listen: '0.0.0.0:0' },
+      limits: { max_connections: 16 },
+      tenants: [
+        { id: 'acme', plan: 'enterprise' },
+        { id: 'other', plan: 'enterprise' },
+      ],
+      agents: [{ id: agentId, tenant: 'acme', name: 'bot' }],
+    },
+  });
+  const port = Number(new URL(gateway.proxyUrl).port);
+  const authority = 'a.test.example:443';
+  const says = [
+    '',
+    'GET http://a/ HTTP/1.1\r\n',
+    `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+  ];
+  const strangers: net.Socket[] = [];
+  const flood = async (): Promise<void> => {
+    for (let i = 0; i < 60; i++) {
+      const socket = net.connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${2 + (i % 7)}` });
+      socket.on('error', () => socket.destroy());
+      t.teardown(() => void socket.destroy());
+      await once(socket.resume(), 'connect');
+      socket.write(says[i % says.length] ?? '');
+      strangers.push(socket);
+    }
+  };
+  const statuses: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    await flood();
+    const opened = await openTunnel({
+      proxyUrl: `http://127.0.0.1:${port}`,
+      authorization: basic(gateway.key),
+      authority,
+    });
+    t.teardown(() => void opened.socket.destroy());
+    statuses.push(opened.status);
+  }
+  t.same(statuses, [200, 200, 200, 200, 200, 200]);
+  await sleep(100);
+  await until('the others are closed', async () => strangers.filter((it) => !it.destroyed).length <= 8);
 });
 
 t.test('who opens connections and says nothing leaves room for other addresses', async (t) => {
