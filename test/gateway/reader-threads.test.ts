@@ -23,7 +23,8 @@ t.test('each process has its share of the cores, and one thread at least', async
     t.equal(threadsOf(wanted, { workers }, cores), threads, `${wanted} of ${workers} on ${cores}`);
 });
 
-const long = (text: string): string => `${'Order 88123454 of 2026-11-24 for client-7f3a9c2e1b has come back. '.repeat(400)}${text}`;
+const long = (text: string): string =>
+  `${'Order 88123454 of 2026-11-24 for client-7f3a9c2e1b has come back. '.repeat(400)}${text}`;
 
 t.test('a large body that breaks its reader is denied, and all others go on', async (t) => {
   const upstream = await startUpstream(t);

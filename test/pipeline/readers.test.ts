@@ -192,6 +192,20 @@ function taskOfLoop() {
   };
 }
 
+t.test('prose of up to 128 KB is read at once, as are no numbers and no code', async (t) => {
+  const words = 'Please summarise the discussion and list every decision with its owner. ';
+  const run = (text: string): boolean => {
+    const plain = Buffer.from(text);
+    const wide = { ...taskOfLoop(), bytes: plain.length, plain };
+    return inThreads.run('body', jobOf({ body: plain }), wide) instanceof Promise;
+  };
+  // Code that has seldom run is slow, and what takes longer than a moment is read in a thread after all.
+  const isAtOnce = (): boolean => !run(words.repeat(500));
+  t.ok(Array.from({ length: 100 }).some(isAtOnce), 'prose');
+  t.ok(run(words.repeat(2_000)), 'more of it');
+  t.ok(run(`const total4711 = rows[0x1f].id + '2026-11-24'; `.repeat(1_000)), 'code');
+});
+
 t.test('what is refused for want of room refuses the call, and a lost reader denies it', async (t) => {
   const stageWith = (run: Readers['run']) =>
     read({
