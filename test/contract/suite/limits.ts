@@ -158,17 +158,20 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     const firstMs = performance.now();
     let wasRefusedMs = 0;
     let isFull = true;
+    // What comes in while the bucket is full is lost, and nobody empties it while a machine is that busy.
+    let mayOverflow = false;
     let asked = 0;
     while (passed < 10 * capacity) {
       const sentMs = performance.now();
       const more = await passes();
+      mayOverflow ||= performance.now() - sentMs > capacity / perMs;
       asked += capacity;
       passed += more.passed;
       if (!more.isRefused) continue;
       wasRefusedMs = sentMs;
       isFull &&= passed >= capacity + (sentMs - firstMs) * perMs - 1;
     }
-    t.ok(isFull, 'an empty bucket has given all that came in');
+    t.ok(isFull || mayOverflow, 'an empty bucket has given all that came in');
     t.ok(passed <= capacity + (performance.now() - startMs) * perMs + 1, 'and no more than that');
     // A machine that is too busy asks more slowly than the bucket fills.
     const isBusy = asked < (performance.now() - firstMs) * perMs;

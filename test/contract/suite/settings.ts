@@ -171,12 +171,13 @@ export async function settings(t: Test, lab: Lab): Promise<void> {
       for (const it of open) it.destroy();
     });
     const { hostname, port } = new URL(controlUrl);
-    // Those of the requests before may still be closing, and count until they have.
+    // Connections that have shown no key give way. Those of the requests before may still be closing, and count until they have.
+    const claim = () => connected(hostname, Number(port), text);
     const askOnceMore = async (): Promise<Reply> => {
-      open.push(await connected(hostname, Number(port)));
+      open.push(await claim());
       return await as(text, 'GET', '/v1/usage');
     };
-    for (let n = 1; n < maxConnections; n++) open.push(await connected(hostname, Number(port)));
+    for (let n = 1; n < maxConnections; n++) open.push(await claim());
     t.match(
       await eventually(askOnceMore, ({ status }) => status === 503),
       { status: 503, body: { code: 'GATEWAY_BUSY', status: 503 } },
@@ -185,10 +186,14 @@ export async function settings(t: Test, lab: Lab): Promise<void> {
   });
 }
 
-/** A connection on which nothing is said. */
-function connected(host: string, port: number): Promise<Socket> {
+/** A connection that has shown a key. */
+function connected(host: string, port: number, secret: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = net.connect(port, host, () => resolve(socket));
+    const socket = net.connect(port, host);
+    socket.write(
+      `GET /v1/usage HTTP/1.1\r\nHost: ${host}:${port}\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
+    );
+    socket.once('data', () => resolve(socket));
     // Where it is one too many, the server closes it.
     socket.on('error', reject);
   });
