@@ -10,17 +10,18 @@ const scanTimeoutMs = 1;
 /** Escapes, so that reading looks at the clock. */
 const note = JSON.stringify({ note: 'a \\u0061 b \\n c' });
 
-/** While it is on, each look at the clock of this process takes longer than a call may be read. */
+/** While it is on, this process has worked for longer than a call may be read whenever somebody looks. */
 function slowClock(t: Test): { on: boolean } {
-  const real = performance.now.bind(performance);
+  const real = process.threadCpuUsage.bind(process);
   const clock = { on: false };
-  let passedMs = 0;
-  performance.now = () => {
-    if (clock.on) passedMs += 2 * scanTimeoutMs;
-    return real() + passedMs;
+  let workedUs = 0;
+  process.threadCpuUsage = (before) => {
+    if (clock.on) workedUs += 2000 * scanTimeoutMs;
+    const { user, system } = real(before);
+    return { user: user + workedUs, system };
   };
   t.teardown(() => {
-    performance.now = real;
+    process.threadCpuUsage = real;
   });
   return clock;
 }
