@@ -101,10 +101,16 @@ const quickBytesMax = 128 * 1024;
 const bytesPerWord = 256;
 const markedShareMax = 1 / 4;
 
+/** Looked at in three places: to look at all of it would take as long as to search it. */
+const sampleBytes = 4096;
+
 /** Whether nearly all of a content is words: no numbers, no long tokens, nothing that repeats itself as codes do. */
 function isSoonRead({ bytes, plain }: Task): boolean {
   if (!plain || bytes > quickBytesMax) return false;
-  return outlineOf(plain).marked.length * bytesPerWord < plain.length * markedShareMax;
+  const middle = (plain.length - sampleBytes) >> 1;
+  const samples = [0, middle, plain.length - sampleBytes].map((at) => plain.subarray(at, at + sampleBytes));
+  const mark = sampleBytes * markedShareMax;
+  return samples.every((sample) => outlineOf(sample).marked.length * bytesPerWord < mark);
 }
 
 function forAMoment({ maxDecodedBytes, isOver }: ReadBounds): ReadBounds {
