@@ -10,6 +10,7 @@ import { basic, openHttp2Tunnel, openSecureTunnel, send } from '../test/support/
 import { startDaemon } from '../test/support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../test/support/gateway.ts';
 import { startUpstream, type UpstreamHandler } from '../test/support/upstream.ts';
+import { type Teardown, withTeardown } from './with-teardown.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const atOnce = 16;
@@ -40,16 +41,9 @@ const answer: UpstreamHandler = async ({ url = '' }, response) => {
   }
 };
 
-const closing: (() => void | Promise<void>)[] = [];
-const bench = { teardown: (close: () => void | Promise<void>) => closing.unshift(close) };
+await withTeardown(main);
 
-try {
-  await main();
-} finally {
-  for (const close of closing) await close();
-}
-
-async function main(): Promise<void> {
+async function main(bench: Teardown): Promise<void> {
   const one = await startUpstream(bench, answer);
   const two = await startUpstream(bench, answer, { http2: true });
   const { dir, configFile } = writeTestConfig(bench, {
@@ -76,11 +70,11 @@ async function main(): Promise<void> {
     ca,
   });
   const agent = new http.Agent({ keepAlive: true, maxSockets: atOnce });
-  closing.unshift(() => agent.destroy());
+  bench.teardown(() => agent.destroy());
 
   async function byHttp1(host: string): Promise<Work> {
     const sockets = await Promise.all(Array.from({ length: atOnce }, () => openSecureTunnel(target(host))));
-    closing.unshift(() => sockets.forEach((socket) => void socket.destroy()));
+    bench.teardown(() => sockets.forEach((socket) => void socket.destroy()));
     return (i, path) =>
       path === '/calls'
         ? send(sockets[i] as (typeof sockets)[0], {
@@ -100,7 +94,7 @@ async function main(): Promise<void> {
 
   async function byHttp2(host: string): Promise<Work> {
     const session = await openHttp2Tunnel(target(host));
-    closing.unshift(() => session.destroy());
+    bench.teardown(() => session.destroy());
     return async (_i, path) => {
       const asked = path === '/calls' ? { ':method': 'POST', ...headers } : {};
       const stream = session.request({ ':path': path, ...asked }, { endStream: path !== '/calls' });

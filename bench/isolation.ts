@@ -11,6 +11,7 @@ import { adminSecret, agentId, apiClient, writeTestConfig } from '../test/suppor
 import { startUpstream } from '../test/support/upstream.ts';
 import { contents } from './isolation/contents.ts';
 import type { SenderOrder } from './isolation/sender.ts';
+import { type Teardown, withTeardown } from './with-teardown.ts';
 
 const threads = process.argv[2] === undefined || process.argv[2] === 'null' ? null : Number(process.argv[2]);
 const seconds = Number(process.argv[3] ?? 4);
@@ -21,16 +22,9 @@ const body = Buffer.from(
   JSON.stringify({ title: 'a question', text: 'Words of a ticket, with a number such as 4711. '.repeat(40) }),
 );
 
-const closing: (() => void | Promise<void>)[] = [];
-const bench = { teardown: (close: () => void | Promise<void>) => closing.unshift(close) };
+await withTeardown(main);
 
-try {
-  await main();
-} finally {
-  for (const close of closing) await close();
-}
-
-async function main(): Promise<void> {
+async function main(bench: Teardown): Promise<void> {
   const upstream = await startUpstream(bench);
   const { dir, configFile } = writeTestConfig(bench, {
     upstream,

@@ -69,7 +69,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     const lengthBits = Math.log2(file.end - file.start);
     const { detector } = match;
     return (
-      isToldByContext(match) ||
+      isToldByWords(match) ||
       bitsOf(view.bytes, match) < lengthBits + literalMarginBits ||
       (detector.class === 'SECRETS' && detector.chanceBits < lengthBits + marginBits)
     );
@@ -140,7 +140,7 @@ function outermost(files: readonly Noise[]): readonly Noise[] {
 }
 
 /** By words around it, which may be any in the tables of a program. */
-const isToldByContext = ({ detector: { keywords, near, isGeneric } }: Match | CutToken): boolean =>
+const isToldByWords = ({ detector: { keywords, near, isGeneric } }: Match | CutToken): boolean =>
   isGeneric || keywords.length + near.length > 0;
 
 /** Base64 has either pair of its last two signs, never one of both. */

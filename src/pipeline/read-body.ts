@@ -177,7 +177,8 @@ function readCoding(
   else fail(reading.unreadable, reading.isOutOfTime);
 }
 
-const partOf = ({ contentType, host, sent }: BodySource, bytes: Buffer): Part => ({
+/** The body of a call, or what was made of it, as a part to be read. */
+export const partOf = ({ contentType, host, sent }: BodySource, bytes: Buffer): Part => ({
   ...bodyPart(bytes, contentType, host),
   ...(sent ? { sent } : {}),
   mayBeMany: true,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { serveJobs } from '../inspect/threads/serve-jobs.ts';
-import { workedMs } from '../inspect/threads/worked-ms.ts';
+import { workDeadline } from '../inspect/threads/worked-ms.ts';
 import { loadEngines, type Settings } from './engines.ts';
 import { type JobName, jobOf } from './jobs.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
@@ -16,11 +16,10 @@ const warmUpMs = 250;
 const samples = ['read-part.ts', 'read-body.ts', 'sanitize.ts', 'chance.ts'];
 
 function warmUp(): void {
-  const endsAt = workedMs() + warmUpMs;
   const texts = samples.map((it) => readFileSync(new URL(it, import.meta.url), 'utf8'));
   const body = Buffer.from(JSON.stringify({ messages: texts.map((content) => ({ role: 'tool', content })) }));
   const tools = { engine: engines.common, injections, meanings };
-  const isOver = (): boolean => workedMs() > endsAt;
+  const isOver = workDeadline(warmUpMs);
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
     ...{ sent: undefined, isBroken: false, context: undefined, messages: undefined, seam: undefined },

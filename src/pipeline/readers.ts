@@ -3,7 +3,7 @@ import type { Owner } from '../inspect/threads/fair-queue.ts';
 import type { ToolSpec } from '../inspect/threads/messages.ts';
 import type { ReaderPool } from '../inspect/threads/reader-pool.ts';
 import type { Lost } from '../inspect/threads/reader-thread.ts';
-import { workedMs } from '../inspect/threads/worked-ms.ts';
+import { workDeadline } from '../inspect/threads/worked-ms.ts';
 import { outlineOf } from '../scan/outline.ts';
 import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
@@ -88,7 +88,7 @@ export function createReaders(
       // A daemon that starts serves at once, and its threads take a second to begin.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax && !isSoonRead(task)) return inThread(name, input, task, spec);
-      const moment = forAMoment(bounds);
+      const moment = forAMoment(task);
       return after(jobOf(name)(input, tools, moment), (it) =>
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
@@ -113,15 +113,11 @@ function isSoonRead({ bytes, plain }: Task): boolean {
   return samples.every((sample) => outlineOf(sample).marked.length * bytesPerWord < mark);
 }
 
-function forAMoment({ maxDecodedBytes, isOver }: ReadBounds): ReadBounds {
-  const endsAt = performance.now() + loopMsMax;
-  const startCpuMs = workedMs();
-  return {
-    maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
-    // On a busy machine time passes in which nothing is read.
-    isOver: () => (performance.now() > endsAt && workedMs() - startCpuMs > loopMsMax) || isOver(),
-  };
-}
+/** On a busy machine time passes in which nothing is read: that counts for nothing. */
+const forAMoment = ({ bounds: { maxDecodedBytes }, timeoutMs }: Task): ReadBounds => ({
+  maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
+  isOver: workDeadline(Math.min(loopMsMax, timeoutMs)),
+});
 
 /** It was done to its end. */
 const isWhole = (output: object): boolean =>

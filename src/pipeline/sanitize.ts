@@ -1,4 +1,5 @@
-import type { Call, DataClass, Finding } from '../call.ts';
+import type { Call, CutBody, DataClass, Finding } from '../call.ts';
+import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
 import type { Cut } from '../text/cuts.ts';
 import { bodyFormat, type CutFormat, redactBody } from '../text/redact.ts';
@@ -60,7 +61,7 @@ class CutFirst extends Error {
 
   async cut(): Promise<void> {
     const call = this.#call;
-    const cut = await cutInRounds(call, isCutFor(this.#classes));
+    const cut = await cutInThread(call, isCutFor(this.#classes));
     call.cutBodies ??= new Map();
     call.cutBodies.set(this.#name, cut);
   }
@@ -77,21 +78,14 @@ export function withCuts<T>(judge: () => T): MaybePromise<T> {
 }
 
 /** As `withoutFindings`, in a thread. */
-async function cutInRounds(
-  { plain, body: received, contentType, findings, cutApart, markAgain }: Call,
+function cutInThread(
+  { plain, body, contentType, findings, cutApart, markAgain }: Call,
   isCut: (it: Finding) => boolean,
-): Promise<Buffer | undefined> {
-  if (countedTypes.test(contentType)) return undefined;
-  let body = plain ?? received;
-  let cuts = findings.filter(isCut);
-  for (let round = 0; round < roundsMax; round += 1) {
-    const cut = await cutApart?.(body, cuts);
-    if (!cut) return undefined;
-    body = cut.body;
-    cuts = (markAgain?.(body, cut.findings) ?? cut.findings).filter(isCut);
-    if (cuts.length === 0) return body;
-  }
-  return undefined;
+): MaybePromise<Buffer | undefined> {
+  return cutInRounds({ bytes: plain ?? body, contentType, findings }, isCut, async (bytes, cuts) => {
+    const cut = await cutApart?.(bytes, cuts);
+    return cut && markAgain ? { ...cut, findings: markAgain(cut.body, cut.findings) } : cut;
+  });
 }
 
 /** Whether a finding goes where these classes are to be cut. */
@@ -114,23 +108,47 @@ export interface Cuttable {
 
 /** The bytes without the findings of these classes, and of SECRETS always; undefined where they cannot be cut, or some are left. */
 export function withoutFindings(
-  { bytes, contentType, findings, format, readAgain }: Cuttable,
+  { format, readAgain, ...content }: Cuttable,
   classes: readonly DataClass[],
 ): Buffer | undefined {
-  const isCut = isCutFor(classes);
-  let cuts = findings.filter(isCut);
-  if (cuts.length === 0) return bytes;
-  if (countedTypes.test(contentType)) return undefined;
-  let body = bytes;
-  for (let round = 0; round < roundsMax; round += 1) {
-    const cut = redactBody(body, cuts.map(toCut), format ?? bodyFormat(contentType, body));
-    const left = cut && readAgain(cut);
-    if (!cut || !left) return undefined;
-    cuts = left.filter(isCut);
-    if (cuts.length === 0) return cut;
-    body = cut;
-  }
-  return undefined;
+  return cutInRounds(content, isCutFor(classes), (bytes, cuts) => {
+    const body = redactBody(bytes, cuts.map(toCut), format ?? bodyFormat(content.contentType, bytes));
+    const findings = body && readAgain(body);
+    return findings && { body, findings };
+  });
+}
+
+type Content = Pick<Cuttable, 'bytes' | 'contentType' | 'findings'>;
+/** Cuts findings out of a body and reads what is left; undefined where either cannot be done. */
+type CutAndRead<R> = (bytes: Buffer, cuts: readonly Finding[]) => R;
+
+/** Cuts until nothing that is to go is left. At once where each cut is made at once. */
+function cutInRounds(
+  content: Content,
+  isCut: (it: Finding) => boolean,
+  cut: CutAndRead<CutBody | undefined>,
+): Buffer | undefined;
+function cutInRounds(
+  content: Content,
+  isCut: (it: Finding) => boolean,
+  cut: CutAndRead<Promise<CutBody | undefined>>,
+): MaybePromise<Buffer | undefined>;
+function cutInRounds(
+  { bytes, contentType, findings }: Content,
+  isCut: (it: Finding) => boolean,
+  cut: CutAndRead<MaybePromise<CutBody | undefined>>,
+): MaybePromise<Buffer | undefined> {
+  const goOn = (
+    body: Buffer,
+    found: readonly Finding[],
+    roundsLeft: number,
+  ): MaybePromise<Buffer | undefined> => {
+    const cuts = found.filter(isCut);
+    if (cuts.length === 0) return body;
+    if (roundsLeft === 0 || countedTypes.test(contentType)) return undefined;
+    return after(cut(body, cuts), (it) => it && goOn(it.body, it.findings, roundsLeft - 1));
+  };
+  return goOn(bytes, findings, roundsMax);
 }
 
 const none: readonly Finding[] = [];

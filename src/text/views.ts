@@ -13,7 +13,8 @@ import { findEncodedRuns } from './runs.ts';
 import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
-import { decoderTable, unescapeJson, unescapeText } from './unescape.ts';
+import { decoderTable, unescapeText } from './unescape.ts';
+import { unescapeJson } from './unescape-json.ts';
 
 /*
  * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { packOutput, unpackInput } from './crossing.ts';
-import type { FromThread, JobBounds, ToThread } from './messages.ts';
-import { workedMs } from './worked-ms.ts';
+import type { FromThread, ToThread } from './messages.ts';
+import { workDeadline, workedMs } from './worked-ms.ts';
 
 export interface Bounds {
   readonly maxDecodedBytes: number;
@@ -35,11 +35,15 @@ export function serveJobs<T>(program: Program<T>): void {
   }
 
   async function answer(message: Extract<ToThread, { name: string }>): Promise<void> {
-    const { name, input, bounds, toolsId, tools } = message;
+    const { name, input, toolsId, tools } = message;
+    const { maxDecodedBytes, timeoutMs } = message.bounds;
     memory = message.memory ?? memory;
     try {
       if (tools) settingsOf.set(tools.id, tools.settings);
-      const found = await program.run(name, unpackInput(input, memory), toolsFor(toolsId), boundsOf(bounds));
+      const toolsOfJob = toolsFor(toolsId);
+      // On a busy machine time passes in which nothing is read: that counts for nothing.
+      const bounds = { maxDecodedBytes, isOver: workDeadline(timeoutMs) };
+      const found = await program.run(name, unpackInput(input, memory), toolsOfJob, bounds);
       const { output, transfer } = packOutput(found, memory);
       tell({ output, cpuMs: workedMs() }, transfer);
     } catch (error) {
@@ -62,13 +66,3 @@ export function serveJobs<T>(program: Program<T>): void {
 
 const tell = (message: FromThread, transfer: ArrayBuffer[] = []): void =>
   parentPort?.postMessage(message, transfer);
-
-/** On a busy machine time passes in which nothing is read: that counts for nothing. */
-function boundsOf({ maxDecodedBytes, timeoutMs }: JobBounds): Bounds {
-  const startMs = performance.now();
-  const startCpuMs = workedMs();
-  return {
-    maxDecodedBytes,
-    isOver: () => performance.now() - startMs > timeoutMs && workedMs() - startCpuMs > timeoutMs,
-  };
-}

@@ -11,8 +11,8 @@ import { headText } from '../head-text.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
-import type { BodyJob, ReadingTools } from '../read-body.ts';
-import { bodyPart, type ReadBounds, type Reading, readPart } from '../read-part.ts';
+import { type BodyJob, partOf, type ReadingTools } from '../read-body.ts';
+import { type ReadBounds, type Reading, readPart } from '../read-part.ts';
 import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../readers.ts';
 import { namesOf } from '../safe-names.ts';
 import type { Tenants } from '../tenants.ts';
@@ -132,11 +132,7 @@ export function read(options: ReadOptions): Stage {
   const readerOf =
     (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
     (body) => {
-      const part = {
-        ...bodyPart(body, call.contentType, call.target.host),
-        ...sentOf(call),
-        mayBeMany: true,
-      } as const;
+      const part = partOf({ contentType: call.contentType, ...sentOf(call) }, body);
       const { findings, unreadable, isOutOfTime } = readPart(part, engine, boundsFrom(tenant));
       if (isOutOfTime) call.isOutOfTime = true;
       return unreadable === undefined ? findings : undefined;
