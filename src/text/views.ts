@@ -33,6 +33,8 @@ export interface View {
   readonly isTable?: true;
   /** Another view holds the same without escapes, so this one is not searched. */
   readonly isSuperseded?: true;
+  /** The end of the view before it, which is searched in its place. */
+  readonly isTail?: true;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
   readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
@@ -50,6 +52,8 @@ export interface DecodeBounds extends Bounds {
   readonly isForm?: boolean;
   /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
   readonly isJson?: boolean;
+  /** Nothing is looked for before this place: it is known what stands there. */
+  readonly from?: number | undefined;
   /** What the source stands for as a whole, where something beside it says so. */
   readonly decoded?: Buffer | undefined;
 }
@@ -58,6 +62,8 @@ interface Layer extends View {
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
+  /** The first place that stands for what begins at a place of the source or behind it. */
+  readonly fromSource?: (sourceAt: number) => number;
 }
 
 const escapes = decoderTable(escapeDecoders);
@@ -103,12 +109,14 @@ export function decodeViews(
     depth: 0,
     spans: undefined,
     toSource: (start, end) => ({ start, end }),
+    fromSource: (at) => at,
   };
   const tables: View[] = [];
   const layers: Layer[] = [];
   try {
     const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
     layers.push(...(canonical ? [{ ...root, isSuperseded: true } as const, canonical] : [root]));
+    if (bounds.from !== undefined) layers.push(tailOf(layers, bounds.from));
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
       if (layer.isSuperseded) continue;
@@ -166,7 +174,26 @@ function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  return { ...childOf(root, bytes, names, spans, undefined), depth: 0 };
+  return {
+    ...childOf(root, bytes, names, spans, undefined),
+    depth: 0,
+    fromSource: (at) => spans.fromSource(at),
+  };
+}
+
+/** The end of the last layer, in whose place it is read. */
+function tailOf(layers: Layer[], from: number): Layer {
+  const whole = layers.pop() as Layer;
+  const at = Math.min(whole.bytes.length, whole.fromSource?.(from) ?? 0);
+  layers.push({ ...whole, isSuperseded: true });
+  const bytes = whole.bytes.subarray(at);
+  return {
+    ...whole,
+    bytes,
+    outline: outlineOf(bytes),
+    isTail: true,
+    toSource: (start, end) => whole.toSource(at + start, at + end),
+  };
 }
 
 /** What is found in another form of the source is found in all of it. */
