@@ -137,9 +137,9 @@ export function readPart(
     }
   }
   // There may be no view at all where time or room were over before the first one.
-  const [{ outline } = {}] = views;
-  if (outline && problem !== tooMany) {
-    const split = findSplit({ bytes, outline, format, found, cutTokens }, engine, {
+  const plain = views.find((it) => !it.isSuperseded);
+  if (plain && problem !== tooMany) {
+    const split = findSplit({ bytes, plain, format, found, cutTokens }, engine, {
       maxDecodedBytes,
       isOver,
     });

@@ -1,5 +1,5 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
-import { textFlags } from '../scan/outline.ts';
+import { nextBreak, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -38,17 +38,17 @@ const brokenLine: Gap = {
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
   needs: textFlags.newline,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    let newlineAt = bytes.indexOf(newline);
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    let newlineAt = nextBreak(outline, 0);
     while (newlineAt >= 0) {
       const lineStart = lineBreakEnd(bytes, newlineAt);
-      let next = bytes.indexOf(newline, lineStart);
+      let next = nextBreak(outline, lineStart);
       budget.work((next < 0 ? bytes.length : next) - newlineAt);
       const parts =
         isSpacedToken[bytes[lineStart] ?? 0] === 1 ? partsAt(bytes, newlineAt, next, budget) : undefined;
       if (parts) {
         yield joinedParts(bytes, parts);
-        next = bytes.indexOf(newline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
+        next = nextBreak(outline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
       }
       newlineAt = next;
     }

@@ -62,6 +62,7 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+const backslash = 0x5c;
 /** Without any of these there is nothing to unescape. */
 const escapeSigns =
   textFlags.backslash |
@@ -92,23 +93,16 @@ export function decodeViews(
   isOutOfTime: boolean;
 } {
   const budget = new Budget(bounds);
-  const outline = outlineOf(source);
-  const encrypted = findEncrypted(source, outline);
-  const opaque = encrypted ? [encrypted] : [];
+  const opaque: OpaqueContent[] = [];
   const noise: Noise[] = [];
-  const root: Layer = {
-    bytes: source,
-    outline,
-    encodings: [],
-    depth: 0,
-    spans: undefined,
-    toSource: (start, end) => ({ start, end }),
-  };
+  const root = sourceOf(source);
   const tables: View[] = [];
   const layers: Layer[] = [];
   try {
     const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
-    layers.push(...(canonical ? [{ ...root, isSuperseded: true } as const, canonical] : [root]));
+    layers.push(...(canonical ? [sourceOf(source, { isSuperseded: true }), canonical] : [root]));
+    const encrypted = encryptedIn(canonical ?? root);
+    if (encrypted) opaque.push(encrypted);
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
       if (layer.isSuperseded) continue;
@@ -128,6 +122,28 @@ export function decodeViews(
   }
   const views = tables.length > 0 ? [...layers, ...tables] : layers;
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
+}
+
+/** Its outline is made where somebody asks for it: of what is read without its escapes nobody does. */
+function sourceOf(bytes: Buffer, superseded: Pick<View, 'isSuperseded'> = {}): Layer {
+  let outline: Outline | undefined;
+  return {
+    ...superseded,
+    bytes,
+    get outline() {
+      outline ??= outlineOf(bytes);
+      return outline;
+    },
+    encodings: [],
+    depth: 0,
+    spans: undefined,
+    toSource: (start, end) => ({ start, end }),
+  };
+}
+
+function encryptedIn(layer: Layer): OpaqueContent | undefined {
+  const found = findEncrypted(layer.bytes, layer.outline);
+  return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */
@@ -152,7 +168,7 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
   const signs = table === formEscapes ? formSigns : escapeSigns;
   if ((layer.outline.flags & signs) === 0) return undefined;
-  const unescaped = unescapeText(layer.bytes, table, () => budget.check());
+  const unescaped = unescapeText(layer.bytes, table, () => budget.check(), layer.outline);
   if (!unescaped) return undefined;
   const { bytes, spans } = aroundEscapes(unescaped);
   budget.spend(bytes.length);
@@ -161,7 +177,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
 function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
-  if ((root.outline.flags & textFlags.backslash) === 0 || !mayBeJson(root)) return undefined;
+  if (!root.bytes.includes(backslash) || !mayBeJson(root.bytes)) return undefined;
   const unescaped = unescapeJson(root.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
@@ -178,8 +194,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
 }
 
 /** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
-const mayBeJson = ({ bytes, outline: { flags } }: Layer): boolean =>
-  (flags & textFlags.nul) === 0 && ((flags & textFlags.nonAscii) === 0 || isUtf8(bytes));
+const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
 function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.
@@ -190,8 +205,9 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
   const text = { bytes, outline, runs };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
-    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
+    // Also for those that are not asked: what led up to here took its time, too.
     budget.work(bytes.length);
+    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
     if (decoder.mayHold?.(text) === false) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.

@@ -10,28 +10,32 @@ const backslash = 0x5c;
 const isQuote = byteSet('\'"');
 const signs = ['VALUES', 'values'].map((it) => Buffer.from(it));
 
-/** `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too. */
-const columnList = /\(([^()'=]{3,2048})\)\s{0,64}values\s{0,64}(?=\()/dgi;
+const isSpace = byteSet('\t\n\v\f\r \xa0');
+/** What columns are not named with. */
+const endsList = byteSet("()'=");
 
-/** What stands behind such a list: to look for it spares nearly all texts the look for lists. */
-const behindList = /\)\s{0,64}values\s{0,64}\(/i;
+/** What stands between the list of columns and the first row. */
+const behindList = /values\s{0,64}(?=\()/gi;
+const spaceMax = 64;
+const listBytesMin = 3;
+const listBytesMax = 2048;
 
 const rowBytesMax = 16_384;
 
-/** Rows of SQL with a list of their columns. */
+/**
+ * Rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too.
+ */
 export const insert: TableReader = {
   needs: textFlags.parenthesis,
   mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
-    const text = bytes.toString('latin1');
-    if (!behindList.test(text)) return;
     let readTo = 0;
-    for (const { 0: whole, index, indices } of text.matchAll(columnList)) {
+    for (const { 0: sign, index } of bytes.toString('latin1').matchAll(behindList)) {
+      const list = listBefore(bytes, index);
       // What was read as a row that has no end is not read again.
-      if (index < readTo) continue;
-      const [start, end] = indices?.[1] ?? [0, 0];
-      const names = namesOf(bytes, { start, end });
-      for (let at = index + whole.length; names && bytes[at] === open; ) {
+      if (!list || list.start <= readTo) continue;
+      const names = namesOf(bytes, list);
+      for (let at = index + sign.length; names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
         readTo = rowEnd;
@@ -44,6 +48,17 @@ export const insert: TableReader = {
     }
   },
 };
+
+/** What stands in the parentheses that end there, if it may be a list of columns. */
+function listBefore(bytes: Buffer, signStart: number): Span | undefined {
+  let end = signStart;
+  while (signStart - end < spaceMax && isSpace[bytes[end - 1] ?? 0] === 1) end -= 1;
+  end -= 1;
+  if (bytes[end] !== close) return undefined;
+  let start = end;
+  while (end - start < listBytesMax && endsList[bytes[start - 1] ?? close] === 0) start -= 1;
+  return bytes[start - 1] === open && end - start >= listBytesMin ? { start, end } : undefined;
+}
 
 /** Without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
 function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
