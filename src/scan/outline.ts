@@ -18,7 +18,8 @@ export const blockFlags = {
   /** Twenty of letters, digits and `+/-_`. */
   encoded: 8,
   /**
-   * Bytes that are neither letters nor digits: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart.
+   * Equal bytes: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart. They are neither letters nor
+   * digits, and not fifteen in a row.
    */
   rhythm: 16,
   /** Fourteen of letters, digits and `+/-_` before a space. */

@@ -1,4 +1,4 @@
-import { readHex } from '../scan/bytes.ts';
+import { isHexDigit, readHex } from '../scan/bytes.ts';
 import { blockFlags, nextBreak, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -42,7 +42,7 @@ export const hexDump: BlockDecoder = {
 
 /** Whether digits begin the line, then perhaps a colon, and a space: nearly all lines are sent away by that. */
 function mayBeRow(bytes: Buffer, line: number): boolean {
-  if (readHex(bytes, line, offsetLengthMin) < 0) return false;
+  if (!isHexDigit(bytes[line]) || readHex(bytes, line, offsetLengthMin) < 0) return false;
   let at = line + offsetLengthMin;
   while (at < line + offsetLengthMax && readHex(bytes, at, 1) >= 0) at += 1;
   if (bytes[at] === colon) at += 1;

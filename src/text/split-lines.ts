@@ -44,8 +44,9 @@ export const splitLines: BlockDecoder = {
       const lineStart = lineBreakEnd(bytes, newlineAt);
       let next = nextBreak(outline, lineStart);
       budget.work((next < 0 ? bytes.length : next) - newlineAt);
-      const parts =
-        isSpacedToken[bytes[lineStart] ?? 0] === 1 ? partsAt(bytes, newlineAt, next, budget) : undefined;
+      const parts = mayBeCut(bytes, newlineAt, lineStart, next)
+        ? partsAt(bytes, newlineAt, next, budget)
+        : undefined;
       if (parts) {
         yield joinedParts(bytes, parts);
         next = nextBreak(outline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
@@ -54,6 +55,24 @@ export const splitLines: BlockDecoder = {
     }
   },
 };
+
+/** What nearly all line ends fail: a token before and behind it, or behind it a short line that ends like one. */
+function mayBeCut(bytes: Buffer, newlineAt: number, lineStart: number, next: number): boolean {
+  const first = bytes[lineStart] ?? 0;
+  if (isSpacedToken[first] === 0) return false;
+  if (isToken[first] === 1 && endsInToken(bytes, newlineAt)) return true;
+  if (next - lineStart < lengthMin || next - lineStart > lengthMax + 1) return false;
+  return isSpacedToken[bytes[next - (bytes[next - 1] === carriageReturn ? 2 : 1)] as number] === 1;
+}
+
+/** Whether as much of a token as is before a gap stands before the line end, or before spaces there. */
+function endsInToken(bytes: Buffer, newlineAt: number): boolean {
+  const end = withoutSpaces(bytes, bytes[newlineAt - 1] === carriageReturn ? newlineAt - 1 : newlineAt);
+  const start = end - pairLengthMin;
+  let at = end;
+  while (at > start && isToken[bytes[at - 1] ?? 0] === 1) at -= 1;
+  return at === start;
+}
 
 /** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
 function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget): Span[] | undefined {

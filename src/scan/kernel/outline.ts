@@ -199,6 +199,49 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
 }
 
+/** Whether the last of such signs stands in the block that are the same sign. */
+function isShortRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5)) & ~rules(at)) !== 0;
+}
+
+function isLongRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4)) & ~rules(at)) !== 0;
+}
+
+/** The last of so many equal bytes, each `step` behind the one before. */
+function comeEvery(at: i32, step: i32, times: i32): u64 {
+  const equals = equalsBehind(at, step);
+  const before = at > 0 ? equalsBehind(at - 64, step) : 0;
+  let all = equals;
+  for (let n = 1; n < times - 1; n += 1) all &= moved(equals, before, <u64>(n * step));
+  return all;
+}
+
+/** The last of fifteen equal bytes in a row or more, as rules and the beginnings of lines have them. */
+function rules(at: i32): u64 {
+  const two = equalsBehind(at, 1);
+  const twoBefore = at > 0 ? equalsBehind(at - 64, 1) : 0;
+  const three = two & moved(two, twoBefore, 1);
+  const threeBefore = twoBefore & (twoBefore << 1);
+  const five = three & moved(three, threeBefore, 2);
+  const fiveBefore = threeBefore & (threeBefore << 2);
+  const nine = five & moved(five, fiveBefore, 4);
+  const nineBefore = fiveBefore & (fiveBefore << 4);
+  return nine & moved(nine, nineBefore, 6);
+}
+
+/** The bytes of the block at `at` that are equal to the one so far before. */
+function equalsBehind(at: i32, step: i32): u64 {
+  const place = textAt + at;
+  const other = place - step;
+  return mask(
+    i8x16.eq(v128.load(place), v128.load(other)),
+    i8x16.eq(v128.load(place, 16), v128.load(other, 16)),
+    i8x16.eq(v128.load(place, 32), v128.load(other, 32)),
+    i8x16.eq(v128.load(place, 48), v128.load(other, 48)),
+  );
+}
+
 /**
  * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
  * least 63 bytes that are of no class. What most blocks cannot have is not looked for in them.
@@ -315,8 +358,9 @@ export function outline(length: i32): u32 {
       numbers2Before = numbers2;
       numbers4Before = numbers4;
       // Without a digit near, groups of four or eight are words; it may stand in the last of them.
-      if (longRhythms(signs, signsBefore, signsEarlier) !== 0) flags |= hasRhythm;
-      if (digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0) {
+      if (longRhythms(signs, signsBefore, signsEarlier) !== 0 && isLongRhythm(at, signs)) flags |= hasRhythm;
+      const isBefore = digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0;
+      if (isBefore && isLongRhythm(at - 64, signsBefore)) {
         store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
         all |= hasRhythm;
       }
@@ -352,7 +396,7 @@ export function outline(length: i32): u32 {
         (by2twice & moved(by2twice, by2twiceBefore, 8)) |
         (by3twice & moved(by3twice, by3twiceBefore, 9)) |
         (by4twice & moved(by4, by4Before, 12));
-      if (short !== 0) flags |= hasRhythm;
+      if (short !== 0 && isShortRhythm(at, signs)) flags |= hasRhythm;
     }
     by2Before = by2;
     by2twiceBefore = by2twice;

@@ -1,5 +1,6 @@
 import { byteSet } from '../../scan/bytes.ts';
 import { textFlags } from '../../scan/outline.ts';
+import type { Budget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
 
@@ -8,14 +9,12 @@ const close = 0x29;
 const comma = 0x2c;
 const backslash = 0x5c;
 const isQuote = byteSet('\'"');
-const signs = ['VALUES', 'values'].map((it) => Buffer.from(it));
+const signs = ['VALUES', 'values', 'Values'].map((it) => Buffer.from(it));
 
 const isSpace = byteSet('\t\n\v\f\r \xa0');
 /** What columns are not named with. */
 const endsList = byteSet("()'=");
-
-/** What stands between the list of columns and the first row. */
-const behindList = /values\s{0,64}(?=\()/gi;
+const signBytes = 6;
 const spaceMax = 64;
 const listBytesMin = 3;
 const listBytesMax = 2048;
@@ -30,12 +29,12 @@ export const insert: TableReader = {
   mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
     let readTo = 0;
-    for (const { 0: sign, index } of bytes.toString('latin1').matchAll(behindList)) {
-      const list = listBefore(bytes, index);
+    for (const sign of placesOf(bytes, budget)) {
+      const list = listBefore(bytes, sign);
       // What was read as a row that has no end is not read again.
       if (!list || list.start <= readTo) continue;
       const names = namesOf(bytes, list);
-      for (let at = index + sign.length; names && bytes[at] === open; ) {
+      for (let at = behindSpace(bytes, sign + signBytes); names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
         readTo = rowEnd;
@@ -48,6 +47,25 @@ export const insert: TableReader = {
     }
   },
 };
+
+/** Where the signs stand, from left to right. */
+function* placesOf(bytes: Buffer, budget: Budget): Iterable<number> {
+  const next = signs.map((sign) => bytes.indexOf(sign));
+  for (;;) {
+    const at = Math.min(...next.filter((it) => it >= 0));
+    if (at === Number.POSITIVE_INFINITY) return;
+    budget.work(signBytes);
+    yield at;
+    const which = next.indexOf(at);
+    next[which] = bytes.indexOf(signs[which] as Buffer, at + signBytes);
+  }
+}
+
+function behindSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at - start < spaceMax && isSpace[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
 
 /** What stands in the parentheses that end there, if it may be a list of columns. */
 function listBefore(bytes: Buffer, signStart: number): Span | undefined {
