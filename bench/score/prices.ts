@@ -105,7 +105,7 @@ function decoderRuns(texts: readonly Buffer[]): ReadonlyMap<string, () => void> 
   for (const decoder of escapeDecoders) {
     const table = decoderTable([decoder]);
     runs.set(decoder.name, () => {
-      for (const bytes of texts) unescapeText(bytes, table, () => undefined);
+      for (const { bytes, outline } of encoded) unescapeText(bytes, table, () => undefined, outline);
     });
   }
   for (const decoder of blockDecoders)

@@ -170,9 +170,9 @@ function readFrom(
   }
   let isKnownNew = false;
   // There may be no view at all where time or room were over before the first one.
-  const [{ outline } = {}] = views;
-  if (outline && problem !== tooMany) {
-    const split = findSplit({ bytes, outline, format, found, cutTokens, from }, engine, {
+  const plain = wholeOf(views, from);
+  if (plain && problem !== tooMany) {
+    const split = findSplit({ bytes, plain, format, found, cutTokens, from }, engine, {
       maxDecodedBytes,
       isOver,
     });
@@ -215,12 +215,15 @@ function readFrom(
   return { reading, isKnownNew };
 }
 
+/** All of the text in the form that is read; undefined where time or room were over before. */
+const wholeOf = (views: readonly View[], from: number | undefined): View | undefined =>
+  from === undefined ? views.find((it) => !it.isSuperseded) : views.findLast((it) => it.isSuperseded);
+
 /** The body's text without those of its forms that another one stands for. */
 function formsOf(views: readonly View[], { from, decoded }: Known): readonly Buffer[] {
   const forms = views.filter((it) => !it.isSuperseded);
   if (from === undefined) return forms.map((it) => it.bytes);
-  const whole = views.findLast((it) => it.isSuperseded) as View;
-  return [whole, ...forms.slice(1)].map((it) => it.bytes).concat(decoded);
+  return [wholeOf(views, from) as View, ...forms.slice(1)].map((it) => it.bytes).concat(decoded);
 }
 
 /** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
@@ -238,7 +241,7 @@ function newTexts(
 /** What of a body was read before, in all its forms, and a little more, since a value may stand across the end of it. */
 function knownTexts(bytes: Buffer, views: readonly View[], { from = 0, decoded }: Known): readonly Buffer[] {
   const tail = views.find((it) => it.isTail);
-  const whole = views.findLast((it) => it.isSuperseded);
+  const whole = wholeOf(views, from);
   const wholeTo = whole && tail ? whole.bytes.length - tail.bytes.length : 0;
   const canonical = whole?.bytes.subarray(0, wholeTo + valueBytesMax) ?? bytes;
   return [bytes.subarray(0, from + valueBytesMax), canonical, ...decoded];

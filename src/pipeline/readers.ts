@@ -4,7 +4,7 @@ import type { ToolSpec } from '../inspect/threads/messages.ts';
 import type { ReaderPool } from '../inspect/threads/reader-pool.ts';
 import type { Lost } from '../inspect/threads/reader-thread.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
-import { outlineOf } from '../scan/outline.ts';
+import { blockFlags, outlineOf } from '../scan/outline.ts';
 import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
@@ -101,6 +101,12 @@ const quickBytesMax = 128 * 1024;
 const bytesPerWord = 256;
 const markedShareMax = 1 / 4;
 
+/** What words do not have, of any of four blocks. */
+const marks =
+  0x01010101 *
+  (blockFlags.digit | blockFlags.number | blockFlags.token | blockFlags.encoded | blockFlags.rhythm);
+const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
+
 /** Looked at in three places: to look at all of it would take as long as to search it. */
 const sampleBytes = 4096;
 
@@ -110,7 +116,7 @@ function isSoonRead({ bytes, plain }: Task): boolean {
   const middle = (plain.length - sampleBytes) >> 1;
   const samples = [0, middle, plain.length - sampleBytes].map((at) => plain.subarray(at, at + sampleBytes));
   const mark = sampleBytes * markedShareMax;
-  return samples.every((sample) => outlineOf(sample).marked.length * bytesPerWord < mark);
+  return samples.every((sample) => outlineOf(sample).blocks.filter(isMarked).length * bytesPerWord < mark);
 }
 
 /** On a busy machine time passes in which nothing is read: that counts for nothing. */

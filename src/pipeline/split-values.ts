@@ -1,11 +1,10 @@
 import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
-import type { Outline } from '../scan/outline.ts';
 import type { Bounds } from '../text/budget.ts';
 import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../text/fields.ts';
 import { JoinedPieces } from '../text/joined-pieces.ts';
 import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../text/series.ts';
 import type { Span } from '../text/span-map.ts';
-import { decodeViews } from '../text/views.ts';
+import { decodeViews, type View } from '../text/views.ts';
 import { findBegun } from './begun-secrets.ts';
 
 /*
@@ -23,7 +22,8 @@ export interface Placed<T> extends Span {
 
 export interface SplitSearch {
   readonly bytes: Buffer;
-  readonly outline: Outline;
+  /** The part without the escapes of its format. */
+  readonly plain: Pick<View, 'bytes' | 'outline'>;
   readonly format: FieldFormat;
   /** What the part shows by itself. */
   readonly found: readonly Placed<Match>[];
@@ -52,9 +52,9 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
-  const { bytes, outline, format, cutTokens, from = 0 } = search;
+  const { bytes, plain, format, cutTokens, from = 0 } = search;
   if (cutTokens.length === 0 && from > 0 && !mayBeOfSeries(bytes.subarray(from), format)) return [];
-  if (cutTokens.length === 0 && !mayHoldSeries(bytes, format, outline)) return [];
+  if (cutTokens.length === 0 && !mayHoldSeries(plain.bytes, format, plain.outline)) return [];
   const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
   const fieldLists = fieldsOf(bytes, format);
   const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));

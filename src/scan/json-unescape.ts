@@ -16,7 +16,7 @@ export interface PlainText {
   /** What the text so far stands for has so many bytes. */
   readonly length: number;
   /** Bytes that the text stands for, and their pieces: where each begins, and the start and end of what it stands for. */
-  append(bytes: Uint8Array, pieces: Int32Array): void;
+  append(bytes: Uint8Array, pieces: Int32Array<ArrayBuffer>): void;
   /** An escape that the kernel leaves alone, at its backslash. Answers where the text goes on; behind the backslash if it is none. */
   appendOther(at: number): number;
 }

@@ -83,9 +83,9 @@ export class Kernel {
   }
 
   /** A copy of numbers in the memory. */
-  numbers(at: number, count: number): Int32Array {
-    const bytes = Buffer.from(this.#bytes.slice(at, at + 4 * count).buffer);
-    if (isBigEndian) bytes.swap32();
-    return new Int32Array(bytes.buffer, 0, count);
+  numbers(at: number, count: number): Int32Array<ArrayBuffer> {
+    const bytes = this.#bytes.slice(at, at + 4 * count);
+    if (isBigEndian) Buffer.from(bytes.buffer).swap32();
+    return new Int32Array(bytes.buffer);
   }
 }

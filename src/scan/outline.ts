@@ -1,5 +1,5 @@
 import { isDigit } from './bytes.ts';
-import { blocksAt, Kernel, pieceBytesMax } from './kernel.ts';
+import { blocksAt, Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /*
  * What a text consists of, told by one quick look at all of it: whether there are digits, long tokens, escapes, and in which blocks of 64
@@ -18,9 +18,19 @@ export const blockFlags = {
   /** Twenty of letters, digits and `+/-_`. */
   encoded: 8,
   /**
-   * Bytes that are neither letters nor digits: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart.
+   * Equal bytes: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart. They are neither letters nor
+   * digits, and not fifteen in a row.
    */
   rhythm: 16,
+  /** Fourteen of letters, digits and `+/-_` before a space. */
+  word: 32,
+  /**
+   * The third of three equal signs, ` -./:` or newlines, 5 to 48 bytes apart, or the fifth of five 4 bytes apart, with what tokens have
+   * between them; near a digit.
+   */
+  wide: 64,
+  /** A backslash, `%`, `&`, a zero byte, an escape character, or a byte that is not ASCII. */
+  escaped: 128,
 } as const;
 
 /** What a text has somewhere. */
@@ -39,7 +49,20 @@ export const textFlags = {
   lessThan: 1 << 18,
   equals: 1 << 19,
   bracket: 1 << 20,
-  capitalJ: 1 << 21,
+  /** `eyJ` */
+  jsonToken: 1 << 21,
+  /** `-----BEGI` */
+  armour: 1 << 22,
+  /** `transfer-enco` in either case */
+  transferField: 1 << 23,
+  /** Eight of `chr(1`, at most 64 bytes apart, with any name that ends like that of such a call. */
+  charCalls: 1 << 24,
+  /** `=` before two hexadecimal digits or a line end. */
+  quoted: 1 << 25,
+  /** Two of them, at most 32 bytes apart. */
+  quotedWord: 1 << 26,
+  /** `[` before another one, or white space between them. */
+  grid: 1 << 27,
 } as const;
 
 /** Of every text, even of an empty one. */
@@ -52,6 +75,8 @@ export interface Outline {
   readonly blocks: Int32Array;
   /** The places of the numbers in `blocks` that are not 0, in order. Prose has few of them. */
   readonly marked: readonly number[];
+  /** A bit for each byte of the text that is a newline, the first in the lowest bit; empty where there is none. */
+  readonly breaks: Int32Array;
 }
 
 /** Looked at in one step where most have nothing. */
@@ -59,9 +84,15 @@ const blocksPerWord = 4;
 const wordOf = (block: number): number => block >> 2;
 const bitsPerBlock = 8;
 
-const kernel = new Kernel();
+/** The same number as in `src/scan/kernel/memory.ts`. */
+const breaksAt = tablesAt;
+const breaksBytes = pieceBytesMax / 8;
+const bitsPerWord = 32;
+const signsBytes = 512;
+const kernel = new Kernel(breaksBytes + signsBytes);
 /** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
-const stepBytes = pieceBytesMax - blocksPerWord * blockBytes;
+const stepBytes = pieceBytesMax - 1024;
+const noBreaks = new Int32Array(0);
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
@@ -70,11 +101,17 @@ export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
   const marked: number[] = [];
+  let breaks = noBreaks;
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
-    flags |= kernel.exports.outline(end - from);
+    const seen = kernel.exports.outline(end - from);
+    flags |= seen;
+    if ((seen & textFlags.newline) !== 0) {
+      if (breaks === noBreaks) breaks = new Int32Array(Math.ceil(length / bitsPerWord));
+      breaks.set(kernel.numbers(breaksAt, Math.ceil((end - from) / bitsPerWord)), from / bitsPerWord);
+    }
     const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
@@ -88,7 +125,21 @@ export function outlineOf(bytes: Uint8Array): Outline {
     }
     if (end === length) break;
   }
-  return { flags, blocks, marked };
+  return { flags, blocks, marked, breaks };
+}
+
+/** The next newline from `from` on, or -1. */
+export function nextBreak({ breaks }: Outline, from: number): number {
+  const { length } = breaks;
+  let word = from >>> 5;
+  if (word >= length) return -1;
+  let bits = (breaks[word] as number) & (-1 << (from & 31));
+  while (bits === 0) {
+    word += 1;
+    if (word >= length) return -1;
+    bits = breaks[word] as number;
+  }
+  return word * bitsPerWord + 31 - Math.clz32(bits & -bits);
 }
 
 /** Bytes of a text: the first, and the one behind them. */

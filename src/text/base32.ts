@@ -24,7 +24,8 @@ export const base32: BlockDecoder = {
   name: 'base32',
   needs: blockFlags.encoded,
   mayHold: hasRuns,
-  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, runs: all }: EncodedText, budget: Budget): Iterable<Block> {
+    const runs = all.filter(({ start, end }) => end - start >= lengthMin);
     for (const { code, has } of alphabets) {
       let end = 0;
       for (const run of runs) {

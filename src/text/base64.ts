@@ -17,11 +17,32 @@ const textMin = 8;
 const guessedTextMin = 12;
 const guessedTextMinLong = 20;
 const shortLength = 512;
-/** Digests and UUIDs: of 64 characters a text in base64 does not use these 23 alone. */
-const hexAlphabet = byteSet('0123456789abcdefABCDEF-\r\n');
+const slash = 0x2f;
+/**
+ * What a run has beside the characters of digests and UUIDs, and beside those of words. Of 64 characters a text in base64 does not use these
+ * 23 alone, and hardly ever small letters alone: each first byte of three would be no capital, digit or space, and others as few.
+ */
+const kinds = { notHex: 1, notWord: 2, slash: 4 } as const;
+const kindsOf = kindTable();
+
+function kindTable(): Uint8Array {
+  const isHex = byteSet('0123456789abcdefABCDEF-\r\n');
+  const isWord = byteSet(`${lowerCase}-_/\r\n\t `);
+  return Uint8Array.from({ length: 256 }, (_, byte) => {
+    const some = (isHex[byte] === 1 ? 0 : kinds.notHex) | (isWord[byte] === 1 ? 0 : kinds.notWord);
+    return byte === slash ? some | kinds.slash : some;
+  });
+}
+
+/** All kinds of a run. */
+function kindsIn(bytes: Buffer, start: number, end: number): number {
+  let some = 0;
+  for (let at = start; at < end; at += 1) some |= kindsOf[bytes[at] as number] as number;
+  return some;
+}
+
 /** Four characters are three bytes, so text behind any prefix begins in one of these. */
 const lastPhase = 3;
-const slash = 0x2f;
 /** In a path; what is packed stands in one of the first. */
 const segmentsMax = 8;
 const pathBytesMax = 4096;
@@ -36,7 +57,8 @@ export const base64: BlockDecoder = {
   mayHold: hasRuns,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     for (const { start, end } of runs) {
-      if (runEnd(bytes, start, hexAlphabet) >= end) continue;
+      const some = kindsIn(bytes, start, end);
+      if ((some & kinds.notHex) === 0 || (some & kinds.notWord) === 0) continue;
       const isLong = end - start > shortLength;
       if (isLong || isEncoded(bytes, { start, end }, textMin, budget))
         yield { start, end, bytes: decode(bytes, { start, end }) };
@@ -47,7 +69,8 @@ export const base64: BlockDecoder = {
         const rest = { start: start + phase, end };
         if (isEncoded(bytes, rest, guessedMin, budget)) yield { start, end, bytes: decode(bytes, rest) };
       }
-      if (end - start <= pathBytesMax) yield* packedSegments(bytes, { start, end });
+      if ((some & kinds.slash) !== 0 && end - start <= pathBytesMax)
+        yield* packedSegments(bytes, { start, end });
     }
   },
 };

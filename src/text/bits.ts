@@ -50,7 +50,10 @@ export function holdsText(
   let held = 0;
   let streak = 0;
   let pending = 0;
+  // Where no text was begun up to there, what is left is too short for one.
+  const lastStart = end - Math.floor((8 * (textMin - 1)) / bitsPerCharacter);
   for (let at = start; at < end; at += 1) {
+    if (at > lastStart && streak === 0 && pending === 0) return false;
     const value = values[bytes[at] as number] as number;
     if (value === notInCode) continue;
     bits = ((bits << bitsPerCharacter) | value) & 0xffff;
@@ -88,12 +91,16 @@ export function firstByte(bytes: Uint8Array, start: number, code: BitCode): numb
 
 /**
  * The bytes that a run stands for; characters outside the alphabet are skipped, bits left over are dropped. Behind `padding` other bytes
- * begin anew.
+ * begin anew. `room`, where it is given, is large enough for them.
  */
-export function decodeBits(run: Buffer, code: BitCode, padding = notInCode + 1): Buffer {
-  const { bitsPerCharacter, values } = code;
+export function decodeBits(
+  run: Buffer,
+  { bitsPerCharacter, values }: BitCode,
+  padding = notInCode + 1,
+  room?: Buffer,
+): Buffer {
   const { length: runLength } = run;
-  const decoded = Buffer.allocUnsafe(Math.ceil((run.length * bitsPerCharacter) / 8));
+  const decoded = room ?? Buffer.allocUnsafe(Math.ceil((run.length * bitsPerCharacter) / 8));
   let length = 0;
   let bits = 0;
   let held = 0;

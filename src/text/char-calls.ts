@@ -1,5 +1,4 @@
-import { byteSet, digits } from '../scan/bytes.ts';
-import { blockFlags, stretchesOf, textFlags } from '../scan/outline.ts';
+import { textFlags } from '../scan/outline.ts';
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
@@ -7,11 +6,6 @@ import type { Budget } from './budget.ts';
 /** `chr(103)`, as scripts and queries write one character: Python, PHP, Perl, Visual Basic, SQL, JavaScript. */
 const call =
   /(?:(?:\bString\.)?\b(?:fromCharCode|fromCodePoint)|\b(?:uni)?chr[bw]?\$?|\bn?char) ?\( ?(?:(\d{2,3})|0x([0-9a-f]{2})) ?\)/gi;
-const needed = textFlags.parenthesis | textFlags.digit;
-const parenthesis = 0x28;
-const endsName = byteSet('rRbBwWeEtT$ ');
-const beginsCode = byteSet(`${digits} `);
-const margin = { before: 2, after: 0 };
 const codesMin = 8;
 /** Between two calls: `+`, `.`, `||`, `&`, `,`, or `; s +=`. */
 const gapBytesMax = 16;
@@ -19,10 +13,8 @@ const gapBytesMax = 16;
 /** A text put together of calls which make one character each: `chr(103)+chr(104)+…`. */
 export const charCalls: BlockDecoder = {
   name: 'char-calls',
-  needs: textFlags.parenthesis,
-  *find(text: EncodedText, budget: Budget): Iterable<Block> {
-    const { bytes, outline } = text;
-    if ((outline.flags & needed) !== needed || !mayHold(text)) return;
+  needs: textFlags.charCalls,
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     let codes: number[] = [];
     let start = 0;
     let end = 0;
@@ -42,20 +34,3 @@ export const charCalls: BlockDecoder = {
     if (codes.length >= codesMin) yield { start, end, bytes: Buffer.from(codes) };
   },
 };
-
-/** Whether there are parentheses for enough calls. A call needs its digits near: a look at the blocks with one is enough. */
-function mayHold({ bytes, outline }: EncodedText): boolean {
-  let count = 0;
-  for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {
-    for (let at = from; at < to; at += 1) {
-      if (
-        bytes[at] === parenthesis &&
-        endsName[bytes[at - 1] ?? 0] === 1 &&
-        beginsCode[bytes[at + 1] ?? 0] === 1
-      )
-        count += 1;
-    }
-    if (count >= codesMin) return true;
-  }
-  return false;
-}

@@ -7,6 +7,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
+import { byteSet, isDigit, isUpper } from '../scan/bytes.ts';
 import { type BitCode, decodeBits, firstByte } from './bits.ts';
 import type { Budget } from './budget.ts';
 import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
@@ -62,6 +63,8 @@ export function beginsCompressed(bytes: Buffer, { start, end }: Span, code: BitC
 
 /** As much tells for certain whether to try. */
 const secondLookBytes = 1024;
+/** Looked at and forgotten: most runs end there, and nothing is allocated for them. */
+const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
 
 /** Whether `run` may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
 export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
@@ -70,7 +73,7 @@ export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode):
   const length = Math.floor(((end - start) * bitsPerCharacter) / 8);
   const mayBe = (count: number): boolean => {
     const to = Math.min(end, start + Math.ceil((8 * count) / bitsPerCharacter));
-    const head = decodeBits(bytes.subarray(start, to), code);
+    const head = decodeBits(bytes.subarray(start, to), code, undefined, headRoom);
     return mayBeBrotli(head, length) || mayBeDeflate(head, length);
   };
   return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
@@ -81,22 +84,29 @@ const wordsSample = 64;
 /** Of the characters of packed bytes, three in five are of another kind than the one before: a small letter, a capital or a digit. */
 const changesShareMin = 0.3;
 
-/** Whether a run looks like an identifier or a path. Its kinds of characters change with its words, those of packed bytes all the time. */
+/** So many of the 22 in a row stand by chance in one of a billion runs of 64 other characters. */
+const digestLengthMin = 20;
+const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
+
+/** Whether a run looks like an identifier or a path, or has a digest in it. Its kinds of characters change with its words, those of packed bytes all the time. */
 function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   const to = Math.min(end, start + wordsSample);
   let changes = 0;
-  let last = kindOf(bytes[start]);
-  for (let at = start + 1; at < to; at += 1) {
-    const kind = kindOf(bytes[at]);
+  let hexDigits = 0;
+  let last = kindOf[bytes[start] as number];
+  for (let at = start; at < to; at += 1) {
+    const byte = bytes[at] as number;
+    const kind = kindOf[byte];
     if (kind !== last) changes += 1;
     last = kind;
+    hexDigits = isHexDigitOf[byte] === 1 ? hexDigits + 1 : 0;
+    if (hexDigits === digestLengthMin) return true;
   }
   return changes < (to - start) * changesShareMin;
 }
 
 /** Signs count as small letters: they stand between words. */
-const kindOf = (byte = 0): number =>
-  byte >= 0x30 && byte <= 0x39 ? 1 : byte >= 0x41 && byte <= 0x5a ? 2 : 0;
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0));
 
 /**
  * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget

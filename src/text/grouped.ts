@@ -32,8 +32,8 @@ const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
 /** The shortest such token fits in before and behind the place that tells of it. */
 const margin = { before: 32, after: 32 };
-/** A digit stands near each sign: what looks random has one in each block. */
-const wideMargin = { before: widePeriodMax, after: widePeriodMax };
+/** The block of the third sign tells of a token. */
+const wideMargin = { before: 2 * widePeriodMax, after: 0 };
 
 /**
  * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
@@ -42,7 +42,7 @@ const wideMargin = { before: widePeriodMax, after: widePeriodMax };
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
-  needs: blockFlags.rhythm | blockFlags.digit,
+  needs: blockFlags.rhythm | blockFlags.wide,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
@@ -68,7 +68,7 @@ export const grouped: BlockDecoder = {
 function* findWide(bytes: Buffer, outline: Outline, budget: Budget): Iterable<Block> {
   let end = 0;
   let shortEnd = 0;
-  for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, wideMargin)) {
+  for (const { from, to } of stretchesOf(outline, blockFlags.wide, bytes.length, wideMargin)) {
     budget.work(to - from);
     forgetSigns();
     for (let at = Math.max(from, end); at < to; at += 1) {

@@ -1,5 +1,5 @@
-import { readHex } from '../scan/bytes.ts';
-import { blockFlags, textFlags } from '../scan/outline.ts';
+import { isHexDigit, readHex } from '../scan/bytes.ts';
+import { blockFlags, nextBreak, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 
@@ -29,7 +29,7 @@ export const hexDump: BlockDecoder = {
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     if ((outline.flags & signs) !== signs) return;
     let end = 0;
-    for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, Math.max(at + 1, end))) {
+    for (let at = nextBreak(outline, 0); at >= 0; at = nextBreak(outline, Math.max(at + 1, end))) {
       budget.work(offsetLengthMin);
       if (!mayBeRow(bytes, at + 1)) continue;
       const dump = readDump(bytes, Math.max(end, at - lineBytesMax), { second: at + 1, budget });
@@ -42,7 +42,7 @@ export const hexDump: BlockDecoder = {
 
 /** Whether digits begin the line, then perhaps a colon, and a space: nearly all lines are sent away by that. */
 function mayBeRow(bytes: Buffer, line: number): boolean {
-  if (readHex(bytes, line, offsetLengthMin) < 0) return false;
+  if (!isHexDigit(bytes[line]) || readHex(bytes, line, offsetLengthMin) < 0) return false;
   let at = line + offsetLengthMin;
   while (at < line + offsetLengthMax && readHex(bytes, at, 1) >= 0) at += 1;
   if (bytes[at] === colon) at += 1;

@@ -111,7 +111,6 @@ const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, sampleBytes).some
 const standsAt = (bytes: Buffer, magic: string, at: number): boolean =>
   bytes.length >= at + magic.length && bytes.toString('latin1', at, at + magic.length) === magic;
 
-const beginning = Buffer.from('-----BEGIN ');
 const armours = ['-----BEGIN PGP MESSAGE-----', '-----BEGIN AGE ENCRYPTED FILE-----'];
 /** The last byte of `eyJ`, with which JSON objects begin in base64url; it is the rarest of them in texts. */
 const thirdOfHeader = 0x4a;
@@ -123,12 +122,12 @@ const jweBytesMax = 4096;
 
 /** The first encrypted message inside a text. */
 export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
-  if (bytes.includes(beginning))
+  if ((outline.flags & textFlags.armour) !== 0)
     for (const armour of armours) {
       const start = bytes.indexOf(armour);
       if (start >= 0) return { kind: 'encrypted', start, end: start + armour.length };
     }
-  if ((outline.flags & textFlags.capitalJ) === 0) return undefined;
+  if ((outline.flags & textFlags.jsonToken) === 0) return undefined;
   let count = 0;
   for (let at = bytes.indexOf(thirdOfHeader); at >= 0; at = bytes.indexOf(thirdOfHeader, at + 1)) {
     if (bytes[at - 1] !== 0x79 || bytes[at - 2] !== 0x65) continue;

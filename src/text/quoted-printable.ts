@@ -24,11 +24,12 @@ const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
-  needs: textFlags.equals,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  needs: textFlags.quoted,
+  mayHold: ({ outline: { flags } }) => (flags & (textFlags.quotedWord | textFlags.transferField)) !== 0,
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    let declaredFrom = (outline.flags & textFlags.transferField) === 0 ? Number.POSITIVE_INFINITY : undefined;
     let done = 0;
     let escapeEnd = -1;
-    let declaredFrom: number | undefined;
     let at = bytes.indexOf(equalsSign);
     while (at >= 0) {
       budget.work(gapMax);

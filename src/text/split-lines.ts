@@ -1,5 +1,5 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
-import { textFlags } from '../scan/outline.ts';
+import { nextBreak, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -38,22 +38,41 @@ const brokenLine: Gap = {
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
   needs: textFlags.newline,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    let newlineAt = bytes.indexOf(newline);
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    let newlineAt = nextBreak(outline, 0);
     while (newlineAt >= 0) {
       const lineStart = lineBreakEnd(bytes, newlineAt);
-      let next = bytes.indexOf(newline, lineStart);
+      let next = nextBreak(outline, lineStart);
       budget.work((next < 0 ? bytes.length : next) - newlineAt);
-      const parts =
-        isSpacedToken[bytes[lineStart] ?? 0] === 1 ? partsAt(bytes, newlineAt, next, budget) : undefined;
+      const parts = mayBeCut(bytes, newlineAt, lineStart, next)
+        ? partsAt(bytes, newlineAt, next, budget)
+        : undefined;
       if (parts) {
         yield joinedParts(bytes, parts);
-        next = bytes.indexOf(newline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
+        next = nextBreak(outline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
       }
       newlineAt = next;
     }
   },
 };
+
+/** What nearly all line ends fail: a token before and behind it, or behind it a short line that ends like one. */
+function mayBeCut(bytes: Buffer, newlineAt: number, lineStart: number, next: number): boolean {
+  const first = bytes[lineStart] ?? 0;
+  if (isSpacedToken[first] === 0) return false;
+  if (isToken[first] === 1 && endsInToken(bytes, newlineAt)) return true;
+  if (next - lineStart < lengthMin || next - lineStart > lengthMax + 1) return false;
+  return isSpacedToken[bytes[next - (bytes[next - 1] === carriageReturn ? 2 : 1)] as number] === 1;
+}
+
+/** Whether as much of a token as is before a gap stands before the line end, or before spaces there. */
+function endsInToken(bytes: Buffer, newlineAt: number): boolean {
+  const end = withoutSpaces(bytes, bytes[newlineAt - 1] === carriageReturn ? newlineAt - 1 : newlineAt);
+  const start = end - pairLengthMin;
+  let at = end;
+  while (at > start && isToken[bytes[at - 1] ?? 0] === 1) at -= 1;
+  return at === start;
+}
 
 /** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
 function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget): Span[] | undefined {

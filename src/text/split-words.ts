@@ -4,13 +4,13 @@ import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { brokenToken, type Gap } from './broken-token.ts';
 import type { Budget } from './budget.ts';
 import { joinedParts } from './joined-parts.ts';
-import { encodedAlphabet, findRun, runEnd } from './runs.ts';
+import { encodedAlphabet } from './runs.ts';
 
 const space = 0x20;
 /** Of the first part. */
 const lengthMin = 14;
-/** A stretch is told by the last byte of a run of that length. */
-const margin = { before: lengthMin - 1, after: 0 };
+/** A block is told by the last byte of the first part, and the space is behind it. */
+const margin = { before: 0, after: 1 };
 const isLetter = byteSet(lowerCase + upperCase);
 const isPrefixEnd = byteSet('_-');
 const prefixLengthMin = 2;
@@ -21,24 +21,31 @@ const oneSpace: Gap = { partLengthMin: 6, endOf: (bytes, at) => (bytes[at] === s
 /** A token with a prefix (`ghp_…`, `sk-…`) that somebody has cut in two with a space. */
 export const splitWords: BlockDecoder = {
   name: 'split-words',
-  needs: blockFlags.token,
+  needs: blockFlags.word,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
-    for (const { from, to } of stretchesOf(outline, blockFlags.token, bytes.length, margin)) {
-      let start = findRun(bytes, Math.max(from, end), encodedAlphabet, lengthMin, to);
-      while (start >= 0) {
-        end = runEnd(bytes, start, encodedAlphabet);
-        budget.work(end - start);
-        const parts = hasPrefix(bytes, start) ? brokenToken(bytes, end, oneSpace) : undefined;
-        if (parts) {
-          yield joinedParts(bytes, parts);
-          end = parts.at(-1)?.end ?? end;
-        }
-        start = findRun(bytes, Math.max(from, end), encodedAlphabet, lengthMin, to);
+    for (const { from, to } of stretchesOf(outline, blockFlags.word, bytes.length, margin)) {
+      for (let at = Math.max(from, end); at < to; at += 1) {
+        if (bytes[at] !== space) continue;
+        const start = runStart(bytes, at, end);
+        budget.work(at - start);
+        const isPrefixed = at - start >= lengthMin && hasPrefix(bytes, start);
+        const parts = isPrefixed ? brokenToken(bytes, at, oneSpace) : undefined;
+        if (!parts) continue;
+        yield joinedParts(bytes, parts);
+        end = parts.at(-1)?.end ?? at;
+        at = end - 1;
       }
     }
   },
 };
+
+/** Where the run that ends there begins, at `from` at the earliest. */
+function runStart(bytes: Buffer, end: number, from: number): number {
+  let start = end;
+  while (start > from && encodedAlphabet[bytes[start - 1] as number] === 1) start -= 1;
+  return start;
+}
 
 function hasPrefix(bytes: Buffer, start: number): boolean {
   let at = start;

@@ -34,7 +34,7 @@ export function readTables(
       cells ??= new LabelledCells(bytes, separator);
       budget.spend(cells.add(name, value));
     };
-    reader.read(bytes, take, budget);
+    reader.read(bytes, take, budget, outline);
   }
   return cells && cells.length > 0 ? cells : undefined;
 }

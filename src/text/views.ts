@@ -59,6 +59,7 @@ export interface DecodeBounds extends Bounds {
 }
 
 interface Layer extends View {
+  isSuperseded?: true;
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
@@ -68,6 +69,7 @@ interface Layer extends View {
 
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+const backslash = 0x5c;
 /** Without any of these there is nothing to unescape. */
 const escapeSigns =
   textFlags.backslash |
@@ -98,25 +100,20 @@ export function decodeViews(
   isOutOfTime: boolean;
 } {
   const budget = new Budget(bounds);
-  const outline = outlineOf(source);
-  const encrypted = findEncrypted(source, outline);
-  const opaque = encrypted ? [encrypted] : [];
+  const opaque: OpaqueContent[] = [];
   const noise: Noise[] = [];
-  const root: Layer = {
-    bytes: source,
-    outline,
-    encodings: [],
-    depth: 0,
-    spans: undefined,
-    toSource: (start, end) => ({ start, end }),
-    fromSource: (at) => at,
-  };
+  const root = sourceOf(source);
   const tables: View[] = [];
   const layers: Layer[] = [];
   try {
     const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
-    layers.push(...(canonical ? [{ ...root, isSuperseded: true } as const, canonical] : [root]));
-    if (bounds.from !== undefined) layers.push(tailOf(layers, bounds.from));
+    layers.push(root);
+    if (canonical) layers.push(supersede(root, canonical));
+    const whole = canonical ?? root;
+    const searched = bounds.from === undefined ? whole : tailOf(whole, bounds.from);
+    if (searched !== whole) layers.push(supersede(whole, searched));
+    const encrypted = encryptedIn(searched);
+    if (encrypted) opaque.push(encrypted);
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
       if (layer.isSuperseded) continue;
@@ -136,6 +133,36 @@ export function decodeViews(
   }
   const views = tables.length > 0 ? [...layers, ...tables] : layers;
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
+}
+
+/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
+function layerOf(fields: Omit<Layer, 'outline'>): Layer {
+  let outline: Outline | undefined;
+  return {
+    ...fields,
+    get outline() {
+      outline ??= outlineOf(fields.bytes);
+      return outline;
+    },
+  };
+}
+
+const sourceOf = (bytes: Buffer): Layer =>
+  layerOf({
+    ...{ bytes, encodings: [], depth: 0, spans: undefined },
+    toSource: (start, end) => ({ start, end }),
+    fromSource: (at) => at,
+  });
+
+/** From now on the one stands for the other. */
+function supersede(layer: Layer, other: Layer): Layer {
+  layer.isSuperseded = true;
+  return other;
+}
+
+function encryptedIn(layer: Layer): OpaqueContent | undefined {
+  const found = findEncrypted(layer.bytes, layer.outline);
+  return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */
@@ -160,7 +187,7 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
   const signs = table === formEscapes ? formSigns : escapeSigns;
   if ((layer.outline.flags & signs) === 0) return undefined;
-  const unescaped = unescapeText(layer.bytes, table, () => budget.check());
+  const unescaped = unescapeText(layer.bytes, table, () => budget.check(), layer.outline);
   if (!unescaped) return undefined;
   const { bytes, spans } = aroundEscapes(unescaped);
   budget.spend(bytes.length);
@@ -169,31 +196,23 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
 function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
-  if ((root.outline.flags & textFlags.backslash) === 0 || !mayBeJson(root)) return undefined;
+  if (!root.bytes.includes(backslash) || !mayBeJson(root.bytes)) return undefined;
   const unescaped = unescapeJson(root.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  return {
-    ...childOf(root, bytes, names, spans, undefined),
-    depth: 0,
-    fromSource: (at) => spans.fromSource(at),
-  };
+  const { toSource, encodings } = childOf(root, bytes, names, spans, undefined);
+  const fromSource = (at: number): number => spans.fromSource(at);
+  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, fromSource });
 }
 
-/** The end of the last layer, in whose place it is read. */
-function tailOf(layers: Layer[], from: number): Layer {
-  const whole = layers.pop() as Layer;
-  const at = Math.min(whole.bytes.length, whole.fromSource?.(from) ?? 0);
-  layers.push({ ...whole, isSuperseded: true });
-  const bytes = whole.bytes.subarray(at);
-  return {
-    ...whole,
-    bytes,
-    outline: outlineOf(bytes),
-    isTail: true,
-    toSource: (start, end) => whole.toSource(at + start, at + end),
-  };
+/** The end of a layer, from a place of the source on. */
+function tailOf({ bytes, encodings, depth, spans, toSource, fromSource }: Layer, from: number): Layer {
+  const at = Math.min(bytes.length, fromSource?.(from) ?? 0);
+  return layerOf({
+    ...{ bytes: bytes.subarray(at), encodings, depth, spans, isTail: true },
+    toSource: (start, end) => toSource(at + start, at + end),
+  });
 }
 
 /** What is found in another form of the source is found in all of it. */
@@ -205,8 +224,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
 }
 
 /** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
-const mayBeJson = ({ bytes, outline: { flags } }: Layer): boolean =>
-  (flags & textFlags.nul) === 0 && ((flags & textFlags.nonAscii) === 0 || isUtf8(bytes));
+const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
 function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.
@@ -217,8 +235,9 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
   const text = { bytes, outline, runs };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
-    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
+    // Also for those that are not asked: what led up to here took its time, too.
     budget.work(bytes.length);
+    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
     if (decoder.mayHold?.(text) === false) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.
@@ -297,9 +316,8 @@ function childOf(
   map: SpanMap,
   spans: SpanMap | undefined,
 ): Layer {
-  return {
+  return layerOf({
     bytes,
-    outline: outlineOf(bytes),
     encodings: [...parent.encodings, ...names],
     depth: parent.depth + 1,
     spans,
@@ -310,5 +328,5 @@ function childOf(
       const span = map.toSource(start, end);
       return parent.toSource(span.start, span.end);
     },
-  };
+  });
 }

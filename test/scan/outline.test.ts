@@ -7,6 +7,7 @@ import { pieceBytesMax } from '../../src/scan/kernel.ts';
 import {
   blockBytes,
   blockFlags,
+  nextBreak,
   nextDigit,
   outlineOf,
   stretchesOf,
@@ -34,17 +35,39 @@ const endsOf: Readonly<Record<Flag, (text: string) => number[]>> = {
     const withDigit = new Set([...text.matchAll(/\d/g)].map(({ index }) => Math.floor(index / blockBytes)));
     const isNearDigit = (at: number): boolean =>
       [-1, 0, 1].some((offset) => withDigit.has(Math.floor(at / blockBytes) + offset));
+    const isRule = (at: number): boolean =>
+      at >= 14 && text.slice(at - 14, at + 1) === (text[at] as string).repeat(15);
     const signs = new Set([...text.matchAll(/[^0-9A-Za-z]/g)].map(({ index }) => index));
     return [...signs].filter((at) => {
       const comeEvery = (step: number, times: number): boolean => {
-        for (let n = 1; n < times; n++) if (!signs.has(at - n * step)) return false;
-        return true;
+        for (let n = 1; n < times; n++) if (text[at - n * step] !== text[at]) return false;
+        return at >= (times - 1) * step && !isRule(at);
       };
       const isShort = comeEvery(2, 8) || comeEvery(3, 7) || comeEvery(4, 5);
       return isShort || (isNearDigit(at) && (comeEvery(5, 4) || comeEvery(9, 4)));
     });
   },
+  word: (text) => [...text.matchAll(/[\w+/-]{14,}(?= )/g)].map(({ 0: run, index }) => index + run.length - 1),
+  wide: (text) => [...' -./:\n'].flatMap((sign) => wideEnds(text, sign)),
+  escaped: (text) =>
+    [...Buffer.from(text, 'latin1').entries()].flatMap(([at, byte]) =>
+      byte >= 0x80 || '\\%&\0\x1b'.includes(String.fromCharCode(byte)) ? [at] : [],
+    ),
 };
+
+/** Of groups that have a letter and a digit in each two of them, which stand in the block where they end. */
+function wideEnds(text: string, sign: string): number[] {
+  const places = [...text.matchAll(new RegExp(`[${sign}]`, 'g'))].map(({ index }) => index);
+  return places.filter((at, index) => {
+    const period = at - (places[index - 1] as number);
+    const times = period === 4 ? 5 : 3;
+    if (!(period >= 4 && period <= 48)) return false;
+    for (let n = 1; n < times; n++) if (places[index - n] !== at - n * period) return false;
+    const groups = text.slice(at - 2 * period, at);
+    const isOfToken = /^[\w+/=.:@-]+$/.test(groups.replaceAll(sign, ''));
+    return isOfToken && /[a-z]/i.test(groups) && /\d/.test(groups.slice(-(at % blockBytes)));
+  });
+}
 
 function runEnds(text: string, isIn: RegExp, length: number): number[] {
   let run = 0;
@@ -54,14 +77,15 @@ function runEnds(text: string, isIn: RegExp, length: number): number[] {
   });
 }
 
-/** The blocks that have a flag, told twice. */
+/** The blocks that have a flag, told twice. Of wide groups the kernel may tell more. */
 function blocksWith(text: string, flag: Flag): { seen: number[]; wanted: number[] } {
   const { blocks } = outlineOf(Buffer.from(text, 'latin1'));
   const flags = Buffer.from(blocks.buffer);
   const wanted = new Set(endsOf[flag](text).map((at) => Math.floor(at / blockBytes)));
+  const seen = [...flags.keys()].filter((index) => ((flags[index] as number) & blockFlags[flag]) !== 0);
   return {
-    seen: [...flags.keys()].filter((index) => ((flags[index] as number) & blockFlags[flag]) !== 0),
-    wanted: [...wanted],
+    seen: flag === 'wide' ? seen.filter((index) => wanted.has(index)) : seen,
+    wanted: [...wanted].sort((a, b) => a - b),
   };
 }
 
@@ -73,6 +97,8 @@ const alphabets = [
   'ab+/_-=~:. ',
   '\u00e9a\u0000\u0080 _',
   'abcdefgh_0123456789 ',
+  'a1b2- -',
+  'a\\b%c&d\x1b',
 ];
 
 for (const flag of Object.keys(blockFlags) as Flag[]) {
@@ -94,6 +120,9 @@ for (const flag of Object.keys(blockFlags) as Flag[]) {
       token: 'abcdefgh=ijkl~',
       encoded: 'abcdefghijklmnopqrst',
       rhythm: 'abcd-bcde-cdef-defg-efg7',
+      word: 'sk-abcdefghijkl mnop',
+      wide: 'k7fh2m q9wz4x p3vn8t r5yb6d',
+      escaped: '\\',
     };
     const filling = ' a bc def'.repeat(pieceBytesMax / 8);
     // The last blocks of a piece are looked at again as the first ones of the next.
@@ -121,7 +150,6 @@ t.test('tells which signs stand anywhere in a text', async (t) => {
     lessThan: '<',
     equals: '=',
     bracket: '[',
-    capitalJ: 'J',
   } as const;
   for (const [name, sign] of Object.entries(signs) as [keyof typeof signs, string][]) {
     for (const at of [0, 15, 16, 63, 64, pieceBytesMax - 1, pieceBytesMax, 2.5 * pieceBytesMax]) {
@@ -143,6 +171,63 @@ t.test('tells which signs stand anywhere in a text', async (t) => {
       `byte ${byte}`,
     );
   }
+});
+
+t.test('tells which rare things begin anywhere in a text', async (t) => {
+  const call = 'String.fromCharCode ( 0x67 )';
+  const things = {
+    jsonToken: ['eyJ'],
+    armour: ['-----BEGIN '],
+    transferField: ['Content-Transfer-Encoding', 'content-transfer-encoding', 'CONTENT-TRANSFER-ENCODING'],
+    charCalls: [
+      Array(8).fill('chr(103)').join('+'),
+      Array(8).fill('CHR$(7 )').join(''),
+      Array(8).fill(call).join('; s = s + (y);  '),
+    ],
+    quoted: ['=4a', '=\n', '=\r\n', `=${' \t'.repeat(15)}\r\n`],
+    quotedWord: [`=4A${'b'.repeat(32)}=5F`, '=\nab=\r\n', '=41=42'],
+    grid: ['[[', '[ \n\t[', `[${' '.repeat(300)}[`],
+  };
+  for (const [name, texts] of Object.entries(things) as [keyof typeof things, readonly string[]][])
+    for (const text of texts) {
+      const ends = [0, 1, 15, 16, 63, 64].map((back) => pieceBytesMax - back - text.length);
+      const seams = Array.from({ length: text.length + 1 }, (_, cut) => pieceBytesMax - cut);
+      for (const at of [0, 15, 16, 50, 63, 64, ...ends, ...seams, 2.5 * pieceBytesMax]) {
+        const bytes = Buffer.alloc(at + text.length + 40, 'x');
+        bytes.write(text, at, 'latin1');
+        if ((outlineOf(bytes).flags & textFlags[name]) === 0) t.fail(`${name} at ${at}`, { text });
+      }
+      t.not(outlineOf(Buffer.from(text)).flags & textFlags[name], 0, `${name} alone`);
+    }
+  const others = {
+    jsonToken: ['exJ', 'yyJ', 'J'],
+    armour: ['----BEGIN', '-----END'],
+    transferField: ['content-transfer', 'transfer-en', 'transfer_encoding'],
+    charCalls: [Array(7).fill('chr(103)').join('+'), Array(9).fill('call(103)').join('+')],
+    quoted: ['=4', '=g4', '= a', '==', `=${' '.repeat(40)}\n`],
+    quotedWord: ['=41', `=4A${'b'.repeat(33)}=5F`],
+    grid: ['[a[', '[]', '[ a'],
+  };
+  for (const [name, texts] of Object.entries(others) as [keyof typeof things, readonly string[]][])
+    for (const text of texts) t.equal(outlineOf(Buffer.from(`${text} x`)).flags & textFlags[name], 0, text);
+});
+
+t.test('tells where the next line ends', async (t) => {
+  const random = seeded(5);
+  for (let round = 0; round < 300; round++) {
+    const text = Array.from({ length: random(400) }, () => (random(20) === 0 ? '\n' : 'x')).join('');
+    const filled = round % 10 === 0 ? 'x'.repeat(pieceBytesMax - random(300)) + text : text;
+    const bytes = Buffer.from(filled);
+    const outline = outlineOf(bytes);
+    let at = -1;
+    do {
+      const wanted = filled.indexOf('\n', at + 1);
+      at = nextBreak(outline, at + 1);
+      if (at !== wanted) return t.fail('a difference', { text, seen: at, wanted });
+    } while (at >= 0);
+  }
+  t.equal(nextBreak(outlineOf(Buffer.from('a\n')), 2), -1, 'behind the text is none');
+  t.equal(nextBreak(outlineOf(Buffer.alloc(0)), 0), -1);
 });
 
 t.test('tells where the next digit stands', async (t) => {

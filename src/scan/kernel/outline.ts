@@ -1,4 +1,14 @@
-import { blocksAt, textAt } from './memory';
+import { blocksAt, breaksAt, textAt } from './memory';
+import {
+  beginSigns,
+  takeBracket,
+  takeCall,
+  takeEquals,
+  takeGroupSigns,
+  takeHyphen,
+  takeJ,
+  takeSpaces,
+} from './signs';
 
 /*
  * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
@@ -11,11 +21,25 @@ const hasNumber: u32 = 2;
 const hasToken: u32 = 4;
 const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
+const hasWord: u32 = 32;
+const hasWide: u32 = 64;
+const hasEscape: u32 = 128;
 
 // Flags of the whole text: those, and these from the ninth bit on.
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
 const furtherSignBits: u32 = 16;
+// Bits of signs, as `signsOf` and `furtherSignsOf` have them.
+const beginEscapes: i8 = 0x0f;
+const parentheses: i8 = 0x40;
+const newlines: i8 = 1;
+const escapeCharacters: i8 = 2;
+const equals: i8 = 8;
+const brackets: i8 = 0x10;
+const capitalJs: i8 = 0x20;
+const hyphens: i8 = 0x40;
+/** Of the further signs those of which it is enough that they stand there. */
+const plainSigns: u32 = 0x1f;
 
 /*
  * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
@@ -36,7 +60,7 @@ function classesOf(high: v128, low: v128): v128 {
 function areSigns(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(1, 2, 6, 24, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
-    i8x16.relaxed_swizzle(i8x16(1, 0, 0, 0, 0, 4, 4, 0, 4, 0, 1, 2, 8, 16, 0, 0), low),
+    i8x16.relaxed_swizzle(i8x16(1, 0, 0, 0, 0, 4, 4, 0, 4, 0, 1, 2, 8, 20, 0, 0), low),
   );
 }
 
@@ -48,11 +72,11 @@ function signsOf(high: v128, low: v128): v128 {
   );
 }
 
-/** A bit each for a newline, an escape character, `<`, `=`, `[` and `J`. */
+/** A bit each for a newline, an escape character, `<`, `=`, `[`, `J` and `-`. */
 function furtherSignsOf(high: v128, low: v128): v128 {
   return v128.and(
-    i8x16.relaxed_swizzle(i8x16(1, 2, 0, 12, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
-    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33, 18, 4, 8, 0, 0), low),
+    i8x16.relaxed_swizzle(i8x16(1, 2, 64, 12, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33, 18, 4, 72, 0, 0), low),
   );
 }
 
@@ -68,6 +92,10 @@ function isNoneOf(classes: v128, some: i8): v128 {
   return i8x16.eq(v128.and(classes, i8x16.splat(some)), i8x16.splat(0));
 }
 
+function hasAnyOf(signs: v128, some: i8): bool {
+  return v128.any_true(v128.and(signs, i8x16.splat(some)));
+}
+
 /** One bit for each of 64 bytes. */
 function mask(a: v128, b: v128, c: v128, d: v128): u64 {
   const low = <u32>i8x16.bitmask(a) | ((<u32>i8x16.bitmask(b)) << 16);
@@ -80,8 +108,20 @@ function moved(mask: u64, before: u64, count: u64): u64 {
   return (mask << count) | (before >> (64 - count));
 }
 
-/** Where the last of twenty encoded bytes in a row stands in the block at `at`. */
-function encodedRuns(at: i32): u64 {
+/** The bytes of the block at `at` that are this one. */
+function placesOf(byte: i32, at: i32): u64 {
+  const it = i8x16.splat(<i8>byte);
+  const place = textAt + at;
+  return mask(
+    i8x16.eq(v128.load(place), it),
+    i8x16.eq(v128.load(place, 16), it),
+    i8x16.eq(v128.load(place, 32), it),
+    i8x16.eq(v128.load(place, 48), it),
+  );
+}
+
+/** The flags of encoded bytes in the block at `at`: twenty in a row end there, or fourteen before a space. */
+function encodedFlags(at: i32): u32 {
   const encodeds = encodedsOf(at);
   const before = at > 0 ? encodedsOf(at - 64) : 0;
   const two = encodeds & moved(encodeds, before, 1);
@@ -90,7 +130,11 @@ function encodedRuns(at: i32): u64 {
   const fourBefore = twoBefore & (twoBefore << 2);
   const eight = four & moved(four, fourBefore, 4);
   const eightBefore = fourBefore & (fourBefore << 4);
-  return eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
+  const fourteen = eight & moved(eight, eightBefore, 6);
+  let flags: u32 = 0;
+  if ((eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12)) !== 0) flags = hasEncoded;
+  if (fourteen !== 0 && (fourteen & placesOf(0x20, at + 1)) !== 0) flags |= hasWord;
+  return flags;
 }
 
 function encodedsOf(at: i32): u64 {
@@ -102,6 +146,50 @@ function noneEncoded(at: i32): v128 {
   return isNoneOf(classesOf(highHalf(bytes), lowHalf(bytes)), encoded);
 }
 
+/** What the text has of the things that begin at a rare sign of the block at `at`. */
+function furtherFlags(signs: v128, at: i32, length: i32): u32 {
+  let flags: u32 = 0;
+  if (hasAnyOf(signs, hyphens))
+    for (let rest = placesOf(0x2d, at); rest !== 0; rest &= rest - 1)
+      flags |= takeHyphen(at + <i32>ctz(rest));
+  if (hasAnyOf(signs, equals))
+    for (let rest = placesOf(0x3d, at); rest !== 0; rest &= rest - 1)
+      flags |= takeEquals(at + <i32>ctz(rest));
+  if (hasAnyOf(signs, brackets))
+    for (let rest = placesOf(0x5b, at); rest !== 0; rest &= rest - 1)
+      flags |= takeBracket(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, capitalJs))
+    for (let rest = placesOf(0x4a, at); rest !== 0; rest &= rest - 1) flags |= takeJ(at + <i32>ctz(rest));
+  return flags;
+}
+
+function charCalls(at: i32): u32 {
+  let flags: u32 = 0;
+  for (let rest = placesOf(0x28, at); rest !== 0; rest &= rest - 1) flags |= takeCall(at + <i32>ctz(rest));
+  return flags;
+}
+
+/** Whether groups of a token end in the block. All signs are gone through, for those behind it. */
+function hasGroups(at: i32): bool {
+  const isOther = takeGroupSigns(
+    at,
+    mask(areGroupSigns(at), areGroupSigns(at + 16), areGroupSigns(at + 32), areGroupSigns(at + 48)),
+  );
+  const spaces = placesOf(0x20, at);
+  // Of those in a row, as lines begin with, the first and the last are enough.
+  return takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1))) || isOther;
+}
+
+/** Those bytes that are one of `-./:` or a newline. */
+function areGroupSigns(at: i32): v128 {
+  const bytes = v128.load(textAt + at);
+  const classes = v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 0, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), highHalf(bytes)),
+    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 2, 2, 2), lowHalf(bytes)),
+  );
+  return i8x16.ne(classes, i8x16.splat(0));
+}
+
 /** Where the last of four signs stands that are 5 or 9 bytes apart; `before` and `earlier` are the signs of the blocks before. */
 function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   const by5 = signs & moved(signs, before, 5);
@@ -111,6 +199,49 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
 }
 
+/** Whether the last of such signs stands in the block that are the same sign. */
+function isShortRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5)) & ~rules(at)) !== 0;
+}
+
+function isLongRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4)) & ~rules(at)) !== 0;
+}
+
+/** The last of so many equal bytes, each `step` behind the one before. */
+function comeEvery(at: i32, step: i32, times: i32): u64 {
+  const equals = equalsBehind(at, step);
+  const before = at > 0 ? equalsBehind(at - 64, step) : 0;
+  let all = equals;
+  for (let n = 1; n < times - 1; n += 1) all &= moved(equals, before, <u64>(n * step));
+  return all;
+}
+
+/** The last of fifteen equal bytes in a row or more, as rules and the beginnings of lines have them. */
+function rules(at: i32): u64 {
+  const two = equalsBehind(at, 1);
+  const twoBefore = at > 0 ? equalsBehind(at - 64, 1) : 0;
+  const three = two & moved(two, twoBefore, 1);
+  const threeBefore = twoBefore & (twoBefore << 1);
+  const five = three & moved(three, threeBefore, 2);
+  const fiveBefore = threeBefore & (threeBefore << 2);
+  const nine = five & moved(five, fiveBefore, 4);
+  const nineBefore = fiveBefore & (fiveBefore << 4);
+  return nine & moved(nine, nineBefore, 6);
+}
+
+/** The bytes of the block at `at` that are equal to the one so far before. */
+function equalsBehind(at: i32, step: i32): u64 {
+  const place = textAt + at;
+  const other = place - step;
+  return mask(
+    i8x16.eq(v128.load(place), v128.load(other)),
+    i8x16.eq(v128.load(place, 16), v128.load(other, 16)),
+    i8x16.eq(v128.load(place, 32), v128.load(other, 32)),
+    i8x16.eq(v128.load(place, 48), v128.load(other, 48)),
+  );
+}
+
 /**
  * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
  * least 63 bytes that are of no class. What most blocks cannot have is not looked for in them.
@@ -118,9 +249,12 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
 export function outline(length: i32): u32 {
   let all: u32 = 0;
   let seen = i8x16.splat(0);
+  beginSigns();
   let signSeen = i8x16.splat(0);
   let furtherSignSeen = i8x16.splat(0);
+  let someBefore = i8x16.splat(0);
   let digitsBefore: u64 = 0;
+  let digitsEarlier: u64 = 0;
   let numbers1Before: u64 = 0;
   let numbers2Before: u64 = 0;
   let numbers4Before: u64 = 0;
@@ -141,7 +275,6 @@ export function outline(length: i32): u32 {
     const b = v128.load(textAt + at, 16);
     const c = v128.load(textAt + at, 32);
     const d = v128.load(textAt + at, 48);
-    seen = v128.or(seen, v128.or(v128.or(a, b), v128.or(c, d)));
     const highA = highHalf(a);
     const highB = highHalf(b);
     const highC = highHalf(c);
@@ -154,16 +287,28 @@ export function outline(length: i32): u32 {
       v128.or(areSigns(highA, lowA), areSigns(highB, lowB)),
       v128.or(areSigns(highC, lowC), areSigns(highD, lowD)),
     );
+    let flags: u32 = 0;
+    let breaks: u64 = 0;
+    let some = i8x16.splat(0);
     if (v128.any_true(haveSigns)) {
-      signSeen = v128.or(
-        v128.or(signSeen, v128.or(signsOf(highA, lowA), signsOf(highB, lowB))),
+      some = v128.or(
+        v128.or(signsOf(highA, lowA), signsOf(highB, lowB)),
         v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
       );
-      furtherSignSeen = v128.or(
-        v128.or(furtherSignSeen, v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB))),
+      const further = v128.or(
+        v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB)),
         v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
       );
+      signSeen = v128.or(signSeen, some);
+      furtherSignSeen = v128.or(furtherSignSeen, further);
+      if (hasAnyOf(some, beginEscapes) || hasAnyOf(further, escapeCharacters)) flags |= hasEscape;
+      if (hasAnyOf(further, newlines)) breaks = placesOf(0x0a, at);
+      all |= furtherFlags(further, at, length);
     }
+    store<u64>(breaksAt + (at >> 3), breaks);
+    const bytes = v128.or(v128.or(a, b), v128.or(c, d));
+    if (i8x16.bitmask(bytes) !== 0) flags |= hasEscape;
+    seen = v128.or(seen, bytes);
     const classesA = classesOf(highA, lowA);
     const classesB = classesOf(highB, lowB);
     const classesC = classesOf(highC, lowC);
@@ -184,9 +329,8 @@ export function outline(length: i32): u32 {
     );
     const classes = v128.or(v128.or(classesA, classesB), v128.or(classesC, classesD));
     let digits: u64 = 0;
-    let flags: u32 = 0;
     if (v128.any_true(v128.and(classes, i8x16.splat(1)))) {
-      flags = hasDigit;
+      flags |= hasDigit;
       digits = mask(
         i16x8.shl(classesA, 7),
         i16x8.shl(classesB, 7),
@@ -195,7 +339,15 @@ export function outline(length: i32): u32 {
       );
     }
 
+    // Groups count near digits: in the blocks before and behind one, too.
+    if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0 && hasGroups(at - 64)) {
+      store<u8>(block - 1, load<u8>(block - 1) | <u8>hasWide);
+      all |= hasWide;
+    }
     if ((digits | digitsBefore) !== 0) {
+      if (hasGroups(at)) flags |= hasWide;
+      // Its digits may stand in the block behind it.
+      if (hasAnyOf(v128.or(some, someBefore), parentheses)) all |= charCalls(max(at - 2, 0));
       // Eight bytes of digits and of separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
@@ -206,8 +358,9 @@ export function outline(length: i32): u32 {
       numbers2Before = numbers2;
       numbers4Before = numbers4;
       // Without a digit near, groups of four or eight are words; it may stand in the last of them.
-      if (longRhythms(signs, signsBefore, signsEarlier) !== 0) flags |= hasRhythm;
-      if (digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0) {
+      if (longRhythms(signs, signsBefore, signsEarlier) !== 0 && isLongRhythm(at, signs)) flags |= hasRhythm;
+      const isBefore = digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0;
+      if (isBefore && isLongRhythm(at - 64, signsBefore)) {
         store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
         all |= hasRhythm;
       }
@@ -216,14 +369,15 @@ export function outline(length: i32): u32 {
       numbers2Before = 0;
       numbers4Before = 0;
     }
+    someBefore = some;
+    digitsEarlier = digitsBefore;
     digitsBefore = digits;
 
     const tokens2 = tokens & moved(tokens, tokens1Before, 1);
     const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
     const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
     if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
-      flags |= hasToken;
-      if (encodedRuns(at) !== 0) flags |= hasEncoded;
+      flags |= hasToken | encodedFlags(at);
     }
     tokens1Before = tokens;
     tokens2Before = tokens2;
@@ -242,7 +396,7 @@ export function outline(length: i32): u32 {
         (by2twice & moved(by2twice, by2twiceBefore, 8)) |
         (by3twice & moved(by3twice, by3twiceBefore, 9)) |
         (by4twice & moved(by4, by4Before, 12));
-      if (short !== 0) flags |= hasRhythm;
+      if (short !== 0 && isShortRhythm(at, signs)) flags |= hasRhythm;
     }
     by2Before = by2;
     by2twiceBefore = by2twice;
@@ -257,7 +411,7 @@ export function outline(length: i32): u32 {
     all |= flags;
   }
   all |= (joined(signSeen) & 0x7f) << signBits;
-  all |= joined(furtherSignSeen) << furtherSignBits;
+  all |= (joined(furtherSignSeen) & plainSigns) << furtherSignBits;
   if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
   return all;
 }

@@ -1,4 +1,5 @@
 import { isAlphanumeric } from '../../scan/bytes.ts';
+import type { Outline } from '../../scan/outline.ts';
 import type { Budget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 
@@ -12,7 +13,7 @@ export interface TableReader {
   /** A few quick looks, where there are any: nearly all texts hold no table. */
   mayHold?(bytes: Buffer): boolean;
   /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
-  read(bytes: Buffer, take: TakeCell, budget: Budget): void;
+  read(bytes: Buffer, take: TakeCell, budget: Budget, outline: Outline): void;
 }
 
 /** Of a name: longer ones are sentences. */

@@ -1,5 +1,5 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../scan/bytes.ts';
-import { textFlags } from '../../scan/outline.ts';
+import { nextBreak, textFlags } from '../../scan/outline.ts';
 import type { Span } from '../span-map.ts';
 import {
   columnsMax,
@@ -34,15 +34,15 @@ const quotedBytesMax = 4096;
 /** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
 export const delimited: TableReader = {
   needs: textFlags.newline,
-  read(bytes, take, budget) {
-    let lineEnd = bytes.indexOf(newline);
+  read(bytes, take, budget, outline) {
+    let lineEnd = nextBreak(outline, 0);
     let searched = 0;
     while (lineEnd >= 0) {
       const end = isHeaderEnd[lastByte(bytes, lineEnd)] === 1 ? readTable(bytes, lineEnd, take) : 0;
       const next = Math.max(end, lineEnd + 1);
       budget.work(next - searched);
       searched = next;
-      lineEnd = bytes.indexOf(newline, next);
+      lineEnd = nextBreak(outline, next);
     }
   },
 };

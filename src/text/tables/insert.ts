@@ -1,5 +1,6 @@
 import { byteSet } from '../../scan/bytes.ts';
 import { textFlags } from '../../scan/outline.ts';
+import type { Budget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
 
@@ -8,30 +9,32 @@ const close = 0x29;
 const comma = 0x2c;
 const backslash = 0x5c;
 const isQuote = byteSet('\'"');
-const signs = ['VALUES', 'values'].map((it) => Buffer.from(it));
+const signs = ['VALUES', 'values', 'Values'].map((it) => Buffer.from(it));
 
-/** `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too. */
-const columnList = /\(([^()'=]{3,2048})\)\s{0,64}values\s{0,64}(?=\()/dgi;
-
-/** What stands behind such a list: to look for it spares nearly all texts the look for lists. */
-const behindList = /\)\s{0,64}values\s{0,64}\(/i;
+const isSpace = byteSet('\t\n\v\f\r \xa0');
+/** What columns are not named with. */
+const endsList = byteSet("()'=");
+const signBytes = 6;
+const spaceMax = 64;
+const listBytesMin = 3;
+const listBytesMax = 2048;
 
 const rowBytesMax = 16_384;
 
-/** Rows of SQL with a list of their columns. */
+/**
+ * Rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too.
+ */
 export const insert: TableReader = {
   needs: textFlags.parenthesis,
   mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
   read(bytes, take, budget) {
-    const text = bytes.toString('latin1');
-    if (!behindList.test(text)) return;
     let readTo = 0;
-    for (const { 0: whole, index, indices } of text.matchAll(columnList)) {
+    for (const sign of placesOf(bytes, budget)) {
+      const list = listBefore(bytes, sign);
       // What was read as a row that has no end is not read again.
-      if (index < readTo) continue;
-      const [start, end] = indices?.[1] ?? [0, 0];
-      const names = namesOf(bytes, { start, end });
-      for (let at = index + whole.length; names && bytes[at] === open; ) {
+      if (!list || list.start <= readTo) continue;
+      const names = namesOf(bytes, list);
+      for (let at = behindSpace(bytes, sign + signBytes); names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
         readTo = rowEnd;
@@ -44,6 +47,36 @@ export const insert: TableReader = {
     }
   },
 };
+
+/** Where the signs stand, from left to right. */
+function* placesOf(bytes: Buffer, budget: Budget): Iterable<number> {
+  const next = signs.map((sign) => bytes.indexOf(sign));
+  for (;;) {
+    const at = Math.min(...next.filter((it) => it >= 0));
+    if (at === Number.POSITIVE_INFINITY) return;
+    budget.work(signBytes);
+    yield at;
+    const which = next.indexOf(at);
+    next[which] = bytes.indexOf(signs[which] as Buffer, at + signBytes);
+  }
+}
+
+function behindSpace(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at - start < spaceMax && isSpace[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
+
+/** What stands in the parentheses that end there, if it may be a list of columns. */
+function listBefore(bytes: Buffer, signStart: number): Span | undefined {
+  let end = signStart;
+  while (signStart - end < spaceMax && isSpace[bytes[end - 1] ?? 0] === 1) end -= 1;
+  end -= 1;
+  if (bytes[end] !== close) return undefined;
+  let start = end;
+  while (end - start < listBytesMax && endsList[bytes[start - 1] ?? close] === 0) start -= 1;
+  return bytes[start - 1] === open && end - start >= listBytesMin ? { start, end } : undefined;
+}
 
 /** Without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
 function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
