@@ -1,12 +1,14 @@
 import { type Outline, outlineOf } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
+import { type FarReaching, farReachingOf } from './far-reaching.ts';
 import type { Earlier, FindLimits, Found } from './found.ts';
 import { Search } from './search.ts';
 import { planSearch, type Rule, type SearchPlan, toRule, tunePlan } from './search-plan.ts';
 import { type Tuning, tuneDetector } from './tuning.ts';
 
 export { looksRandom } from './cut-token.ts';
+export { reachMax } from './far-reaching.ts';
 export type { CutToken, Earlier, FindLimits, Found, Match } from './found.ts';
 export { Verdicts } from './verdicts.ts';
 
@@ -21,6 +23,8 @@ export { Verdicts } from './verdicts.ts';
 export interface DetectorEngine {
   /** `outline` is that of the bytes, where it is known. What was found is the same with `earlier` as without it. */
   find(bytes: Buffer, limits: FindLimits, outline?: Outline, earlier?: Earlier): Found;
+  /** Words whose matches may end farther behind them than `reachMax` of `far-reaching.ts`, in another value. */
+  readonly farReaching: readonly FarReaching[];
   /** What a detector's secrets consist of behind their prefix; undefined where they have no such form, or nobody has this id. */
   tokenOf(id: string): Token | undefined;
   /** The same engine with some detectors changed or left out. Shares its tables, which are nearly all that an engine costs. */
@@ -54,6 +58,7 @@ function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
   return {
     find: (bytes, limits, outline = outlineOf(bytes), earlier) =>
       new Search(plan, bytes, outline, limits, earlier).run(),
+    farReaching: rules.flatMap(({ detector }) => farReachingOf(detector)),
     tokenOf: (id) => tokens.get(id),
     tuned(tuning) {
       const tuned = tunedRules(rules, tuning);

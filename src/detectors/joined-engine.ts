@@ -8,6 +8,7 @@ import type { DetectorEngine, Earlier, FindLimits, Found } from './engine.ts';
 export const joinEngines = (first: DetectorEngine, second: DetectorEngine): DetectorEngine => ({
   find: (bytes, limits, outline = outlineOf(bytes), earlier) =>
     findWithBoth([first, second], bytes, outline, limits, earlier),
+  farReaching: [...first.farReaching, ...second.farReaching],
   tokenOf: (id) => first.tokenOf(id) ?? second.tokenOf(id),
   tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
 });

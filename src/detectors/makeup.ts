@@ -44,6 +44,9 @@ export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to:
   return end;
 }
 
+/** Whether a match can have this byte. */
+export const mayHave = ({ alphabet }: Makeup, byte: number): boolean => has(alphabet, byte);
+
 const has = (bits: Int32Array, byte: number): boolean =>
   (((bits[byte >> 5] as number) >> (byte & 31)) & 1) === 1;
 

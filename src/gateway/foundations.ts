@@ -18,6 +18,7 @@ import { createEvents, usageAlert } from '../pipeline/events.ts';
 import type { GateStatus } from '../pipeline/gate.ts';
 import { createIncidentDesk } from '../pipeline/incident-desk.ts';
 import { createTokenBook } from '../pipeline/issued-tokens.ts';
+import { createBeginningMemory } from '../pipeline/known-beginning.ts';
 import { packagedInjections, packagedMeanings } from '../pipeline/packaged-readers.ts';
 import { createTenantSecrets } from '../pipeline/tenant-secrets.ts';
 import { createTraceFeed } from '../pipeline/trace-feed.ts';
@@ -138,6 +139,7 @@ export async function openFoundations(
     readers: openReaders(config, engines, { place, log, closers }),
     injections: packagedInjections(),
     meanings: packagedMeanings(),
+    beginnings: createBeginningMemory(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
     toolTables: readTables(join(dataFolder, 'tools')),

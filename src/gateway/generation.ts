@@ -26,6 +26,7 @@ import type { Gate, GateStatus } from '../pipeline/gate.ts';
 import type { IncidentDesk } from '../pipeline/incident-desk.ts';
 import type { TokenBook } from '../pipeline/issued-tokens.ts';
 import { keylessAgentOf } from '../pipeline/keyless.ts';
+import type { BeginningMemory } from '../pipeline/known-beginning.ts';
 import { namesInFiles } from '../pipeline/known-names.ts';
 import { createMessageInspector } from '../pipeline/message.ts';
 import { createNoticing } from '../pipeline/noticing.ts';
@@ -78,6 +79,7 @@ export interface Foundations {
   readonly engines: Engines;
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;
+  readonly beginnings: BeginningMemory;
   readonly readers: Readers;
   readonly riskyParameters: RiskyParameters;
   readonly toolTables: ToolTables;
@@ -131,6 +133,7 @@ export function createGate(config: Config, files: Files, on: Foundations): Gate 
     clock: workedMs,
     injections: on.injections,
     meanings: on.meanings,
+    beginnings: on.beginnings,
     readers: on.readers,
     wantsUrls: () => on.feeds.index.indicators > 0,
     tenants,

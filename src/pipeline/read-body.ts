@@ -6,6 +6,7 @@ import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
 import { inflateBody } from '../text/inflate.ts';
 import { type CutFormat, redactBody } from '../text/redact.ts';
 import { type HeadFields, headLocator } from './head-text.ts';
+import type { BeginningMemory } from './known-beginning.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { toCut } from './sanitize.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
@@ -23,12 +24,16 @@ export interface ReadingTools {
   readonly injections: InjectionReader;
   /** For what calls ask for. */
   readonly meanings: MeaningReader;
+  /** In which bodies are looked up that begin as earlier ones did; without it all are read from their beginnings. */
+  readonly beginnings?: BeginningMemory | undefined;
 }
 
 /** By what a body is read. */
 export interface BodySource {
   readonly contentType: string;
   readonly host: string;
+  /** Whose body it is. */
+  readonly tenantId: string;
   readonly sent: Part['sent'];
 }
 
@@ -76,7 +81,7 @@ const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
-  const { engine, injections, meanings } = tools;
+  const { engine, injections, meanings, beginnings } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
   let asking: readonly Buffer[] = [];
@@ -95,10 +100,10 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const reading = readPart(partOf(job, plain), engine, bounds);
+      const reading = readPart(partOf(job, plain, beginnings), engine, bounds);
       findings.push(...reading.findings);
       ({ texts, tails, opaque, uncounted } = reading);
-      asking = reading.views.filter((it) => !it.isSuperseded).map((it) => it.bytes);
+      asking = reading.forms;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
@@ -178,9 +183,14 @@ function readCoding(
 }
 
 /** The body of a call, or what was made of it, as a part to be read. */
-export const partOf = ({ contentType, host, sent }: BodySource, bytes: Buffer): Part => ({
+export const partOf = (
+  { contentType, host, tenantId, sent }: BodySource,
+  bytes: Buffer,
+  memory?: BeginningMemory,
+): Part => ({
   ...bodyPart(bytes, contentType, host),
   ...(sent ? { sent } : {}),
+  knownBy: memory && { memory, tenantId },
   mayBeMany: true,
 });
 
@@ -236,12 +246,12 @@ export interface CutJob extends BodySource {
 /** `left` is undefined where the body cannot be cut, or what is left cannot be read to its end. */
 export function cutAndRead(
   job: CutJob,
-  { engine }: Pick<ReadingTools, 'engine'>,
+  { engine, beginnings }: Pick<ReadingTools, 'engine' | 'beginnings'>,
   bounds: ReadBounds,
 ): { readonly left: CutBody | undefined; readonly isOutOfTime: boolean } {
   const body = redactBody(job.body, job.cuts.map(toCut), job.format);
   if (!body) return { left: undefined, isOutOfTime: false };
-  const { findings, unreadable, isOutOfTime } = readPart(partOf(job, body), engine, bounds);
+  const { findings, unreadable, isOutOfTime } = readPart(partOf(job, body, beginnings), engine, bounds);
   return { left: unreadable === undefined ? { body, findings } : undefined, isOutOfTime };
 }
 

@@ -6,9 +6,19 @@ import type { FieldFormat } from '../text/fields.ts';
 import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
+import type { Span } from '../text/span-map.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { withoutChanceIn } from './chance.ts';
 import { formFields } from './form-fields.ts';
+import {
+  type Beginning,
+  beginningOf,
+  type Known,
+  type KnownBy,
+  nothingKnown,
+  remember,
+  standsInKnown,
+} from './known-beginning.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
 import { findSplit, type Placed } from './split-values.ts';
@@ -16,6 +26,8 @@ import { decodedForm } from './unread-coding.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
+/** Of a value that may stand across the place from which on is read. */
+const valueBytesMax = 512;
 const tooMany = 'there are too many findings';
 const tooLong = 'reading took too long';
 const none: readonly never[] = Object.freeze([]);
@@ -43,6 +55,8 @@ export interface Part {
   readonly host: string;
   /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
+  /** Whoever sends one body after the other that begin alike is read on from there. */
+  readonly knownBy?: KnownBy | undefined;
   /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
   readonly mayBeMany?: true;
   /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
@@ -73,6 +87,8 @@ export interface Reading {
   readonly texts: readonly Buffer[];
   /** The same, with the places where they stand in the part. */
   readonly views: readonly View[];
+  /** The same in which nothing stands twice: without the part itself where it is read without its escapes. */
+  readonly forms: readonly Buffer[];
   /** What it begins to send. */
   readonly tails: readonly Tail[];
   /** What was passed over: `image at body:$.file`. */
@@ -86,28 +102,44 @@ export interface Reading {
 }
 
 /** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
-export function readPart(
+export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds): Reading {
+  const { bytes, format, decoded, sent, knownBy } = part;
+  const mayBeKnown = format === 'json' && !decoded && (sent?.openTails.length ?? 0) === 0;
+  const beginning = knownBy && mayBeKnown ? beginningOf(bytes, engine, knownBy) : undefined;
+  const known = beginning?.known ?? nothingKnown;
+  const { reading, isKnownNew } = readFrom(part, engine, bounds, known, beginning);
+  return isKnownNew ? readFrom(part, engine, bounds, nothingKnown, beginning).reading : reading;
+}
+
+/** Reads what is not known. `isKnownNew` where that makes something of what is known, so that all must be read. */
+function readFrom(
   part: Part,
   engine: DetectorEngine,
   { maxDecodedBytes, isOver }: ReadBounds,
-): Reading {
+  known: Known,
+  beginning: Beginning | undefined,
+): { readonly reading: Reading; readonly isKnownNew: boolean } {
   const { bytes, format, decoded, sent } = part;
-  const { views, opaque, noise, unreadable, isOutOfTime } = decodeViews(bytes, {
+  const { from, settledTo } = known;
+  const { views, noise, unreadable, isOutOfTime, ...rest } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
     isOver,
     isForm: format === 'form',
     isJson: format === 'json',
+    from,
     decoded,
   });
+  const isNew = ({ end }: Span): boolean => end > settledTo;
+  const opaque = [...known.opaque, ...rest.opaque.filter(isNew)];
   const withoutChance = withoutChanceIn(bytes, noise);
   const form = format === 'form' ? formFields(bytes) : undefined;
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
-  const found: Seen[] = [];
+  const found: Seen[] = [...known.found];
   const uncounted = new Set<DataClass>();
-  const hints: Seen[] = [];
-  const cutTokens: Placed<CutToken>[] = [];
+  const hints: Seen[] = [...known.hints];
+  const cutTokens: Placed<CutToken>[] = [...known.cutTokens];
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
     if (view.isSuperseded) continue;
@@ -124,7 +156,7 @@ export function readPart(
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     for (const name of more) uncounted.add(name);
     const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
-      withoutChance(of, placedIn(of, all));
+      withoutChance(of, placedIn(of, all)).filter(isNew);
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
@@ -136,27 +168,42 @@ export function readPart(
       found.push(...unseen(placed(apart.matches, fields), found));
     }
   }
+  let isKnownNew = false;
   // There may be no view at all where time or room were over before the first one.
-  const plain = views.find((it) => !it.isSuperseded);
+  const plain = wholeOf(views, from);
   if (plain && problem !== tooMany) {
-    const split = findSplit({ bytes, plain, format, found, cutTokens }, engine, {
+    const split = findSplit({ bytes, plain, format, found, cutTokens, from }, engine, {
       maxDecodedBytes,
       isOver,
     });
     found.push(...split.map((it) => ({ ...it, view: undefined })));
+    const shown = found.slice(known.found.length);
     found.push(...distinct(weighHints(found, hints)));
-    const repeats = findRepeats(found, views, { max: findingsMax, isOver });
-    found.push(...repeats);
+    const repeats = findRepeats(found, from === undefined ? views : newTexts(bytes, views, from), {
+      max: findingsMax,
+      isOver,
+    });
+    isKnownNew = from !== undefined && standsInKnown(found, known, knownTexts(bytes, views, known));
+    found.push(...known.repeats, ...repeats);
     if (repeats.length >= findingsMax) problem ??= tooMany;
     if (found.length > 0 && isOver()) problem ??= tooLong;
+    if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
+      const searched = views.filter((it) => !it.isSuperseded);
+      remember(bytes, beginning, known, engine, {
+        ...{ found: shown, repeats, hints, cutTokens, opaque, noise },
+        ...{ views: searched, decoded: searched.slice(1) },
+      });
+    }
   }
   const rests = sent && sent.openTails.length > 0 ? findRests({ ...sent, format }, views, engine) : noRests;
   found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
   const kept = firstOfEach(distinct(found), uncounted);
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
-  return {
+  const texts = views.filter((it) => !it.isTail).map((it) => it.bytes);
+  const reading: Reading = {
     findings: found.length === 0 ? none : toFindings(part, kept),
-    texts: views.length === 1 ? [bytes] : views.map((view) => view.bytes),
+    texts: views.length === 1 ? [bytes] : [...texts, ...known.decoded],
+    forms: formsOf(views, known),
     views,
     tails:
       sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
@@ -165,6 +212,39 @@ export function readPart(
     unreadable: problem,
     isOutOfTime: isOutOfTime || problem === tooLong,
   };
+  return { reading, isKnownNew };
+}
+
+/** All of the text in the form that is read; undefined where time or room were over before. */
+const wholeOf = (views: readonly View[], from: number | undefined): View | undefined =>
+  from === undefined ? views.find((it) => !it.isSuperseded) : views.findLast((it) => it.isSuperseded);
+
+/** The body's text without those of its forms that another one stands for. */
+function formsOf(views: readonly View[], { from, decoded }: Known): readonly Buffer[] {
+  const forms = views.filter((it) => !it.isSuperseded);
+  if (from === undefined) return forms.map((it) => it.bytes);
+  return [wholeOf(views, from) as View, ...forms.slice(1)].map((it) => it.bytes).concat(decoded);
+}
+
+/** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
+function newTexts(
+  bytes: Buffer,
+  views: readonly View[],
+  from: number,
+): readonly Pick<View, 'bytes' | 'toSource'>[] {
+  const forms = views.filter((it) => !it.isSuperseded);
+  if (views.length === forms.length + 1) return forms;
+  const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
+  return [{ bytes: bytes.subarray(from), toSource }, ...forms];
+}
+
+/** What of a body was read before, in all its forms, and a little more, since a value may stand across the end of it. */
+function knownTexts(bytes: Buffer, views: readonly View[], { from = 0, decoded }: Known): readonly Buffer[] {
+  const tail = views.find((it) => it.isTail);
+  const whole = wholeOf(views, from);
+  const wholeTo = whole && tail ? whole.bytes.length - tail.bytes.length : 0;
+  const canonical = whole?.bytes.subarray(0, wholeTo + valueBytesMax) ?? bytes;
+  return [bytes.subarray(0, from + valueBytesMax), canonical, ...decoded];
 }
 
 const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>

@@ -3,6 +3,7 @@ import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
 import { loadEngines, type Settings } from './engines.ts';
 import { type JobName, jobOf } from './jobs.ts';
+import { createBeginningMemory } from './known-beginning.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 import { type ReadingTools, readBody } from './read-body.ts';
 
@@ -10,6 +11,7 @@ import { type ReadingTools, readBody } from './read-body.ts';
 const engines = loadEngines();
 const injections = packagedInjections();
 const meanings = packagedMeanings();
+const beginnings = createBeginningMemory();
 
 /** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
 const warmUpMs = 250;
@@ -23,13 +25,13 @@ function warmUp(): void {
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
     ...{ sent: undefined, isBroken: false, context: undefined, messages: undefined, seam: undefined },
-    ...{ isBetweenAgents: false, wantsUrls: false },
+    ...{ isBetweenAgents: false, wantsUrls: false, tenantId: '' },
   };
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
 }
 
 warmUp();
 serveJobs<ReadingTools>({
-  toolsOf: (settings) => ({ engine: engines.of(settings as Settings), injections, meanings }),
+  toolsOf: (settings) => ({ engine: engines.of(settings as Settings), injections, meanings, beginnings }),
   run: (name, input, tools, bounds) => jobOf(name as JobName)(input as never, tools, bounds),
 });

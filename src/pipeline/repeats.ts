@@ -14,6 +14,8 @@ import type { Placed } from './split-values.ts';
 /** A match, and the form of the text that it was found in; none where its pieces were put together. */
 export interface Seen extends Placed<Match> {
   readonly view: View | undefined;
+  /** In place of the view, where that is not kept: what counts of it wherever it stands. */
+  readonly value?: string | undefined;
 }
 
 /** Shorter values are in many words and numbers. */
@@ -22,7 +24,7 @@ const valueBytesMin = 8;
 /** The places of found secrets and personal data where no detector saw them; at most `max`, and none once the time is over. */
 export function findRepeats(
   found: readonly Seen[],
-  views: readonly View[],
+  views: readonly Pick<View, 'bytes' | 'toSource'>[],
   { max, isOver }: { readonly max: number; readonly isOver: () => boolean },
 ): Seen[] {
   if (found.length === 0) return [];
@@ -35,7 +37,7 @@ export function findRepeats(
     const counts = ({ detector }: Match, start: number, end: number): boolean =>
       !isCovered(start, end) && (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
     for (const { match, start, end } of finder.find(view.bytes, counts, isOver)) {
-      repeats.push({ match, view, ...view.toSource(start, end) });
+      repeats.push({ match, view: undefined, ...view.toSource(start, end) });
       if (repeats.length >= max) return repeats;
     }
   }
@@ -142,17 +144,24 @@ const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 -
 /** What counts of the found values, byte for byte, and the match that says what it is. */
 function valuesOf(found: readonly Seen[]): Map<string, Match> {
   const values = new Map<string, Match>();
-  for (const { match, view } of found) {
-    if (!view || match.confidence === 'low' || !isToldByContext(match.detector)) continue;
-    if (match.end - match.start < valueBytesMin) continue;
-    const value = view.bytes.toString('latin1', match.start, match.end);
-    if (!values.has(value) && !isWord(value)) values.set(value, match);
+  for (const it of found) {
+    const value = countedValue(it);
+    if (value !== undefined && !values.has(value)) values.set(value, it.match);
   }
   return values;
 }
 
+/** The value that counts wherever it stands; undefined where it counts only where it was found. */
+export function countedValue({ match, view, value }: Seen): string | undefined {
+  if (match.confidence === 'low' || !isToldByContext(match.detector)) return undefined;
+  if (!view) return value;
+  if (match.end - match.start < valueBytesMin) return undefined;
+  const text = view.bytes.toString('latin1', match.start, match.end);
+  return isWord(text) ? undefined : text;
+}
+
 /** A word, or a name of code, stands in a text for what it means: to cut it everywhere would leave nonsense. */
-const isWord = (value: string): boolean =>
+export const isWord = (value: string): boolean =>
   isIdentifier(value) || (/^[A-Za-z._-]+$/.test(value) && randomBits(value) < 0);
 
 /** By a keyword, or by what the pattern has before its group. What shows itself is seen wherever it stands. */

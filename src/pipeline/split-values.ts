@@ -2,7 +2,7 @@ import type { CutToken, DetectorEngine, Match } from '../detectors/engine.ts';
 import type { Bounds } from '../text/budget.ts';
 import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../text/fields.ts';
 import { JoinedPieces } from '../text/joined-pieces.ts';
-import { mayHoldSeries, seriesOf } from '../text/series.ts';
+import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../text/series.ts';
 import type { Span } from '../text/span-map.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { findBegun } from './begun-secrets.ts';
@@ -28,6 +28,8 @@ export interface SplitSearch {
   /** What the part shows by itself. */
   readonly found: readonly Placed<Match>[];
   readonly cutTokens: readonly Placed<CutToken>[];
+  /** What stands before it was taken apart already, and what is in it alone is among what was found. */
+  readonly from?: number | undefined;
 }
 
 /** A match in joined pieces, and what it has of each of them. */
@@ -50,7 +52,8 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
-  const { bytes, plain, format, cutTokens } = search;
+  const { bytes, plain, format, cutTokens, from = 0 } = search;
+  if (cutTokens.length === 0 && from > 0 && !mayBeOfSeries(bytes.subarray(from), format)) return [];
   if (cutTokens.length === 0 && !mayHoldSeries(plain.bytes, format, plain.outline)) return [];
   const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
   const fieldLists = fieldsOf(bytes, format);

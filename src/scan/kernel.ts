@@ -11,10 +11,11 @@ export const pieceBytesMax = 65_536;
 const textAt = 64;
 /** A byte of flags for each 64 of the piece, as `outline` has written them. */
 export const blocksAt = textAt + pieceBytesMax + 64;
-const listsAt = blocksAt + pieceBytesMax / 64;
+/** Where the kernel writes lists of places. */
+export const placesAt = blocksAt + pieceBytesMax / 64;
 const listBytes = 12_416;
 /** Where a user's tables may begin; those of a matcher do. */
-export const tablesAt = listsAt + listBytes;
+export const tablesAt = placesAt + listBytes;
 const pageBytes = 65_536;
 
 interface Exports {
@@ -41,6 +42,8 @@ interface Exports {
   unescapeJson(from: number, to: number, base: number, plainBase: number): number;
   unescapedTo(): number;
   unescapedLength(): number;
+  beginStrings(far: number, long: number): void;
+  stringEnds(length: number, base: number): number;
   useWordTables(at: number, slots: number): void;
   beginWords(length: number): void;
   nextSentence(): number;

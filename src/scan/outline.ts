@@ -140,7 +140,13 @@ function withBits(
   { from, end, length }: { from: number; end: number; length: number },
 ): Int32Array {
   const all = bits === noBits ? new Int32Array(Math.ceil(length / bitsPerWord)) : bits;
-  all.set(kernel.numbers(at, Math.ceil((end - from) / bitsPerWord)), from / bitsPerWord);
+  const some = kernel.numbers(at, Math.ceil((end - from) / bitsPerWord));
+  const first = from / bitsPerWord;
+  if (from === 0) all.set(some);
+  // Of a run that begins in the piece before only that one knows.
+  else
+    for (let word = 0; word < some.length; word++)
+      all[first + word] = (all[first + word] as number) | (some[word] as number);
   return all;
 }
 

@@ -1,3 +1,4 @@
+import { isDigit } from '../scan/bytes.ts';
 import { blockFlags, outlineOf, type Stretch, stretchesOf } from '../scan/outline.ts';
 import type { Field, FieldFormat } from './fields.ts';
 
@@ -92,6 +93,17 @@ export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outl
   const { [format]: words } = worded;
   if (words?.every((word) => holdsByEnd(bytes, word))) return true;
   return holdsNumbered(bytes, stretchesOf(outline, blockFlags.digit, bytes.length, margin), signs[format]);
+}
+
+/** Whether some field may belong to a series at all. What no field of a text does belongs to none of another text. */
+export function mayBeOfSeries(bytes: Buffer, format: FieldFormat): boolean {
+  const { [format]: words = [] } = worded;
+  if (words.some((word) => bytes.includes(word))) return true;
+  return signs[format].some((sign) => {
+    let at = bytes.indexOf(sign);
+    while (at >= 0 && !isDigit(bytes[at - 1])) at = bytes.indexOf(sign, at + 1);
+    return at >= 0;
+  });
 }
 
 const digitZero = 0x30;

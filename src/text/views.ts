@@ -33,6 +33,8 @@ export interface View {
   readonly isTable?: true;
   /** Another view holds the same without escapes, so this one is not searched. */
   readonly isSuperseded?: true;
+  /** The end of the view before it, which is searched in its place. */
+  readonly isTail?: true;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
   readonly isKnown?: (start: number, end: number) => boolean;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
@@ -50,14 +52,19 @@ export interface DecodeBounds extends Bounds {
   readonly isForm?: boolean;
   /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
   readonly isJson?: boolean;
+  /** Nothing is looked for before this place: it is known what stands there. */
+  readonly from?: number | undefined;
   /** What the source stands for as a whole, where something beside it says so. */
   readonly decoded?: Buffer | undefined;
 }
 
 interface Layer extends View {
+  isSuperseded?: true;
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
+  /** The first place that stands for what begins at a place of the source or behind it. */
+  readonly fromSource?: (sourceAt: number) => number;
 }
 
 const escapes = decoderTable(escapeDecoders);
@@ -100,8 +107,12 @@ export function decodeViews(
   const layers: Layer[] = [];
   try {
     const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
-    layers.push(...(canonical ? [sourceOf(source, { isSuperseded: true }), canonical] : [root]));
-    const encrypted = encryptedIn(canonical ?? root);
+    layers.push(root);
+    if (canonical) layers.push(supersede(root, canonical));
+    const whole = canonical ?? root;
+    const searched = bounds.from === undefined ? whole : tailOf(whole, bounds.from);
+    if (searched !== whole) layers.push(supersede(whole, searched));
+    const encrypted = encryptedIn(searched);
     if (encrypted) opaque.push(encrypted);
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
@@ -124,21 +135,29 @@ export function decodeViews(
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
 }
 
-/** Its outline is made where somebody asks for it: of what is read without its escapes nobody does. */
-function sourceOf(bytes: Buffer, superseded: Pick<View, 'isSuperseded'> = {}): Layer {
+/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
+function layerOf(fields: Omit<Layer, 'outline'>): Layer {
   let outline: Outline | undefined;
   return {
-    ...superseded,
-    bytes,
+    ...fields,
     get outline() {
-      outline ??= outlineOf(bytes);
+      outline ??= outlineOf(fields.bytes);
       return outline;
     },
-    encodings: [],
-    depth: 0,
-    spans: undefined,
-    toSource: (start, end) => ({ start, end }),
   };
+}
+
+const sourceOf = (bytes: Buffer): Layer =>
+  layerOf({
+    ...{ bytes, encodings: [], depth: 0, spans: undefined },
+    toSource: (start, end) => ({ start, end }),
+    fromSource: (at) => at,
+  });
+
+/** From now on the one stands for the other. */
+function supersede(layer: Layer, other: Layer): Layer {
+  layer.isSuperseded = true;
+  return other;
 }
 
 function encryptedIn(layer: Layer): OpaqueContent | undefined {
@@ -182,7 +201,18 @@ function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  return { ...childOf(root, bytes, names, spans, undefined), depth: 0 };
+  const { toSource, encodings } = childOf(root, bytes, names, spans, undefined);
+  const fromSource = (at: number): number => spans.fromSource(at);
+  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, fromSource });
+}
+
+/** The end of a layer, from a place of the source on. */
+function tailOf({ bytes, encodings, depth, spans, toSource, fromSource }: Layer, from: number): Layer {
+  const at = Math.min(bytes.length, fromSource?.(from) ?? 0);
+  return layerOf({
+    ...{ bytes: bytes.subarray(at), encodings, depth, spans, isTail: true },
+    toSource: (start, end) => toSource(at + start, at + end),
+  });
 }
 
 /** What is found in another form of the source is found in all of it. */
@@ -286,9 +316,8 @@ function childOf(
   map: SpanMap,
   spans: SpanMap | undefined,
 ): Layer {
-  return {
+  return layerOf({
     bytes,
-    outline: outlineOf(bytes),
     encodings: [...parent.encodings, ...names],
     depth: parent.depth + 1,
     spans,
@@ -299,5 +328,5 @@ function childOf(
       const span = map.toSource(start, end);
       return parent.toSource(span.start, span.end);
     },
-  };
+  });
 }

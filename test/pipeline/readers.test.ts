@@ -66,7 +66,13 @@ async function both<N extends JobName>(name: N, input: Input<N>, tenant = tenant
     owner: { tenantId: tenant.id, agentId: 'one' },
     bytes,
   });
-  const read = (readers: Readers, bytes: number) => readers.run(name, input, task(bytes));
+  let reads = 0;
+  const read = (readers: Readers, bytes: number) => {
+    reads += 1;
+    // What one has sent is known to his thread, and is read on from there.
+    const own = 'tenantId' in input ? { ...input, tenantId: `${input.tenantId} ${reads}` } : input;
+    return readers.run(name, own, task(bytes));
+  };
   return {
     loop: await read(onTheLoop, 0),
     thread: await read(inThreads, 1_000_000),
@@ -118,7 +124,14 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
 };
 
 const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJob => ({
-  ...{ body, contentType: 'text/plain', contentEncoding: '', host: 'api.github.com', plain: undefined },
+  ...{
+    body,
+    contentType: 'text/plain',
+    contentEncoding: '',
+    host: 'api.github.com',
+    plain: undefined,
+    tenantId: 'acme',
+  },
   ...{ sent: { atMs: 0, openTails: [] }, isBroken: false, context: undefined, seam: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
   ...fields,

@@ -25,6 +25,7 @@ export interface ReadOptions {
   readonly clock: () => number;
   readonly injections: ReadingTools['injections'];
   readonly meanings: ReadingTools['meanings'];
+  readonly beginnings?: ReadingTools['beginnings'];
   /** By default all is read on the event loop. */
   readonly readers?: Readers;
   /** Whether URLs in bodies will be looked up; by default they are not. */
@@ -39,7 +40,8 @@ const turnBytesMax = 16_384;
  * read within the bounds makes the call `unreadable`, and the next stages deny it.
  */
 export function read(options: ReadOptions): Stage {
-  const { policies, tenants, clock, injections, meanings, readers = onTheLoop, wantsUrls = never } = options;
+  const { policies, tenants, clock, injections, meanings, beginnings } = options;
+  const { readers = onTheLoop, wantsUrls = never } = options;
 
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
   function readHead(call: Call, task: Task): MaybePromise<void> {
@@ -106,7 +108,7 @@ export function read(options: ReadOptions): Stage {
     if (agentName) call.agentName = call.safeName(agentName);
     if (runtimeType) call.runtimeType = call.safeName(runtimeType);
     const task: Task = {
-      tools: { engine, injections, meanings },
+      tools: { engine, injections, meanings, beginnings },
       bounds: boundsFrom(tenant),
       timeoutMs: tenant.scanTimeoutMs,
       owner: identity,
@@ -233,7 +235,8 @@ function takeHead(call: Call, { bytes, findings }: ReadHead): void {
 }
 
 /** What both parts have in common. */
-const sentOf = ({ target, receivedAtMs, openTails }: Call) => ({
+const sentOf = ({ identity, target, receivedAtMs, openTails }: Call) => ({
   host: target.host,
+  tenantId: identity?.tenantId ?? '',
   sent: { atMs: receivedAtMs, openTails },
 });

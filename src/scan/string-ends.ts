@@ -1,0 +1,26 @@
+import { Kernel, pieceBytesMax, placesAt } from './kernel.ts';
+
+const kernel = new Kernel();
+
+/**
+ * Places right behind strings of a JSON text, `far` bytes from one to the next, or fewer behind strings of `long` bytes. At most `countMax`,
+ * and none behind the beginning of an array of arrays.
+ */
+export function stringEnds(
+  bytes: Uint8Array,
+  { far, long, countMax }: { readonly far: number; readonly long: number; readonly countMax: number },
+): readonly number[] {
+  const { exports } = kernel;
+  const { length } = bytes;
+  const ends: number[] = [];
+  exports.beginStrings(far, long);
+  for (let from = 0; from < length && ends.length < countMax; from += pieceBytesMax) {
+    const end = Math.min(length, from + pieceBytesMax);
+    kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
+    const found = exports.stringEnds(end - from, from);
+    const count = found < 0 ? ~found : found;
+    ends.push(...kernel.numbers(placesAt, count));
+    if (found < 0) break;
+  }
+  return ends.slice(0, countMax);
+}
