@@ -216,6 +216,7 @@ t.test('tells which rare things begin anywhere in a text', async (t) => {
 t.test('tells of every run that stands for text in base64, wherever it stands', async (t) => {
   const texts = [
     Buffer.from('password: hunter2'),
+    Buffer.concat([Buffer.from('hunter2!'), Buffer.alloc(60, 0x01)]),
     Buffer.from('AKIAIOSFODNN7EXAMPLE'),
     Buffer.from('4111111111111111'),
     Buffer.from('\tPasswort für Jörg: ß?>~\r\n'),
@@ -230,9 +231,9 @@ t.test('tells of every run that stands for text in base64, wherever it stands', 
     Array.from({ length: 120 }, (_, back) => pieceBytesMax - overlap - back),
   );
   for (const text of texts)
-    for (const front of ['', 'x', '/x', 'x_/'])
+    for (const front of text.includes('!') ? [''] : ['', 'x', '/x', 'x_/'])
       for (const alphabet of ['base64', 'base64url'] as const)
-        for (const at of [...places, ...(front === 'x' && alphabet === 'base64' ? seams : [])]) {
+        for (const at of [...places, ...(front.length < 2 && alphabet === 'base64' ? seams : [])]) {
           const run = front + text.toString(alphabet).replaceAll('=', '');
           const outline = outlineOf(Buffer.from(`${' '.repeat(at)}${run}=="`));
           if (!mayBeText(outline, at + run.length - 1)) t.fail('a text', { run, place: at });
