@@ -63,6 +63,8 @@ export const textFlags = {
   quotedWord: 1 << 26,
   /** `[` before another one, or white space between them. */
   grid: 1 << 27,
+  /** Of `encodedTexts` some. */
+  encodedText: 1 << 28,
 } as const;
 
 /** Of every text, even of an empty one. */
@@ -77,6 +79,8 @@ export interface Outline {
   readonly marked: readonly number[];
   /** A bit for each byte of the text that is a newline, the first in the lowest bit; empty where there is none. */
   readonly breaks: Int32Array;
+  /** The same of bytes that end twenty or more of letters, digits and `+/-_` which may stand for text in base64, or are many. */
+  readonly encodedTexts: Int32Array;
 }
 
 /** Looked at in one step where most have nothing. */
@@ -86,13 +90,14 @@ const bitsPerBlock = 8;
 
 /** The same number as in `src/scan/kernel/memory.ts`. */
 const breaksAt = tablesAt;
-const breaksBytes = pieceBytesMax / 8;
+const bitmapBytes = pieceBytesMax / 8;
+const encodedTextsAt = breaksAt + bitmapBytes;
 const bitsPerWord = 32;
-const signsBytes = 512;
-const kernel = new Kernel(breaksBytes + signsBytes);
+const tableBytes = 2048;
+const kernel = new Kernel(2 * bitmapBytes + tableBytes);
 /** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
 const stepBytes = pieceBytesMax - 1024;
-const noBreaks = new Int32Array(0);
+const noBits = new Int32Array(0);
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
@@ -101,17 +106,17 @@ export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
   const marked: number[] = [];
-  let breaks = noBreaks;
+  let breaks: Int32Array = noBits;
+  let encodedTexts: Int32Array = noBits;
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
     const seen = kernel.exports.outline(end - from);
     flags |= seen;
-    if ((seen & textFlags.newline) !== 0) {
-      if (breaks === noBreaks) breaks = new Int32Array(Math.ceil(length / bitsPerWord));
-      breaks.set(kernel.numbers(breaksAt, Math.ceil((end - from) / bitsPerWord)), from / bitsPerWord);
-    }
+    if ((seen & textFlags.newline) !== 0) breaks = withBits(breaks, breaksAt, { from, end, length });
+    if ((seen & textFlags.encodedText) !== 0)
+      encodedTexts = withBits(encodedTexts, encodedTextsAt, { from, end, length });
     const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
@@ -125,8 +130,29 @@ export function outlineOf(bytes: Uint8Array): Outline {
     }
     if (end === length) break;
   }
-  return { flags, blocks, marked, breaks };
+  return { flags, blocks, marked, breaks, encodedTexts };
 }
+
+/** The bits of a text with those of a piece of it, as they stand in the kernel's memory. */
+function withBits(
+  bits: Int32Array,
+  at: number,
+  { from, end, length }: { from: number; end: number; length: number },
+): Int32Array {
+  const all = bits === noBits ? new Int32Array(Math.ceil(length / bitsPerWord)) : bits;
+  const some = kernel.numbers(at, Math.ceil((end - from) / bitsPerWord));
+  const first = from / bitsPerWord;
+  if (from === 0) all.set(some);
+  // Of a run that begins in the piece before only that one knows.
+  else
+    for (let word = 0; word < some.length; word++)
+      all[first + word] = (all[first + word] as number) | (some[word] as number);
+  return all;
+}
+
+/** Whether the run that ends behind this byte may stand for text. */
+export const mayBeText = ({ encodedTexts }: Outline, at: number): boolean =>
+  (((encodedTexts[at >>> 5] ?? 0) >>> (at & 31)) & 1) === 1;
 
 /** The next newline from `from` on, or -1. */
 export function nextBreak({ breaks }: Outline, from: number): number {

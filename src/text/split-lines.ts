@@ -41,15 +41,12 @@ export const splitLines: BlockDecoder = {
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let newlineAt = nextBreak(outline, 0);
     while (newlineAt >= 0) {
-      const lineStart = lineBreakEnd(bytes, newlineAt);
-      let next = nextBreak(outline, lineStart);
+      let next = nextBreak(outline, newlineAt + 1);
       budget.work((next < 0 ? bytes.length : next) - newlineAt);
-      const parts = mayBeCut(bytes, newlineAt, lineStart, next)
-        ? partsAt(bytes, newlineAt, next, budget)
-        : undefined;
+      const parts = mayBeCut(bytes, newlineAt, next) ? partsAt(bytes, newlineAt, next, budget) : undefined;
       if (parts) {
         yield joinedParts(bytes, parts);
-        next = nextBreak(outline, Math.max(lineStart, parts.at(-1)?.start ?? 0));
+        next = nextBreak(outline, Math.max(newlineAt + 1, parts.at(-1)?.start ?? 0));
       }
       newlineAt = next;
     }
@@ -57,12 +54,15 @@ export const splitLines: BlockDecoder = {
 };
 
 /** What nearly all line ends fail: a token before and behind it, or behind it a short line that ends like one. */
-function mayBeCut(bytes: Buffer, newlineAt: number, lineStart: number, next: number): boolean {
-  const first = bytes[lineStart] ?? 0;
-  if (isSpacedToken[first] === 0) return false;
-  if (isToken[first] === 1 && endsInToken(bytes, newlineAt)) return true;
-  if (next - lineStart < lengthMin || next - lineStart > lengthMax + 1) return false;
-  return isSpacedToken[bytes[next - (bytes[next - 1] === carriageReturn ? 2 : 1)] as number] === 1;
+function mayBeCut(bytes: Buffer, newlineAt: number, next: number): boolean {
+  if (!endsInToken(bytes, newlineAt) && !mayEndShortLine(bytes, newlineAt, next)) return false;
+  return isSpacedToken[bytes[lineBreakEnd(bytes, newlineAt)] ?? 0] === 1;
+}
+
+/** Its indentation is not counted. */
+function mayEndShortLine(bytes: Buffer, newlineAt: number, next: number): boolean {
+  const end = bytes[next - 1] === carriageReturn ? next - 1 : next;
+  return end - newlineAt > lengthMin && isSpacedToken[bytes[end - 1] as number] === 1;
 }
 
 /** Whether as much of a token as is before a gap stands before the line end, or before spaces there. */

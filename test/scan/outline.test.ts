@@ -7,6 +7,7 @@ import { pieceBytesMax } from '../../src/scan/kernel.ts';
 import {
   blockBytes,
   blockFlags,
+  mayBeText,
   nextBreak,
   nextDigit,
   outlineOf,
@@ -210,6 +211,36 @@ t.test('tells which rare things begin anywhere in a text', async (t) => {
   };
   for (const [name, texts] of Object.entries(others) as [keyof typeof things, readonly string[]][])
     for (const text of texts) t.equal(outlineOf(Buffer.from(`${text} x`)).flags & textFlags[name], 0, text);
+});
+
+t.test('tells of every run that stands for text in base64, wherever it stands', async (t) => {
+  const texts = [
+    Buffer.from('password: hunter2'),
+    Buffer.concat([Buffer.from('hunter2!'), Buffer.alloc(60, 0x01)]),
+    Buffer.from('AKIAIOSFODNN7EXAMPLE'),
+    Buffer.from('4111111111111111'),
+    Buffer.from('\tPasswort für Jörg: ß?>~\r\n'),
+    Buffer.from('пароль: 12345'),
+    Buffer.from('密码是秘密的东西，不要说出去🔑🔑'),
+    Buffer.from('hunter2 hunter3', 'utf16le'),
+    Buffer.concat([Buffer.alloc(30, 0x01), Buffer.from('a token of text'), Buffer.alloc(30, 0xff)]),
+  ];
+  const places = [0, 1, 30, 44, 63, 64, 100];
+  // A piece ends there, and the next one has begun before.
+  const seams = [0, 1024].flatMap((overlap) =>
+    Array.from({ length: 120 }, (_, back) => pieceBytesMax - overlap - back),
+  );
+  for (const text of texts)
+    for (const front of text.includes('!') ? [''] : ['', 'x', '/x', 'x_/'])
+      for (const alphabet of ['base64', 'base64url'] as const)
+        for (const at of [...places, ...(front.length < 2 && alphabet === 'base64' ? seams : [])]) {
+          const run = front + text.toString(alphabet).replaceAll('=', '');
+          const outline = outlineOf(Buffer.from(`${' '.repeat(at)}${run}=="`));
+          if (!mayBeText(outline, at + run.length - 1)) t.fail('a text', { run, place: at });
+        }
+  t.ok(mayBeText(outlineOf(Buffer.alloc(3000, 'a')), 2999), 'a long run may always be one');
+  const names = ['ResponseContentLengthMismatchError', 'com/acme/app/issues/22257', 'I_rmYZpzGhFkaQuqAZt5'];
+  for (const name of names) t.notOk(mayBeText(outlineOf(Buffer.from(name)), name.length - 1), name);
 });
 
 t.test('tells where the next line ends', async (t) => {

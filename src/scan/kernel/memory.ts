@@ -13,6 +13,11 @@ export const placesAt: i32 = blocksAt + textBytesMax / 64;
 export const pairsAt: i32 = placesAt + 4 * (goBytes / 2) + 64;
 /** What a matcher needs stands behind that, its filter first. */
 export const filterAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
-/** A bit for each byte of the text that ends a line, as `outline` writes them, and behind them what it knows of signs. */
+/**
+ * What `outline` writes: a bit for each byte of the text that ends a line, one for each that ends a run which may stand for text, and what it
+ * knows of signs and of characters.
+ */
 export const breaksAt: i32 = filterAt;
-export const signsAt: i32 = breaksAt + textBytesMax / 8;
+export const encodedTextsAt: i32 = breaksAt + textBytesMax / 8;
+export const signsAt: i32 = encodedTextsAt + textBytesMax / 8;
+export const valuesAt: i32 = signsAt + 512;

@@ -1,4 +1,5 @@
-import { blocksAt, breaksAt, textAt } from './memory';
+import { mayHoldText } from './encoded-text';
+import { blocksAt, breaksAt, encodedTextsAt, textAt } from './memory';
 import {
   beginSigns,
   takeBracket,
@@ -25,7 +26,8 @@ const hasWord: u32 = 32;
 const hasWide: u32 = 64;
 const hasEscape: u32 = 128;
 
-// Flags of the whole text: those, and these from the ninth bit on.
+// Flags of the whole text: those, this, and these from the ninth bit on.
+const hasEncodedText: u32 = 1 << 28;
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
 const furtherSignBits: u32 = 16;
@@ -120,6 +122,9 @@ function placesOf(byte: i32, at: i32): u64 {
   );
 }
 
+/** Of the block that was looked at last, the bytes at which a run ends that may stand for text. */
+let encodedTexts: u64 = 0;
+
 /** The flags of encoded bytes in the block at `at`: twenty in a row end there, or fourteen before a space. */
 function encodedFlags(at: i32): u32 {
   const encodeds = encodedsOf(at);
@@ -132,7 +137,12 @@ function encodedFlags(at: i32): u32 {
   const eightBefore = fourBefore & (fourBefore << 4);
   const fourteen = eight & moved(eight, eightBefore, 6);
   let flags: u32 = 0;
-  if ((eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12)) !== 0) flags = hasEncoded;
+  const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
+  if (twenty !== 0) {
+    flags = hasEncoded;
+    for (let ends = twenty & ~encodedsOf(at + 1); ends !== 0; ends &= ends - 1)
+      if (mayHoldText(at + <i32>ctz(ends) + 1)) encodedTexts |= ends & (0 - ends);
+  }
   if (fourteen !== 0 && (fourteen & placesOf(0x20, at + 1)) !== 0) flags |= hasWord;
   return flags;
 }
@@ -373,12 +383,15 @@ export function outline(length: i32): u32 {
     digitsEarlier = digitsBefore;
     digitsBefore = digits;
 
+    encodedTexts = 0;
     const tokens2 = tokens & moved(tokens, tokens1Before, 1);
     const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
     const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
     if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
       flags |= hasToken | encodedFlags(at);
+      if (encodedTexts !== 0) all |= hasEncodedText;
     }
+    store<u64>(encodedTextsAt + (at >> 3), encodedTexts);
     tokens1Before = tokens;
     tokens2Before = tokens2;
     tokens4Before = tokens4;
