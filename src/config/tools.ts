@@ -3,7 +3,8 @@ import { responseScanOverride } from './daemon.ts';
 import { flag, identifier, size } from './scalars.ts';
 import { section } from './section.ts';
 
-const { name, ...definition } = toolSchema.shape;
+// What the file says of a tool's bodies is a setting, which counts before what the catalogue knows.
+const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
 
 /** What is said of a tool beside what the catalogue says of it. */
 const settings = {
