@@ -12,7 +12,7 @@ const settings = {
   max_body_bytes: size()
     .nullable()
     .default(null)
-    .describe("Body limit of calls to the tool; null: the tenant's."),
+    .describe("Body limit of calls to the tool; null: the tenant's, or what the catalogue says of the tool."),
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
   sensitive: flag
     .nullable()
