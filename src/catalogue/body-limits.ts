@@ -7,6 +7,8 @@ export interface BodyLimits {
   at(host: string, path: string): number | undefined;
   /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
   ofTool(toolName: string): number | undefined;
+  /** Of all tools of which it is known, by name. */
+  readonly byTool: ReadonlyMap<string, number>;
   /** Of all tools; 0 where none is known. */
   readonly largest: number;
 }
@@ -29,6 +31,7 @@ export function createBodyLimits({ hosts, byTool }: Mounts): BodyLimits {
       }
       return most;
     },
+    byTool: all,
     ofTool: (toolName) => all.get(toolName),
     largest: Math.max(0, ...all.values()),
   };

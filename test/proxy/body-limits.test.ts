@@ -258,3 +258,17 @@ t.test('a body that could never have room is refused before its first byte', asy
   }
   t.equal(lab.upstream.requests.length, 0);
 });
+
+t.test(
+  'a plain body of more than max_decoded_bytes goes through, and one that takes too long to read does not',
+  async (t) => {
+    const body = JSON.stringify({ x: 'a line\nof words '.repeat(600_000) });
+    t.ok(body.length > 9 * megabyte);
+    t.equal((await overHttp1(await openLab(t), vendor, body)).status, 200);
+    const lab = await openLab(t, { limits: { scan_timeout: '1ms' } });
+    const { status, body: answer } = await overHttp1(lab, vendor, body);
+    t.equal(status, 403);
+    t.match(JSON.parse(answer.toString()), { reason_codes: ['UNREADABLE'] });
+    t.equal(lab.upstream.requests.length, 0);
+  },
+);
