@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sizeText } from '../src/byte-size.ts';
 import { type Verb, verbs } from '../src/call.ts';
 import { loadCatalogue, type OperationSummary, type ToolSummary } from '../src/catalogue/catalogue.ts';
 import { operationsOf } from '../src/catalogue/compile.ts';
 import { readTools } from '../src/catalogue/load.ts';
+import type { Tool } from '../src/catalogue/schema.ts';
 
 /* Writes tools.md from the catalogue; a test fails where it is out of date. Run: `node docs/generate-tools.ts`. */
 
@@ -22,6 +24,8 @@ do not change. This page is made from [config/tools](../config/tools) by \`node 
 - **Protocols**: MCP and A2A are told by their messages at any host. A call of an MCP tool is named as its server names the tool, and is WRITE.
 - **Your own**: \`tools:\` in the configuration adds hosts and operations to a tool, or tools, in the form of the files. \`postern explain METHOD URL [BODY]\`
   says how a call is understood, \`GET /v1/tools/{name}\` which paths an operation stands for.
+- **Bodies**: where a vendor documents how large a body it takes, the limit of the gateway is raised to that, unless you have set one (\`limits\`, a plan, a tenant,
+  a route, \`tools:\`). What the bodies of one agent may take together (\`limits.max_body_bytes_total\`) stands above it.
 - **Tables of the vendors**: of some tools all operations are known that the vendor publishes as data; they are asked where the list below has nothing, are named
   after the vendor's own names (\`actions_list_artifacts_for_repo\`), and only counted here.
 `;
@@ -35,15 +39,21 @@ function lineOf({ name, title, hosts, operations, fields }: ToolSummary): string
   return `| [${name}](#${name}) | ${title} | ${shown.join(', ')}${more} | ${operations.length} | ${fields.join(', ')} |`;
 }
 
-function sectionOf({ name, title, operations }: ToolSummary, own: ReadonlySet<string> | undefined): string {
-  const written = operations.filter((it) => own?.has(it.name) ?? true);
+/** What stands in the file of a tool. */
+interface Written {
+  readonly operations: ReadonlySet<string>;
+  readonly bodies: string;
+}
+
+function sectionOf({ name, title, operations }: ToolSummary, own: Written | undefined): string {
+  const written = operations.filter((it) => own?.operations.has(it.name) ?? true);
   const categories = Map.groupBy(written, ({ category }) => category);
   const lines = [...categories].map(
     ([category, list]) => `- **${category}** ${verbs.flatMap((verb) => namesOf(verb, list)).join('; ')}`,
   );
   const others = operations.length - written.length;
   const table = others > 0 ? [`- and ${others} of the vendor's table`] : [];
-  return [`## ${name}`, '', `${title}.`, '', ...lines, ...table, ''].join('\n');
+  return [`## ${name}`, '', `${title}.${own?.bodies ?? ''}`, '', ...lines, ...table, ''].join('\n');
 }
 
 const namesOf = (verb: Verb, list: readonly OperationSummary[]): string[] => {
@@ -51,12 +61,21 @@ const namesOf = (verb: Verb, list: readonly OperationSummary[]): string[] => {
   return names.length > 0 ? [`${verb} ${names.join(', ')}`] : [];
 };
 
+/** One host stands for all of a surface. */
+function bodiesOf({ max_body_bytes: bytes, surfaces }: Tool): string {
+  const apart = surfaces.flatMap(({ max_body_bytes: most, hosts }) =>
+    most === undefined || !hosts?.[0] ? [] : [`${sizeText(most)} at \`${hosts[0].text}\``],
+  );
+  const all = [...(bytes === undefined ? [] : [sizeText(bytes)]), ...new Set(apart)];
+  return all.length > 0 ? ` Bodies have up to ${all.join(', ')}.` : '';
+}
+
 /** The whole document. */
 export function toolsDocument(): string {
   const written = new Map(
-    readTools(dir, []).map(({ table: _, ...tool }) => [
+    readTools(dir, []).map(({ table: _, ...tool }): [string, Written] => [
       tool.name,
-      new Set([...operationsOf(tool)].map(({ name }) => name)),
+      { operations: new Set([...operationsOf(tool)].map(({ name }) => name)), bodies: bodiesOf(tool) },
     ]),
   );
   const tools = loadCatalogue(dir).tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -26,6 +26,7 @@ const rows: readonly (readonly string[])[] = [
     'data-file.ts',
     'url-readings.ts',
     'cipher-suites.ts',
+    'byte-size.ts',
   ],
   ['http1', 'scan', 'websocket'],
   ['catalogue', 'detectors', 'feeds', 'inspect', 'text', 'state', 'tls', 'upstream', 'http', 'vault', 'aws'],

@@ -1,8 +1,54 @@
+import { unsaidBytesMax } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import type { Caller } from './route.ts';
+import { parseDescribed } from '../target.ts';
+import type { Caller, Route } from './route.ts';
 
 /** Bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */
 export function bodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): number {
   const tenant = caller.kind === 'key' ? tenants.find(caller.identity.tenantId) : undefined;
   return tenant?.maxBodyBytes ?? config.limits.maxBodyBytes;
+}
+
+/** What a body of the API may add to the body of a call that it describes. */
+const envelopeBytesMax = 65_536;
+
+/**
+ * Of a request that may describe a call. Which call that is stands in the description: without `url`, the bound is that of the largest call
+ * that the caller may describe.
+ */
+export function describedBytesMaxOf(
+  gate: Gate,
+  { access, bodyBytesMax, describesCall }: Route,
+  caller: Caller,
+  url?: string,
+): number {
+  if (bodyBytesMax !== undefined) return bodyBytesMax;
+  const own = bodyBytesMaxOf(gate, caller);
+  if (caller.kind !== 'key') return own + envelopeBytesMax;
+  const { tenantId } = caller.identity;
+  const toolMax = access === 'call' ? gate.toolSettings.largestMaxBodyBytes(tenantId) : 0;
+  const vendorMax = describesCall ? vendorBytesMax(gate, tenantId, url) : 0;
+  return Math.max(own, toolMax, vendorMax) + envelopeBytesMax;
+}
+
+function vendorBytesMax(gate: Gate, tenantId: string, url: string | undefined): number {
+  if (gate.tenants.find(tenantId)?.bodyLimitSetBy !== null) return 0;
+  if (url !== undefined) return URL.canParse(url) ? unsaidBytesMax(gate, tenantId, parseDescribed(url)) : 0;
+  return Math.min(gate.catalogues.of(tenantId).bodyLimits.largest, gate.config.limits.maxBodyBytesTotal);
+}
+
+const beginningBytes = 4096;
+const urlMember = /^\s*\{[^{}[\]]*?"url"\s*:\s*("(?:[^"\\]|\\.)*")/;
+
+/**
+ * The URL that a description begins with, as far as a look at its first bytes can tell: what is too large for it need not be parsed. What it
+ * says holds for nothing else.
+ */
+export function urlAtBeginning(raw: Buffer): string | undefined {
+  const [, url] = urlMember.exec(raw.toString('latin1', 0, beginningBytes)) ?? [];
+  try {
+    return url === undefined ? undefined : JSON.parse(url);
+  } catch {
+    return undefined;
+  }
 }

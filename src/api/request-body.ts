@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { GatewayError } from '../errors.ts';
+import type { BodyRoom } from '../http/body-ledger.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { readYaml, type YamlMistake } from '../yaml.ts';
 import { invalid } from './invalid.ts';
@@ -10,13 +11,13 @@ const yamlBytesMax = 32_768;
 
 export const formType = 'application/x-www-form-urlencoded';
 
-export function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
+export function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // A client that leaves is told nothing, and neither is who collects.
     exchange.answer.once('close', () =>
       reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.')),
     );
-    exchange.collect(bytesMax, { done: resolve, failed: reject });
+    exchange.collect(bytesMax, { done: resolve, failed: reject }, room);
   });
 }
 

@@ -108,6 +108,8 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly inAllMax?: number;
   /** The body that it describes may be in base64, and is then as much larger. */
   readonly takesBase64?: true;
+  /** It describes a call, whose body may be as large as the vendor that it names takes. */
+  readonly describesCall?: true;
   /** YAML is taken too. */
   readonly takesYaml?: boolean;
   /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */

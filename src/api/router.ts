@@ -1,5 +1,6 @@
 import findMyWay from 'find-my-way';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { BodyLedger, BodyRoom } from '../http/body-ledger.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { tooLarge } from '../http/collect.ts';
 import { type Connections, claimRequest, ownerOf } from '../http/connections.ts';
@@ -12,7 +13,7 @@ import { checkReplay } from '../pipeline/replay.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import type { SafeName } from '../safe-name.ts';
 import { authenticate } from './authenticate.ts';
-import { bodyBytesMaxOf } from './body-limit.ts';
+import { describedBytesMaxOf, urlAtBeginning } from './body-limit.ts';
 import { invalid } from './invalid.ts';
 import { createApiLimits } from './limits.ts';
 import { lacking } from './permissions.ts';
@@ -23,9 +24,13 @@ import { sendStream, sendWhole } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
-/** What a body of the API may add to the body of a call that it describes. */
-const envelopeBytesMax = 65_536;
 const urlLengthMax = 16_384;
+
+export interface RouterOptions {
+  readonly connections: Connections;
+  readonly bodies: BodyLedger;
+  readonly log: Log;
+}
 
 type Handler = (exchange: Exchange) => void;
 type Params = Readonly<Record<string, string | undefined>>;
@@ -34,7 +39,7 @@ type Params = Readonly<Record<string, string | undefined>>;
 export function createRouter(
   routes: readonly Route[],
   gate: () => Gate,
-  { connections, log }: { readonly connections: Connections; readonly log: Log },
+  { connections, bodies, log }: RouterOptions,
 ): Handler {
   const limits = createApiLimits();
   const unread = createUnreadAnswers();
@@ -80,6 +85,13 @@ export function createRouter(
       .finally(leave);
   };
 
+  /** Bodies of administrators are few, and bounded by the limit of each. */
+  function roomOf({ tenants }: Gate, { answer: until }: Exchange, caller: Caller): BodyRoom | undefined {
+    if (caller.kind !== 'key') return undefined;
+    const { isShared } = tenants.connectionBounds(caller.identity.tenantId);
+    return bodies.roomFor(until, ownerOf(caller.identity), isShared);
+  }
+
   /** Undefined where the answer has gone out already, piece by piece. */
   async function answer(current: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
     const { target: url } = exchange;
@@ -102,7 +114,8 @@ export function createRouter(
     try {
       const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
       const query = parseQuery(route, searchParams);
-      const { raw, body } = await receive(current, route, { exchange, headers }, caller, nowMs);
+      const room = roomOf(current, exchange, caller);
+      const { raw, body } = await receive(current, route, { exchange, headers, room }, caller, nowMs);
       const named = namedIn(searchParams, body);
       // Another node may have registered it.
       if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
@@ -147,30 +160,33 @@ export function createRouter(
   }
 }
 
+interface Receiving {
+  readonly exchange: Exchange;
+  readonly headers: FieldsByName;
+  readonly room: BodyRoom | undefined;
+}
+
 /** The body of a request, once it is known to be fresh. */
 async function receive(
   gate: Gate,
   route: Route,
-  { exchange, headers }: { readonly exchange: Exchange; readonly headers: FieldsByName },
+  { exchange, headers, room }: Receiving,
   caller: Caller,
   nowMs: number,
 ): Promise<{ raw: Buffer; body: unknown }> {
   if (caller.kind === 'key' && exchange.method === 'POST')
     await checkReplay(gate, caller.key, headers, nowMs);
   if (!route.body) return { raw: noBody, body: undefined };
-  const bytesMax = readBytesMaxOf(gate, route, caller);
-  const raw = await readBody(exchange, route.takesBase64 ? Math.ceil((bytesMax * 4) / 3) : bytesMax);
+  const bytesMax = (url?: string): number => describedBytesMaxOf(gate, route, caller, url);
+  const inBase64 = (bytes: number): number => (route.takesBase64 ? Math.ceil((bytes * 4) / 3) : bytes);
+  const raw = await readBody(exchange, inBase64(bytesMax()), room);
+  const begun = route.describesCall ? bytesMax(urlAtBeginning(raw)) : bytesMax();
+  if (raw.length > inBase64(begun)) throw tooLarge(raw.length, begun);
   const body = parseBody(route, raw, headers['content-type'] ?? '');
-  if (raw.length > bytesMax && !isInBase64(body)) throw tooLarge(raw.length, bytesMax);
+  const most = route.describesCall ? bytesMax(textAt(body, 'url')) : begun;
+  if (raw.length > (textAt(body, 'body_encoding') === 'base64' ? inBase64(most) : most))
+    throw tooLarge(raw.length, most);
   return { raw, body };
-}
-
-/** Which tool a described call is of is told by its description, so it may be as large as that of any tool. */
-function readBytesMaxOf(gate: Gate, { access, bodyBytesMax }: Route, caller: Caller): number {
-  if (bodyBytesMax !== undefined) return bodyBytesMax;
-  const isCall = access === 'call' && caller.kind === 'key';
-  const toolMax = isCall ? gate.toolSettings.largestMaxBodyBytes(caller.identity.tenantId) : 0;
-  return Math.max(bodyBytesMaxOf(gate, caller), toolMax) + envelopeBytesMax;
 }
 
 /** An error says what was wrong in the words of a request, in which a secret may stand. */
@@ -203,8 +219,10 @@ async function toRefusal(
 }
 
 const noBody = Buffer.alloc(0);
-const isInBase64 = (body: unknown): boolean =>
-  typeof body === 'object' && body !== null && Reflect.get(body, 'body_encoding') === 'base64';
+const textAt = (body: unknown, name: string): string | undefined => {
+  const value = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+  return typeof value === 'string' ? value : undefined;
+};
 
 /** The tenant that a request names, be it in its query or in its body. Throws where the two disagree. */
 function namedIn(query: URLSearchParams, body: unknown): string | undefined {

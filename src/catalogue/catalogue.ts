@@ -1,4 +1,5 @@
 /** What the rest of the gateway needs of the tool catalogue. */
+export type { BodyLimits } from './body-limits.ts';
 export { destinationOf } from './destination.ts';
 export { CatalogueError, loadCatalogue, readTables, type ToolTables } from './load.ts';
 export type { Request } from './reading.ts';

@@ -35,6 +35,8 @@ export interface Mounted {
   readonly paths: PathTree<Candidate>;
   readonly ignoresCase: boolean;
   readonly isOdata: boolean;
+  /** The largest body that the vendor takes here; undefined where that is not known. */
+  readonly bodyBytesMax: number | undefined;
   /** What a path is that stands in no operation. */
   unknown(method: string, template: string): Meaning;
 }
@@ -176,6 +178,7 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
     paths,
     ignoresCase: surface.ignore_case,
     isOdata: surface.odata,
+    bodyBytesMax: surface.max_body_bytes ?? tool.max_body_bytes,
     unknown: unknownOf(surface, extraction),
   };
 }

@@ -133,6 +133,7 @@ function addTool(tools: Tool[], addition: Tool): void {
     ...{ name, title, examples, hosts, ...(table ? { table } : {}) },
     extract: { ...known.extract, ...addition.extract },
     unknown_verb: addition.unknown_verb ?? known.unknown_verb,
+    max_body_bytes: known.max_body_bytes,
     surfaces: [...addition.surfaces, { ...own, hosts }, ...surfaces],
   };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseSize } from '../byte-size.ts';
 import { verbs } from '../call.ts';
 import { parseBodyPath } from './body-path.ts';
 import { parseHostPattern } from './hosts.ts';
@@ -132,9 +133,17 @@ const hosts = z.array(
   parsed(parseHostPattern, 'a host pattern (api.x.com, *.x.com, {name}.x.com, x.com/path)'),
 );
 
+/** Of the bytes of a body. */
+const bodySize = z.union([z.int().positive(), parsed(parseSize, 'a size (4096, 256KB, 32MB)')]);
+
 const surface = z.strictObject({
   /** None: those of the tool. */
   hosts: hosts.optional(),
+  /**
+   * The largest body that the vendor takes here, where its documentation says so. It raises the limit of the gateway, where nobody has set one.
+   * It is asked for before the body is read: of several surfaces at a host and path the largest counts. None: that of the tool.
+   */
+  max_body_bytes: bodySize.optional(),
   base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
   /** The vendor takes its paths, and the names of fields, in any case. */
   ignore_case: z.boolean().default(false),

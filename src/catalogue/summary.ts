@@ -37,6 +37,13 @@ export interface OperationSummary {
   readonly calls: readonly string[];
 }
 
+/** A surface without calls only says how large bodies may be, at hosts that the tool has anyway. */
+function hostsOf(surface: Surface, tool: Tool): NonNullable<Surface['hosts']> {
+  const { operations, rpc, graphql, batch, max_body_bytes: bodyBytesMax, hosts = [] } = surface;
+  const hasCalls = Object.keys(operations).length > 0 || (rpc ?? graphql ?? batch) !== undefined;
+  return surface !== tool && bodyBytesMax !== undefined && !hasCalls ? [] : hosts;
+}
+
 export function toSummary(tool: Tool): ToolSummary {
   const surfaces = surfacesOf(tool);
   const operations = new Map<string, OperationSummary>();
@@ -48,7 +55,7 @@ export function toSummary(tool: Tool): ToolSummary {
   return {
     name: tool.name,
     title: tool.title,
-    hosts: [...new Set(surfaces.flatMap((it) => it.hosts ?? []).map(({ text }) => text))],
+    hosts: [...new Set(surfaces.flatMap((it) => hostsOf(it, tool)).map(({ text }) => text))],
     operations: [...operations.values()],
     takesOtherNames: surfaces.some(({ rpc, graphql }) => rpc ?? graphql),
     categories: surfaces.some(({ rpc }) => rpc?.category_from !== undefined)

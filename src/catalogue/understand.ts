@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../call.ts';
 import { isWebScheme } from '../target.ts';
 import { otherReadingsOf } from '../url-readings.ts';
+import { type BodyLimits, createBodyLimits } from './body-limits.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readOwners, readPrincipals, readResource } from './extract.ts';
 import type { HostMatch } from './hosts.ts';
@@ -35,6 +36,7 @@ export interface Catalogue {
   understandTunnel(target: Request['target']): Operation;
   /** The tool that a host belongs to, whatever the path. */
   toolOf(host: string): string | undefined;
+  readonly bodyLimits: BodyLimits;
 }
 
 const customProxy = 'custom_proxy';
@@ -70,6 +72,7 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
   }
 
   return {
+    bodyLimits: createBodyLimits({ hosts, byTool }),
     tools: [...tools, ...protocols],
     toolOf: (host) => hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName,
     understand: (request) => understand(request, true),

@@ -1,3 +1,4 @@
+import { checkBodyLimits } from './check-body-limits.ts';
 import { checkAgents, checkDuplicates, checkOwners, checkPlans, readTenants } from './check-names.ts';
 import {
   checkBands,
@@ -29,6 +30,7 @@ export function checkConfig(root: Mapping, env: Environment): readonly Finding[]
     ...checkBands(root),
     ...checkDaemon(root, env),
     ...checkBudgets(root),
+    ...checkBodyLimits(root),
     ...entriesOf(root, 'credentials').flatMap(checkCredential),
     ...entriesOf(root, 'inbound').flatMap(checkInbound),
     ...entriesOf(root, 'notifications').flatMap(checkNotification),

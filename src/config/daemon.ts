@@ -5,6 +5,7 @@ import {
   day,
   duration,
   flag,
+  gigabyte,
   hostGlob,
   hour,
   integer,
@@ -106,9 +107,16 @@ export const limits = section({
   max_body_bytes: size()
     .prefault('256KB')
     .describe(
-      'A larger request body is refused unread; plans, routes and tools may raise it. MAX_BODY_BYTES wins.',
+      'A larger request body is refused unread; plans, tenants, routes and tools may raise it. MAX_BODY_BYTES wins. Unless one of these is written, the catalogue raises it to what the vendor takes.',
     ),
-  max_decoded_bytes: size().prefault('8MB').describe('Bytes that are read of a body once it is unpacked.'),
+  max_body_bytes_total: size(65_536, 64 * gigabyte)
+    .prefault('64MB')
+    .describe(
+      'Bytes of bodies that are held at once for one agent, of each worker; four times as many for all agents. Further ones are answered GATEWAY_BUSY. Bodies of up to 64 KB do not count.',
+    ),
+  max_decoded_bytes: size()
+    .prefault('8MB')
+    .describe('Bytes that are decoded of a body, beside the body itself.'),
   scan_timeout: duration(1, 60_000).prefault('250ms').describe('Reading stops here and the call is denied.'),
   header_timeout: duration().prefault('10s').describe('Until the head of a request has arrived.'),
   handshake_timeout: duration().prefault('10s').describe('Until a TLS handshake with a client is done.'),

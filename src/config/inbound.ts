@@ -59,7 +59,10 @@ export const routeFields = {
   allowed_sites: list(hostGlob, 1000).describe(
     'With auth none and ip: hosts or globs that Host, Origin and Referer may name beside the daemon itself; "*": any.',
   ),
-  max_body_bytes: size().nullable().default(null).describe("Body limit of the route; null: the tenant's."),
+  max_body_bytes: size()
+    .nullable()
+    .default(null)
+    .describe("Body limit of the route; null: that of its tool, or the tenant's."),
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
 };
 

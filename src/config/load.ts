@@ -9,7 +9,7 @@ import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
 import { type Config, configSchema, type Written } from './schema.ts';
 import { findWarnings } from './warnings.ts';
-import { isMapping, type Mapping } from './written.ts';
+import { isMapping, type Mapping, mapping } from './written.ts';
 import { readYaml, type Source } from './yaml.ts';
 
 export { disk, type Files, findConfigFile } from './files.ts';
@@ -92,6 +92,7 @@ function makeConfig(source: Source, context: ConfigContext): Config {
     base: baseOf(context.file),
     env: context.env,
     toolsWritten,
+    isBodyLimitWritten: mapping(mapping(value)['limits'])['max_body_bytes'] !== undefined,
     warnings: Object.freeze(findWarnings(written, source.isLiteral).map(toMistake)),
   });
 }

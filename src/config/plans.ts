@@ -45,12 +45,16 @@ export interface Plan {
   readonly scansPerMinute: number | null;
   readonly burst: number | null;
   readonly maxBodyBytes: number;
+  readonly bodyLimitSetBy: BodyLimitSetBy;
   readonly retentionMs: number;
   readonly overage: boolean;
   readonly perKeyScansPerMinute: number | null;
 }
 
-type Grant = Omit<Plan, 'name' | 'maxBodyBytes'>;
+/** Where somebody has written the body limit; null: nowhere, so that the catalogue may raise it. */
+export type BodyLimitSetBy = 'tenant' | 'plan' | 'limits' | null;
+
+type Grant = Omit<Plan, 'name' | 'maxBodyBytes' | 'bodyLimitSetBy'>;
 
 const grant = (
   scansPerMonth: number | null,
@@ -79,19 +83,26 @@ export const builtInPlans: readonly string[] = [...builtIn.keys()];
 export const basePlan = (name: string, written: string | null | undefined): string | undefined =>
   written ?? (builtIn.has(name) ? undefined : 'free');
 
+/** That of `limits`, and whether it is written there or in MAX_BODY_BYTES. */
+export interface DaemonBodyLimit {
+  readonly maxBodyBytes: number;
+  readonly isWritten: boolean;
+}
+
 /**
  * All plans, those of the file laid over those that they extend. A body limit that a plan writes down holds for its tenants;
  * one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and cycles have been refused before.
  */
 export function resolvePlans(
   written: ReadonlyMap<string, WrittenPlan>,
-  maxBodyBytes: number,
+  { maxBodyBytes, isWritten }: DaemonBodyLimit,
 ): ReadonlyMap<string, Plan> {
   const plans = new Map<string, Plan>();
   const original = (name: string): Plan => ({
     name,
     ...(builtIn.get(name) as Grant),
     maxBodyBytes: name === 'pro' ? Math.max(maxBodyBytes, megabyte) : maxBodyBytes,
+    bodyLimitSetBy: isWritten ? 'limits' : null,
   });
   const resolve = (name: string): Plan => {
     const done = plans.get(name);
@@ -115,6 +126,7 @@ function layOver(base: Plan, name: string, own: WrittenPlan): Plan {
     // A bucket holds about twice its rate, unless the plan says otherwise.
     burst: own.burst ?? (own.scansPerMinute === null ? base.burst : own.scansPerMinute * 2),
     maxBodyBytes: own.maxBodyBytes ?? base.maxBodyBytes,
+    bodyLimitSetBy: own.maxBodyBytes === null ? base.bodyLimitSetBy : 'plan',
     retentionMs: own.retentionMs ?? base.retentionMs,
     overage: own.overage ?? base.overage,
     perKeyScansPerMinute: own.perKeyScansPerMinute ?? base.perKeyScansPerMinute,

@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly env: Environment;
   /** What was written as `tools`, for the catalogue to read itself. */
   readonly toolsWritten: readonly unknown[];
+  /** Whether `limits.max_body_bytes` stands in the file, or MAX_BODY_BYTES in the environment. */
+  readonly isBodyLimitWritten: boolean;
   readonly warnings: Config['warnings'];
 }
 
@@ -35,7 +37,8 @@ export function resolveConfig(written: Written, surroundings: Surroundings): Con
   const { base, env } = surroundings;
   const at = (path: string): string => resolve(base, path);
   const atOrNull = (path: string | null): string | null => (path === null ? null : at(path));
-  const plans = resolvePlans(written.plans, written.limits.maxBodyBytes);
+  const { maxBodyBytes } = written.limits;
+  const plans = resolvePlans(written.plans, { maxBodyBytes, isWritten: surroundings.isBodyLimitWritten });
   const posture = mergePosture(defaultPosture, written.posture);
   const tenantBase = { ...tenantBaseOf(written), plans, posture };
   const tenants = new Map(written.tenants.map((it) => [it.id, resolveTenant(it, tenantBase)]));

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import * as z from 'zod';
+import { gigabyte, kilobyte, megabyte, parseSize } from '../byte-size.ts';
 import { parseUuid } from '../ids.ts';
 import { normaliseHost } from '../target.ts';
 import { type Milliseconds, time } from './section.ts';
@@ -81,16 +82,7 @@ export const instant = time(
   }),
 );
 
-export const kilobyte = 1024;
-export const megabyte = 1024 * kilobyte;
-export const gigabyte = 1024 * megabyte;
-const sizeUnits: Readonly<Record<string, number>> = { '': 1, k: kilobyte, m: megabyte, g: gigabyte };
-
-/** Bytes of `4096`, `256KB`, `1MB`, `2GiB` (units of 1024); undefined for any other text. */
-export function parseSize(text: string): number | undefined {
-  const [, digits, name] = /^(\d{1,15}) ?(?:([KMG])i?)?B?$/i.exec(text) ?? [];
-  return digits === undefined ? undefined : Number(digits) * (sizeUnits[(name ?? '').toLowerCase()] ?? 1);
-}
+export { gigabyte, kilobyte, megabyte, parseSize };
 
 /** Bytes, as a number or as text. */
 export function size(minBytes = 1, maxBytes = gigabyte) {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { confidences } from '../call.ts';
 import { matchSchema } from '../policy/schema.ts';
 import { type limits, mode, onFailure, type responseScan, responseScanOverride } from './daemon.ts';
-import type { Plan } from './plans.ts';
+import type { BodyLimitSetBy, Plan } from './plans.ts';
 import { type approvals, approvalsOverride, mergePosture, type Posture, posture } from './risk.ts';
 import {
   amount,
@@ -123,6 +123,7 @@ export interface TenantConfig {
   /** At least one; the first is the default. */
   readonly environments: readonly [string, ...string[]];
   readonly maxBodyBytes: number;
+  readonly bodyLimitSetBy: BodyLimitSetBy;
   readonly maxDecodedBytes: number;
   readonly scanTimeoutMs: number;
   readonly bodyTimeoutMs: number;
@@ -190,6 +191,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
     plan,
     environments: Object.freeze([first, ...others] as const),
     maxBodyBytes: limits.maxBodyBytes ?? plan.maxBodyBytes,
+    bodyLimitSetBy: limits.maxBodyBytes === null ? plan.bodyLimitSetBy : 'tenant',
     maxDecodedBytes: limits.maxDecodedBytes ?? base.limits.maxDecodedBytes,
     scanTimeoutMs: limits.scanTimeoutMs ?? base.limits.scanTimeoutMs,
     bodyTimeoutMs: limits.bodyTimeoutMs ?? base.limits.bodyTimeoutMs,

@@ -3,7 +3,8 @@ import { responseScanOverride } from './daemon.ts';
 import { flag, identifier, size } from './scalars.ts';
 import { section } from './section.ts';
 
-const { name, ...definition } = toolSchema.shape;
+// What the file says of a tool's bodies is a setting, which counts before what the catalogue knows.
+const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
 
 /** What is said of a tool beside what the catalogue says of it. */
 const settings = {
@@ -11,7 +12,7 @@ const settings = {
   max_body_bytes: size()
     .nullable()
     .default(null)
-    .describe("Body limit of calls to the tool; null: the tenant's."),
+    .describe("Body limit of calls to the tool; null: the tenant's, or what the catalogue says of the tool."),
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
   sensitive: flag
     .nullable()

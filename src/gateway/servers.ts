@@ -2,6 +2,7 @@ import type { Server, Socket } from 'node:net';
 import { apiRoutes } from '../api/index.ts';
 import { createRouter } from '../api/router.ts';
 import { type AgentConnections, createAgentConnections } from '../http/agent-connections.ts';
+import { createBodyLedger } from '../http/body-ledger.ts';
 import { type Connections, countedAddress, createConnections } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Log } from '../log.ts';
@@ -24,7 +25,13 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const connectionsOf = { proxy: newConnections(gate), control: newConnections(gate) };
   const webSockets = createWebSockets(gate, log);
   const standing = createStanding(gate, log);
-  const forward = createForward(gate, { connections: connectionsOf.proxy, webSockets, standing }, log);
+  // Bodies take memory wherever they come in: both listeners have one ledger.
+  const bodies = createBodyLedger(() => limits().maxBodyBytesTotal);
+  const forward = createForward(
+    gate,
+    { connections: connectionsOf.proxy, bodies, webSockets, standing },
+    log,
+  );
   const sockets = new Set<Socket>();
   const agents = createAgentConnections(limits);
   const joined = createJoinedTunnels(gate, standing, log);
@@ -36,10 +43,10 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     log,
     serve: (socket, tunnel) => agents.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
-  const api = createRouter(apiRoutes, gate, { connections: connectionsOf.control, log });
+  const api = createRouter(apiRoutes, gate, { connections: connectionsOf.control, bodies, log });
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound = (connections: Connections, serve: (exchange: Exchange) => void) => {
-    const inbound = createInbound(gate, { connections, webSockets, standing }, log);
+    const inbound = createInbound(gate, { connections, bodies, webSockets, standing }, log);
     return (exchange: Exchange): void => {
       const { socket, answer } = exchange;
       if (connections.begin(socket)) answer.once('close', () => connections.rest(socket));

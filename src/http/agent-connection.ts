@@ -8,6 +8,7 @@ import { isPersistent, type RequestHead } from '../http1/head.ts';
 import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
 import type { AllowedTicks, Served, ServingContext } from './agent-connections.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
+import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { HeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
@@ -126,14 +127,14 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     }
   }
 
-  collect(head: RequestHead, bytesMax: number, into: Collected): void {
+  collect(head: RequestHead, bounds: BodyBounds, into: Collected): void {
     if (this.#phase !== 'exchange' || head !== this.#head) return;
     const body = this.#body;
     if (!body) {
       into.done(noBody);
       return;
     }
-    body.collect(bytesMax, into);
+    body.collect(bounds, into);
     if (body.isAwaited) this.#readBody(body, this.#waiting.take());
     if (!body.isAwaited) return;
     if (this.#hasEnded) this.#failBody(cutShort());

@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream';
 import type { Answer } from '../http1/answer.ts';
 import { fieldOf } from '../http1/field.ts';
 import type { RequestHead } from '../http1/head.ts';
+import type { BodyRoom } from './body-ledger.ts';
+import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { switchingHead } from './switching-head.ts';
 
@@ -10,7 +12,7 @@ import { switchingHead } from './switching-head.ts';
 export interface RequestLine {
   readonly socket: Socket;
   /** Without effect where this is not the head that is being answered. */
-  collect(head: RequestHead, bytesMax: number, into: Collected): void;
+  collect(head: RequestHead, bounds: BodyBounds, into: Collected): void;
   /** Likewise, as it comes. */
   receive(head: RequestHead, into: Receiver): Flow;
   /** Writes the head of the last answer and lets go of the connection, on which something else is spoken from now on. */
@@ -49,8 +51,8 @@ export class AgentExchange implements Exchange {
     return this.#line.socket;
   }
 
-  collect(bytesMax: number, into: Collected): void {
-    this.#line.collect(this.#head, bytesMax, into);
+  collect(bytesMax: number, into: Collected, room?: BodyRoom): void {
+    this.#line.collect(this.#head, { bytesMax, room }, into);
   }
 
   receive(into: Receiver): Flow {

@@ -1,34 +1,42 @@
 import { GatewayError } from '../errors.ts';
 import { Gathered } from '../http1/gathered.ts';
+import type { BodyRoom } from './body-ledger.ts';
+
+/** What bounds a body while it is collected. */
+export interface BodyBounds {
+  readonly bytesMax: number;
+  readonly room: BodyRoom | undefined;
+}
 
 /** A body of at most `bytesMax` bytes, while it arrives. */
 export class BodyCollector {
-  readonly #bytesMax: number;
+  readonly #bounds: BodyBounds;
   readonly #gathered: Gathered;
   #receivedBytes = 0;
 
-  /** `declaredBytes` is at most `bytesMax`; negative where nothing was declared. */
-  constructor(bytesMax: number, declaredBytes: number) {
-    this.#bytesMax = bytesMax;
+  /** `declaredBytes` is negative where nothing was declared. Throws where so many are too much: before its first byte. */
+  constructor(bounds: BodyBounds, declaredBytes: number) {
+    this.#bounds = bounds;
+    const problem = this.#problemOf(declaredBytes);
+    if (problem) throw problem;
     this.#gathered = new Gathered(declaredBytes);
   }
 
-  get isOver(): boolean {
-    return this.#receivedBytes > this.#bytesMax;
-  }
-
-  /** What passes the limit is counted and not kept. */
-  add(data: Buffer): void {
+  /** Answers why it may not go on; what passes a bound is not kept. */
+  add(data: Buffer): GatewayError | undefined {
     this.#receivedBytes += data.length;
-    if (!this.isOver) this.#gathered.add(data);
+    const problem = this.#problemOf(this.#receivedBytes);
+    if (!problem) this.#gathered.add(data);
+    return problem;
   }
 
   take(): Buffer {
     return this.#gathered.take();
   }
 
-  tooLarge(): GatewayError {
-    return tooLarge(this.#receivedBytes, this.#bytesMax);
+  #problemOf(bytes: number): GatewayError | undefined {
+    const { bytesMax, room } = this.#bounds;
+    return bytes > bytesMax ? tooLarge(bytes, bytesMax) : room?.hold(bytes);
   }
 }
 

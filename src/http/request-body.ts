@@ -1,6 +1,6 @@
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
 import { BodyReader } from '../http1/body.ts';
-import { BodyCollector, tooLarge } from './collect.ts';
+import { type BodyBounds, BodyCollector } from './collect.ts';
 import type { Collected, Receiver } from './exchange.ts';
 import { cutShort, toReadingFailure } from './request-problems.ts';
 
@@ -9,6 +9,7 @@ export class RequestBody {
   readonly #declaredBytes: number;
   readonly #reader: BodyReader;
   #collector: BodyCollector | undefined;
+  #problem: GatewayError | undefined;
   #into: Collected | undefined;
   #receiver: Receiver | undefined;
 
@@ -28,11 +29,12 @@ export class RequestBody {
   }
 
   /** A body that is declared too large fails before its first byte. */
-  collect(bytesMax: number, into: Collected): void {
-    if (this.#declaredBytes > bytesMax) into.failed(tooLarge(this.#declaredBytes, bytesMax));
-    else {
-      this.#collector = new BodyCollector(bytesMax, this.#declaredBytes);
+  collect(bounds: BodyBounds, into: Collected): void {
+    try {
+      this.#collector = new BodyCollector(bounds, this.#declaredBytes);
       this.#into = into;
+    } catch (error) {
+      into.failed(toGatewayError(error));
     }
   }
 
@@ -50,7 +52,7 @@ export class RequestBody {
       this.fail(toReadingFailure(error));
       return end;
     }
-    if (this.#collector?.isOver) this.fail(this.#collector.tooLarge());
+    if (this.#problem) this.fail(this.#problem);
     return end;
   }
 
@@ -84,6 +86,6 @@ export class RequestBody {
 
   readonly #onData = (data: Buffer): void => {
     if (this.#receiver) this.#receiver.data(data);
-    else this.#collector?.add(data);
+    else this.#problem ??= this.#collector?.add(data);
   };
 }

@@ -1,9 +1,10 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { AllowedTicks } from './agent-connections.ts';
-import { BodyCollector, tooLarge } from './collect.ts';
+import type { BodyRoom } from './body-ledger.ts';
+import { BodyCollector } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { cutShort, tooSlow } from './request-problems.ts';
 import { StreamAnswer } from './stream-answer.ts';
@@ -67,15 +68,17 @@ export class StreamExchange implements Exchange {
     else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
 
-  collect(bytesMax: number, { done, failed }: Collected): void {
+  collect(bytesMax: number, { done, failed }: Collected, room?: BodyRoom): void {
     const stream = this.stream;
     const { contentLength, expectsContinue } = this.#request;
-    if (contentLength > bytesMax) {
-      failed(tooLarge(contentLength, bytesMax));
+    let body: BodyCollector;
+    try {
+      body = new BodyCollector({ bytesMax, room }, contentLength);
+    } catch (error) {
+      failed(toGatewayError(error));
       return;
     }
     if (expectsContinue) stream.additionalHeaders({ ':status': 100 });
-    const body = new BodyCollector(bytesMax, contentLength);
     const stop = (): void => {
       this.#failBody = undefined;
       stream.off('data', onData).off('end', onEnd).off('aborted', onAborted);
@@ -86,8 +89,8 @@ export class StreamExchange implements Exchange {
       failed(error);
     };
     const onData = (chunk: Buffer): void => {
-      body.add(chunk);
-      if (body.isOver) fail(body.tooLarge());
+      const problem = body.add(chunk);
+      if (problem) fail(problem);
     };
     const onEnd = (): void => {
       stop();

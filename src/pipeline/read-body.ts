@@ -100,7 +100,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const reading = readPart(partOf(job, plain, beginnings), engine, bounds);
+      const reading = readPart(partOf(job, plain, beginnings), engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ texts, tails, opaque, uncounted } = reading);
       asking = reading.forms;
@@ -155,6 +155,15 @@ function plainOf(
     unreadable: `The content decodes to more than the limit of ${maxBytes} bytes.`,
   };
 }
+
+/**
+ * What is decoded counts beside the body: taking the escapes out of JSON makes a second one of the same length. So a plain body that is
+ * large is as readable as a small one.
+ */
+export const besideBody = ({ maxDecodedBytes, isOver }: ReadBounds, { length }: Buffer): ReadBounds => ({
+  maxDecodedBytes: maxDecodedBytes + length,
+  isOver,
+});
 
 /** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
 function readCoding(
@@ -251,7 +260,8 @@ export function cutAndRead(
 ): { readonly left: CutBody | undefined; readonly isOutOfTime: boolean } {
   const body = redactBody(job.body, job.cuts.map(toCut), job.format);
   if (!body) return { left: undefined, isOutOfTime: false };
-  const { findings, unreadable, isOutOfTime } = readPart(partOf(job, body, beginnings), engine, bounds);
+  const part = partOf(job, body, beginnings);
+  const { findings, unreadable, isOutOfTime } = readPart(part, engine, besideBody(bounds, body));
   return { left: unreadable === undefined ? { body, findings } : undefined, isOutOfTime };
 }
 

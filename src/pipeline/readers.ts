@@ -75,7 +75,7 @@ export function createReaders(
     { bounds: { maxDecodedBytes }, timeoutMs, owner, bytes }: Task,
     tools: ToolSpec,
   ): Promise<Output<N> | { lost: Lost }> {
-    const size = Math.min(bytes, maxDecodedBytes);
+    const size = Number.isFinite(bytes) ? bytes : maxDecodedBytes;
     const outcome = await pool.run({ name, input, maxDecodedBytes, timeoutMs, tools }, owner, size);
     return 'lost' in outcome ? outcome : (outcome.output as Output<N>);
   }

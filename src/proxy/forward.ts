@@ -1,6 +1,7 @@
 import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts';
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { BodyLedger } from '../http/body-ledger.ts';
 import type { ConnectionOwner, Connections } from '../http/connections.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -57,6 +58,7 @@ export interface Tunnel {
 /** What the entrances keep beyond a call. */
 export interface Held {
   readonly connections: Connections;
+  readonly bodies: BodyLedger;
   readonly webSockets: WebSockets;
   readonly standing: Standing;
 }
@@ -67,6 +69,7 @@ interface Addressed {
   readonly key: PresentedKey;
   readonly claimed: Claimed;
   readonly tenantId: string;
+  readonly owner: ConnectionOwner;
   readonly clientAddress: string;
   readonly isKeyless?: boolean | undefined;
   /** Why it is not sent on, whatever it carries. */
@@ -77,7 +80,11 @@ interface Addressed {
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
  * inspected, and sent on or answered.
  */
-export function createForward(gate: () => Gate, { connections, webSockets, standing }: Held, log: Log) {
+export function createForward(
+  gate: () => Gate,
+  { connections, bodies, webSockets, standing }: Held,
+  log: Log,
+) {
   const open = (opened: Switched): void => webSockets.open(opened, {});
   return function forward(exchange: Exchange, tunnel: Tunnel | undefined): void {
     const current = gate();
@@ -133,15 +140,21 @@ export function createForward(gate: () => Gate, { connections, webSockets, stand
       if (refusal) failed(refusal);
       else if (!exchange.hasBody) inspect(bodyless());
       else {
-        const bytesMax = bodyBytesMaxOf(current, from.tenantId, { bodyless });
-        if (isGrpcType(head.contentType)) {
+        const { tenantId, owner, target } = from;
+        const isGrpc = isGrpcType(head.contentType);
+        const bytesMax = bodyBytesMaxOf(current, tenantId, { bodyless, target, isOneOfMany: isGrpc });
+        if (isGrpc) {
           receiveGrpc(gate, exchange, head, {
             bytesMax,
             toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
             judge: (call, further) => judge(current, call, exchange, { standing, further }).catch(refuse),
             failed,
           });
-        } else exchange.collect(bytesMax, { done: (body) => inspect(toCall(body, bytesMax)), failed });
+        } else {
+          const { isShared } = current.tenants.connectionBounds(tenantId);
+          const room = bodies.roomFor(exchange.answer, owner, isShared);
+          exchange.collect(bytesMax, { done: (body) => inspect(toCall(body, bytesMax)), failed }, room);
+        }
       }
     };
 
@@ -203,9 +216,9 @@ function addressedInside(
   const target = targetInside(tunnel, method, url);
   if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
   agreeWithHost(head, target);
-  const { key, claimed, tenantId, clientAddress, isKeyless } = tunnel;
+  const { key, claimed, tenantId, owner, clientAddress, isKeyless } = tunnel;
   const refusal = isKeyless ? refusalWithoutKey(gate, key, head) : undefined;
-  return { target, key, claimed, tenantId, clientAddress, isKeyless, refusal };
+  return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
 }
 
 function targetInside({ scheme, host, port }: Tunnel, method: string, url: string): Target {
@@ -255,7 +268,8 @@ async function addressedOutside(
   const blocked = tenant ? whyBlocked(gate.guard, target) : proxyAuthRequired();
   const { key, claimed, isKeyless } = user;
   const refusal = blocked ?? (isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined);
-  return { target, key, claimed, tenantId: tenant?.id ?? '', clientAddress, isKeyless, refusal };
+  const tenantId = tenant?.id ?? '';
+  return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
 }
 
 /** Host must name where the request goes (RFC 9112, 3.2): a field that says something else is an attack or a mistake. */

@@ -3,6 +3,7 @@ import { overridingMethods } from '../catalogue/overriding-method.ts';
 import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import type { BodyRoom } from '../http/body-ledger.ts';
 import { clientAddressOf } from '../http/client-address.ts';
 import { type ConnectionOwner, claimRequest } from '../http/connections.ts';
 import { refusalHeaders } from '../http/decision-headers.ts';
@@ -143,19 +144,24 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     whyBlocked(gate.guard, target) ??
     (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
   if (refused) return turnBack(refused);
+  const bounds = gate.tenants.connectionBounds(route.tenantId);
   claimRequest(held.connections, exchange, owner, {
-    bounds: gate.tenants.connectionBounds(route.tenantId),
+    bounds,
     trustedProxies: gate.config.control.trustedProxies,
   });
+  const isGrpc = isGrpcType(bodyless.contentType);
   const bytesMax = bodyBytesMaxOf(gate, route.tenantId, {
     toolName: route.tool ?? undefined,
     bodyless: () => bodyless,
     wayMax: route.maxBodyBytes ?? undefined,
+    target,
+    isOneOfMany: isGrpc,
   });
-  if (exchange.hasBody && isGrpcType(bodyless.contentType))
+  if (exchange.hasBody && isGrpc)
     await receiveMessages(gate, held, passing, { bodyless, bytesMax, turnBack });
   else {
-    const call = toCall(await readBody(exchange, bytesMax).catch(turnBack), bytesMax);
+    const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
+    const call = toCall(await readBody(exchange, bytesMax, room).catch(turnBack), bytesMax);
     await gate.open(call);
     // A form may name another method, too.
     const refusedByBody = whyMethodNotAllowed(gate, route, call);
@@ -288,7 +294,9 @@ const changedMeanwhile = (): GatewayError =>
 const noBody = Buffer.alloc(0);
 
 /** Never settles where the client leaves before its body is there: then there is nobody to answer. */
-function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
+function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom): Promise<Buffer> {
   if (!exchange.hasBody) return Promise.resolve(noBody);
-  return new Promise((resolve, reject) => exchange.collect(bytesMax, { done: resolve, failed: reject }));
+  return new Promise((resolve, reject) =>
+    exchange.collect(bytesMax, { done: resolve, failed: reject }, room),
+  );
 }

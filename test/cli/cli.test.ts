@@ -142,6 +142,31 @@ t.test('config check tells what a daemon would refuse, and what it would warn of
   t.notMatch(local.stdout, /reached by others/);
 });
 
+t.test('config check says which limits of bodies are in force', async (t) => {
+  const check = async (config: Readonly<Record<string, unknown>>, ...options: string[]) =>
+    await postern(...options, 'config', 'check', writeTestConfig(t, { config }).configFile);
+  const usual = await check({});
+  t.match(usual.stdout, /^bodies: 256 KB; 64 MB at one time for an agent\.$/m);
+  t.match(usual.stdout, /^bodies: up to 64 MB for .*openai/m, 'no more than all bodies of an agent have');
+  t.match(usual.stdout, /^bodies: up to 32 MB for gemini\.$/m);
+  const written = await check({
+    limits: { max_body_bytes: '1MB' },
+    tools: [{ name: 'slack', max_body_bytes: 1 }],
+  });
+  t.notMatch(written.stdout, /up to/);
+  t.match(written.stdout, /^bodies: 1 MB by limits\.max_body_bytes, before what the catalogue knows\.$/m);
+  t.match(written.stdout, /^bodies: 1 bytes by tools\.slack\.max_body_bytes/m);
+  const tenants = [{ id: 'acme', environments: ['production'], limits: { max_body_bytes: '2MB' } }];
+  t.match(JSON.parse((await check({ tenants }, '--json')).stdout).body_limits, {
+    default_bytes: 262_144,
+    total_bytes: 67_108_864,
+    written: [{ path: 'tenants.acme.limits.max_body_bytes', bytes: 2_097_152 }],
+  });
+  const refused = await check({ limits: { max_body_bytes_total: '1MB', max_body_bytes: '2MB' } });
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /limits\.max_body_bytes: is more than .*raise that one, or lower this one/);
+});
+
 t.test('config check refuses a route, or a key, of an agent that a daemon would not find', async (t) => {
   const stranger = '7b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c22';
   const route = (auth: string, prefix: string) => ({

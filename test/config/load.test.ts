@@ -127,6 +127,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
     [
       {
         maxBodyBytes: 524_288,
+        maxBodyBytesTotal: 16_777_216,
         maxDecodedBytes: 4_194_304,
         scanTimeoutMs: 100,
         headerTimeoutMs: 3000,
@@ -153,6 +154,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
         scansPerMinute: 60,
         burst: 120,
         maxBodyBytes: 16_384,
+        bodyLimitSetBy: 'plan',
         retentionMs: 7 * day,
         overage: true,
         perKeyScansPerMinute: 10,
@@ -410,6 +412,7 @@ t.test('an empty file is the default of every key', async (t) => {
     },
     limits: {
       maxBodyBytes: 262_144,
+      maxBodyBytesTotal: 67_108_864,
       maxDecodedBytes: 8_388_608,
       scanTimeoutMs: 250,
       headerTimeoutMs: 10_000,

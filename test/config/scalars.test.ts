@@ -186,13 +186,17 @@ const inFile: { name: string; good: string[]; bad: string[] }[] = [
   {
     name: 'sizes and numbers are bounded',
     good: [
-      'limits: { max_body_bytes: 1GB }',
+      'limits: { max_body_bytes: 1GB, max_body_bytes_total: 1GB }',
+      'limits: { max_body_bytes_total: 64GB }',
+      'limits: { max_body_bytes_total: 256KB }',
       'limits: { max_body_bytes: 262144 }',
       'workers: 1',
       'limits: { max_headers: "7" }',
     ],
     bad: [
-      'limits: { max_body_bytes: 2GB }',
+      'limits: { max_body_bytes: 2GB, max_body_bytes_total: 2GB }',
+      'limits: { max_body_bytes_total: 65GB }',
+      'limits: { max_body_bytes_total: 63KB, max_body_bytes: 1KB }',
       'limits: { max_body_bytes: 0 }',
       'limits: { max_body_bytes: 1.5 }',
       'workers: 65',

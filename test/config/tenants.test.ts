@@ -118,6 +118,42 @@ for (const { name, text, env, want } of bodies) {
   });
 }
 
+const setters: { name: string; text: string; env?: Record<string, string>; want: string | null }[] = [
+  { name: 'nobody, where nothing is written', text: 'tenants: [{ id: acme, plan: pro }]', want: null },
+  {
+    name: 'nobody, where null is written',
+    text: 'limits: { max_body_bytes: null }\ntenants: [{ id: acme, limits: { max_body_bytes: null } }]',
+    want: null,
+  },
+  {
+    name: 'the limits, even where they say the default',
+    text: 'limits: { max_body_bytes: 256KB }\ntenants: [{ id: acme, plan: team }]',
+    want: 'limits',
+  },
+  {
+    name: 'the limits, where a variable says it',
+    text: 'tenants: [{ id: acme }]',
+    env: { MAX_BODY_BYTES: '500' },
+    want: 'limits',
+  },
+  {
+    name: 'the plan, also by the one that it extends',
+    text: 'plans: { p: { max_body_bytes: 16KB }, q: { extends: p } }\ntenants: [{ id: acme, plan: q }]',
+    want: 'plan',
+  },
+  {
+    name: 'the tenant before all',
+    text: 'limits: { max_body_bytes: 1MB }\ntenants: [{ id: acme, limits: { max_body_bytes: 1KB } }]',
+    want: 'tenant',
+  },
+];
+
+for (const { name, text, env, want } of setters) {
+  t.test(`who has set the body limit of a tenant: ${name}`, async (t) => {
+    t.equal(tenantOf(text, env).bodyLimitSetBy, want);
+  });
+}
+
 t.test('a tenant that says nothing has what the daemon has', async (t) => {
   const config = parse(
     'mode: monitor\nstate: { on_failure: open }\ndefault_plan: team\nresponse_scan: { mode: enforce }\napprovals: { ttl: 1h }\n' +

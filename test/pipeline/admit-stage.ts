@@ -6,6 +6,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { createCatalogues, ownTables } from '../../src/pipeline/catalogues.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
 import { admit } from '../../src/pipeline/stages/admit.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
@@ -90,6 +91,7 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
     tenants,
     policies,
     events: { tellUsage: () => undefined },
+    catalogues: createCatalogues(config, ownTables()),
     toolSettings: createToolSettings([]),
     trust: defaultTrustTerms,
   });

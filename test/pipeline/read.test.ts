@@ -84,6 +84,27 @@ for (const { name, bytes, is, ...setup } of sized) {
   });
 }
 
+t.test(
+  'a plain body larger than what may be decoded is read: only what is decoded beside it counts',
+  async (t) => {
+    const limits = { max_decoded_bytes: '16KB' };
+    const list = Array.from({ length: 20_000 }, (_, i) => `line ${i}\nof a list`);
+    const body = Buffer.from(JSON.stringify({ list, note: secrets(1) }));
+    t.ok(body.length > 20 * 16_384);
+    const plain = await readCall({ contentType: 'application/json', body }, { limits });
+    t.equal(plain.unreadable, undefined);
+    t.match(plain.findings, [{ kind: 'github-token' }]);
+    plain.findings.length = 0;
+    t.ok(plain.readAgain?.(body), 'what is left when something was cut, too');
+    const packed = gzipSync(JSON.stringify(list)).toString('base64');
+    const bomb = await readCall(
+      { contentType: 'application/json', body: Buffer.from(JSON.stringify({ packed, packed2: packed })) },
+      { limits },
+    );
+    t.match(bomb.unreadable, /decodes to more than the limit/, 'what is unpacked from it');
+  },
+);
+
 t.test('reading takes the time that its tenant grants and no more', async (t) => {
   const body = Buffer.from(JSON.stringify({ text: secrets(200) }));
   /** Each look at the clock takes a millisecond. */

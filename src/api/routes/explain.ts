@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
+import { unsaidBytesMax } from '../../pipeline/body-limit.ts';
 import { doneBy } from '../../pipeline/stages/admit.ts';
 import { understandCall } from '../../pipeline/stages/understand.ts';
 import { mayNameEnvironment, scopeViolationsOf } from '../../state/admission.ts';
@@ -39,6 +40,7 @@ export const explain = route({
   perKeyMax: 2,
   answer: explainAnswer,
   takesBase64: true,
+  describesCall: true,
   async handle(request) {
     const { gate, body } = request;
     const caller = request.caller as KeyCaller;
@@ -47,7 +49,8 @@ export const explain = route({
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     const env = body.env ?? undefined;
     const { call, form } = toDescribedCall(request as DescribedRequest);
-    if (call.body.length > tenant.maxBodyBytes) throw tooLarge(call.body.length, tenant.maxBodyBytes);
+    const bytesMax = unsaidBytesMax(gate, tenantId, call.target);
+    if (call.body.length > bytesMax) throw tooLarge(call.body.length, bytesMax);
     const agents = new SimulatedAgents(gate, tenantId, caller);
     const own = await agents.of(undefined, env);
     const named = await agents.of(body.agent_id ?? undefined, env);

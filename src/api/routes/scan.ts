@@ -14,6 +14,7 @@ export const scan = route({
   body: describedCall,
   answer: scanAnswer,
   takesBase64: true,
+  describesCall: true,
   async handle(request) {
     const { call, form } = toDescribedCall(request);
     const verdict = await request.gate.inspect(call);

@@ -23,18 +23,22 @@ export function addConfig(program: Command): void {
       const { openLog } = await import('../../log.ts');
       const { loadEngines } = await import('../../pipeline/engines.ts');
       enginesFor(config, loadEngines());
-      const known = namesInFiles(config, createCatalogues(config, ownTables()));
+      const catalogues = createCatalogues(config, ownTables());
+      const known = namesInFiles(config, catalogues);
       const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
       const { findUnknownAgents } = await import('../unknown-agents.ts');
       const agents = await findUnknownAgents(config);
       if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
+      const { bodyLimitsInForce, toldBodyLimits } = await import('../body-limits.ts');
+      const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
       const { size: tenants } = config.tenants;
       const warnings = [...config.warnings.map(sentenceOf), ...ignoredKeys(config), ...agents.warnings];
       await print(
         json
-          ? `${toJson({ file, ok: true, tenants, policies, warnings })}\n`
+          ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
           : [
               `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
+              ...toldBodyLimits(bodyLimits).map((it) => `${it}\n`),
               ...warnings.map((it) => `warning: ${it}\n`),
             ].join(''),
       );

@@ -15,8 +15,9 @@ import type {
   TrustTerms,
 } from '../../state/store.ts';
 import { trustPartsAt, trustPartsMax } from '../../state/trust.ts';
-import { least } from '../body-limit.ts';
+import { least, unsaidBytesMax } from '../body-limit.ts';
 import { type ChargesOf, createBudgets } from '../budgets.ts';
+import type { Catalogues } from '../catalogues.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import type { Events } from '../events.ts';
 import { mcpCallOf } from '../mcp-call.ts';
@@ -34,6 +35,7 @@ export const registrationsPerDayMax = 10_000;
 export interface AdmitOptions {
   readonly store: Store;
   readonly tenants: Tenants;
+  readonly catalogues: Catalogues;
   readonly policies: Pick<PolicyBook, 'rulesFor'>;
   readonly events: Events;
   readonly toolSettings: Pick<ToolSettings, 'maxBodyBytes' | 'smallestMaxBodyBytes'>;
@@ -47,7 +49,8 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
 };
 
 /** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
-export function admit({ store, tenants, policies, events, toolSettings, trust }: AdmitOptions): Stage {
+export function admit(options: AdmitOptions): Stage {
+  const { store, tenants, catalogues, policies, events, toolSettings, trust } = options;
   const chargesOf = createBudgets(tenants);
 
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
@@ -184,10 +187,12 @@ export function admit({ store, tenants, policies, events, toolSettings, trust }:
   async function checkSize(call: Call, { keyHash, nowMs }: AdmitRequest): Promise<void> {
     const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
     if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return;
-    const tenant = await tenants.learn(holder.identity.tenantId);
-    const toolMax = toolSettings.maxBodyBytes(holder.identity.tenantId, call.operation?.toolName ?? '');
-    const bytesMax = least(call.bodyBytesMax, toolMax) ?? tenant?.maxBodyBytes;
-    if (bytesMax === undefined || call.body.length <= bytesMax) return;
+    const { tenantId } = holder.identity;
+    if (!(await tenants.learn(tenantId))) return;
+    const toolMax = toolSettings.maxBodyBytes(tenantId, call.operation?.toolName ?? '');
+    const said = least(call.bodyBytesMax, toolMax);
+    const bytesMax = said ?? unsaidBytesMax({ tenants, catalogues }, tenantId, call.target);
+    if (call.body.length <= bytesMax) return;
     call.identity = holder.identity;
     throw tooLarge(call.body.length, bytesMax);
   }

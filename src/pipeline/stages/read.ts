@@ -11,7 +11,7 @@ import { headText } from '../head-text.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
-import { type BodyJob, partOf, type ReadingTools } from '../read-body.ts';
+import { type BodyJob, besideBody, partOf, type ReadingTools } from '../read-body.ts';
 import { type ReadBounds, type Reading, readPart } from '../read-part.ts';
 import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../readers.ts';
 import { namesOf } from '../safe-names.ts';
@@ -135,7 +135,11 @@ export function read(options: ReadOptions): Stage {
     (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
     (body) => {
       const part = partOf({ contentType: call.contentType, ...sentOf(call) }, body);
-      const { findings, unreadable, isOutOfTime } = readPart(part, engine, boundsFrom(tenant));
+      const { findings, unreadable, isOutOfTime } = readPart(
+        part,
+        engine,
+        besideBody(boundsFrom(tenant), body),
+      );
       if (isOutOfTime) call.isOutOfTime = true;
       return unreadable === undefined ? findings : undefined;
     };

@@ -1,0 +1,38 @@
+import type { Mounts } from './compile.ts';
+import { splitPath } from './paths.ts';
+
+/** How large a body the vendors take, as far as that is known before any of it is read. Undefined where it is not known. */
+export interface BodyLimits {
+  /** One look-up by host, and by the beginning of the path where a host has several. */
+  at(host: string, path: string): number | undefined;
+  /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
+  ofTool(toolName: string): number | undefined;
+  /** Of all tools of which it is known, by name. */
+  readonly byTool: ReadonlyMap<string, number>;
+  /** Of all tools; 0 where none is known. */
+  readonly largest: number;
+}
+
+export function createBodyLimits({ hosts, byTool }: Mounts): BodyLimits {
+  const all = new Map<string, number>();
+  for (const [toolName, mounts] of byTool) {
+    const most = mounts.reduce((max, it) => Math.max(max, it.bodyBytesMax ?? 0), 0);
+    if (most > 0) all.set(toolName, most);
+  }
+  return {
+    at(host, path) {
+      const mounts = hosts.find(host)?.values;
+      let most: number | undefined;
+      let segments: readonly string[] | undefined;
+      for (const { under, bodyBytesMax } of mounts ?? []) {
+        if (bodyBytesMax === undefined || bodyBytesMax <= (most ?? 0)) continue;
+        if (under.length > 0) segments ??= splitPath(path) ?? [];
+        if (under.every((name, index) => segments?.[index] === name)) most = bodyBytesMax;
+      }
+      return most;
+    },
+    byTool: all,
+    ofTool: (toolName) => all.get(toolName),
+    largest: Math.max(0, ...all.values()),
+  };
+}
