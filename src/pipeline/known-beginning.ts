@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { type CutToken, type DetectorEngine, reachMax } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { type Checkpoint, checkpointsOf } from '../inspect/segments/checkpoints.ts';
@@ -97,7 +98,8 @@ function engineIdOf(engine: DetectorEngine): number {
 
 /** Looks up the longest beginning of a JSON body that is known. */
 export function beginningOf(bytes: Buffer, engine: DetectorEngine, by: KnownBy): Beginning | undefined {
-  if (bytes.length < bodyBytesMin) return undefined;
+  // With other bytes in its end a beginning would not be read without its escapes.
+  if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
   const checkpoints = checkpointsOf(bytes, `${engineIdOf(engine)}\n`);
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;

@@ -167,6 +167,9 @@ t.test('what is known of one is not known of others', async (t) => {
   });
   t.notOk(isKnownBy(own, by), 'nor where it looks for words of its own');
 
+  const binary = Buffer.concat([body.subarray(0, -4), Buffer.from('\0"}]}')]);
+  t.equal(beginningOf(binary, engine, by), undefined, 'nor where the end of the body makes no JSON of it');
+
   const marked = conversation([message(`project nightjar ${filler(20_000)}`), message(filler(9000, 4))]);
   readWhole(marked, by);
   t.ok(readWhole(marked, by, own).findings.length > readWhole(marked, by).findings.length);
