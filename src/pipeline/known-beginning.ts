@@ -71,13 +71,15 @@ export interface Known extends Pick<Remembered, Lists> {
   readonly from: number | undefined;
   /** What ends up to here is known. */
   readonly settledTo: number;
+  /** Here the first byte may stand that is new. */
+  readonly newFrom: number;
   readonly decoded: readonly Buffer[];
 }
 
 const none: readonly never[] = Object.freeze([]);
 
 export const nothingKnown: Known = {
-  ...{ from: undefined, settledTo: -1, last: undefined },
+  ...{ from: undefined, settledTo: -1, newFrom: 0, last: undefined },
   ...{ found: none, repeats: none, hints: none, cutTokens: none, opaque: none, decoded: none },
 };
 
@@ -114,6 +116,7 @@ function allOf(last: Segment<Remembered>): Known {
     last,
     from: end - againBytes,
     settledTo: end - settledBytes,
+    newFrom: end,
     found: contents.flatMap((it) => it.found),
     repeats: contents.flatMap((it) => it.repeats),
     hints: contents.flatMap((it) => it.hints),

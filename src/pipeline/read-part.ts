@@ -120,7 +120,7 @@ function readFrom(
   beginning: Beginning | undefined,
 ): { readonly reading: Reading; readonly isKnownNew: boolean } {
   const { bytes, format, decoded, sent } = part;
-  const { from, settledTo } = known;
+  const { from, settledTo, newFrom } = known;
   const { views, noise, unreadable, isOutOfTime, ...rest } = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
@@ -172,7 +172,7 @@ function readFrom(
   // There may be no view at all where time or room were over before the first one.
   const plain = wholeOf(views, from);
   if (plain && problem !== tooMany) {
-    const split = findSplit({ bytes, plain, format, found, cutTokens, from }, engine, {
+    const split = findSplit({ bytes, plain, format, found, cutTokens, newFrom }, engine, {
       maxDecodedBytes,
       isOver,
     });

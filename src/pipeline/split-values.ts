@@ -28,8 +28,8 @@ export interface SplitSearch {
   /** What the part shows by itself. */
   readonly found: readonly Placed<Match>[];
   readonly cutTokens: readonly Placed<CutToken>[];
-  /** What stands before it was taken apart already, and what is in it alone is among what was found. */
-  readonly from?: number | undefined;
+  /** What stands before it was looked at before, and what it shows alone is among what was found. No field lies across it. */
+  readonly newFrom: number;
 }
 
 /** A match in joined pieces, and what it has of each of them. */
@@ -52,19 +52,24 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
-  const { bytes, plain, format, cutTokens, from = 0 } = search;
-  if (cutTokens.length === 0 && from > 0 && !mayBeOfSeries(bytes.subarray(from), format)) return [];
-  if (cutTokens.length === 0 && !mayHoldSeries(plain.bytes, format, plain.outline)) return [];
+  const { bytes, plain, format, cutTokens, newFrom } = search;
+  const mayGoOn = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
+  const hasSeries = mayGoOn && mayHoldSeries(plain.bytes, format, plain.outline);
+  if (cutTokens.length === 0 && !hasSeries) return [];
+  // Pieces stand behind the beginning of their secret.
+  const from = hasSeries || cutTokens.some(({ start }) => start < newFrom) ? 0 : newFrom;
   const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
-  const fieldLists = fieldsOf(bytes, format);
+  const placed = <T extends Span>(fields: readonly T[]): readonly T[] =>
+    from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
+  const fieldLists = fieldsOf(bytes.subarray(from), format).map(placed);
   const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
   const isInValue = (it: Span): boolean =>
     fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
   const inNames = cutTokens.filter((it) => !isInValue(it));
-  const fields = inNames.length > 0 ? piecesOf(bytes, format) : [];
+  const fields = inNames.length > 0 ? placed(piecesOf(bytes.subarray(from), format)) : [];
   const begun = [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
-  return [...begun, ...findInSeries(fieldLists.flatMap(seriesOf), look)].flatMap(({ match, spans }) =>
-    spans.map((span) => ({ match, ...span })),
+  return [...begun, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
+    ({ match, spans }) => spans.map((span) => ({ match, ...span })),
   );
 }
 
