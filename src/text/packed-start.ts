@@ -22,11 +22,10 @@ class Bits {
   /** Up to 16 of them, as a number. */
   take(count: number): number {
     const byte = this.#at >> 3;
-    const [first = 0, second = 0, third = 0] = [
-      this.#bytes[byte],
-      this.#bytes[byte + 1],
-      this.#bytes[byte + 2],
-    ];
+    const bytes = this.#bytes;
+    const first = bytes[byte] ?? 0;
+    const second = bytes[byte + 1] ?? 0;
+    const third = bytes[byte + 2] ?? 0;
     const value = ((first | (second << 8) | (third << 16)) >> (this.#at & 7)) & ((1 << count) - 1);
     this.#at += count;
     return value;
