@@ -71,6 +71,13 @@ export interface Charge {
 const noBytes = Buffer.alloc(0);
 const none: readonly never[] = Object.freeze([]);
 
+/** See `Facts.wordsFound` of the policies. */
+export interface FoundInBody {
+  readonly list: readonly string[];
+  readonly found: Uint8Array;
+  readonly hidesNames: boolean;
+}
+
 /** One intended or actual outbound call. Entrances fill the first half, stages the second. */
 export class Call {
   readonly traceId: string;
@@ -150,6 +157,8 @@ export class Call {
   mentioned: Map<string, boolean> | undefined;
   /** The body and its decoded forms. */
   bodyTexts: readonly Buffer[] = [];
+  /** What the rules of a set look for in these texts, where it was looked for when they were read; by the list of its words. */
+  wordsFound: FoundInBody | undefined;
   /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
   bodyUrls: readonly (readonly string[])[] | undefined;
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */

@@ -31,6 +31,7 @@ export class CallFacts implements Facts {
   readonly riskScore: number;
   readonly bodyBytes: number;
   readonly bodyTexts: readonly Buffer[];
+  readonly wordsFound: Facts['wordsFound'];
   readonly isNewDestination: boolean;
   readonly isVolumeBurst: boolean;
   readonly threatIntelMatch: boolean;
@@ -57,6 +58,7 @@ export class CallFacts implements Facts {
     this.riskScore = call.riskScore;
     this.bodyBytes = call.body.length;
     this.bodyTexts = call.bodyTexts;
+    this.wordsFound = call.wordsFound;
     this.isNewDestination = call.isNewDestination;
     this.isVolumeBurst = isVolumeBurst(call.habits);
     this.trustScore = call.trustScore;

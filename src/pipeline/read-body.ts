@@ -2,6 +2,7 @@ import type { CutBody, Finding, Meaning, Tail } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
 import type { MeaningReader } from '../detectors/meaning/reader.ts';
+import { findWords, type WordsFound } from '../policy/index.ts';
 import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
 import { inflateBody } from '../text/inflate.ts';
 import { type CutFormat, redactBody } from '../text/redact.ts';
@@ -57,6 +58,8 @@ export interface BodyJob extends BodySource {
   readonly isBetweenAgents: boolean;
   /** URLs in it are asked for. */
   readonly wantsUrls: boolean;
+  /** What rules look for in it; undefined where that is left to them. */
+  readonly words: readonly string[] | undefined;
 }
 
 export interface BodyReading {
@@ -73,6 +76,7 @@ export interface BodyReading {
   readonly injection: number;
   readonly meanings: readonly Meaning[];
   readonly urls: readonly (readonly string[])[] | undefined;
+  readonly wordsFound: WordsFound | undefined;
 }
 
 /** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
@@ -131,6 +135,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     plain: contentEncoding === '' ? undefined : plain,
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
+    wordsFound: job.words && findWords(job.words, texts),
   };
 }
 

@@ -54,6 +54,8 @@ export interface CompiledRule {
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
+  /** All that its rules look for in bodies: who reads a body may look for it there, see `Facts.wordsFound`. */
+  readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }
 
@@ -64,11 +66,12 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   const rules = policies.flatMap((policy) =>
     policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
   );
-  if (rules.length === 0) return { ruleCount: 0, decide: () => noDecision };
+  if (rules.length === 0) return { ruleCount: 0, words: [], decide: () => noDecision };
   const built = words.build();
   const candidatesFor = createIndex(rules);
   return {
     ruleCount: rules.length,
+    words: built.list,
     decide(facts) {
       const { all, wordless } = candidatesFor(facts);
       if (all.length === 0) return noDecision;

@@ -1,10 +1,8 @@
-import { isAscii } from 'node:buffer';
 import type { BodyValue } from '../call.ts';
 import type { Found, Place, PlaceTree } from './body-places.ts';
 import type { BodyValues } from './body-values.ts';
 import type { Facts } from './facts.ts';
-import { foldsToAscii } from './json-path.ts';
-import type { Words } from './words.ts';
+import { hidesNames, type Words, type WordsFound } from './words.ts';
 
 /** Whether one key of a rule holds. */
 export type Check = (call: Evaluation) => boolean;
@@ -47,8 +45,14 @@ export class Evaluation {
   }
 
   #foundWords(): Uint8Array {
-    this.#found ??= this.#words.find(this.facts.bodyTexts);
+    this.#found ??= this.#foundBefore?.found ?? this.#words.find(this.facts.bodyTexts);
     return this.#found;
+  }
+
+  /** Of other sets nothing is known. */
+  get #foundBefore(): WordsFound | undefined {
+    const { wordsFound } = this.facts;
+    return wordsFound?.list === this.#words.list ? wordsFound : undefined;
   }
 
   /**
@@ -80,14 +84,8 @@ export class Evaluation {
   }
 
   #mayHideNames(): boolean {
-    this.#hidesNames ??= this.facts.bodyHidesNames || this.facts.bodyTexts.some(hidesNames);
+    this.#hidesNames ??=
+      this.facts.bodyHidesNames || (this.#foundBefore?.hidesNames ?? this.facts.bodyTexts.some(hidesNames));
     return this.#hidesNames;
   }
 }
-
-const backslash = 0x5c;
-
-/** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
-const hidesNames = (text: Buffer): boolean =>
-  (text.includes(backslash) && (text.includes('\\u') || text.includes('\\x'))) ||
-  (!isAscii(text) && foldsToAscii.some((letter) => text.includes(letter)));

@@ -1,5 +1,6 @@
 import type { BodyValue, ContentClass, Operation, OwnAgent } from '../call.ts';
 import type { Target } from '../target.ts';
+import type { WordsFound } from './words.ts';
 
 /**
  * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in it waits; getters
@@ -30,6 +31,8 @@ export interface Facts {
    * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
+  /** What of `bodyTexts` was looked for before, by the list of a set's words; undefined where nothing was. */
+  readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
   /** The structure of the body. A form is an object of strings. */
   bodyValue(): BodyValue;
   /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */

@@ -20,3 +20,4 @@ export {
   type Validation,
   validatePolicy,
 } from './validate.ts';
+export { findWords, type WordsFound } from './words.ts';

@@ -1,4 +1,6 @@
+import { isAscii } from 'node:buffer';
 import { createMatcher, type Matcher } from '../detectors/matcher.ts';
+import { foldsToAscii } from './json-path.ts';
 
 /*
  * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them.
@@ -8,6 +10,8 @@ import { createMatcher, type Matcher } from '../detectors/matcher.ts';
 
 /** The words of a set, ready to be looked for. */
 export interface Words {
+  /** In the order of their indices. */
+  readonly list: readonly string[];
   /** 1 at the index of each word that stands in the texts; empty where none does. */
   find(texts: readonly Buffer[]): Uint8Array;
 }
@@ -25,35 +29,70 @@ export class WordList {
   }
 
   build(): Words {
-    const entries = [...this.#indexOf].map(([word, index]) => ({ word, index }));
-    const plain = entries.filter(({ word }) => isPlain(word));
-    const others = entries.filter(({ word }) => !isPlain(word));
-    const plainWords = plain.map(({ word }) => word);
-    let matcher: Matcher | undefined;
-    return {
-      find(texts) {
-        // Made for the first one: most bodies have none.
-        let found: Uint8Array | undefined;
-        const add = (index: number): void => {
-          found ??= new Uint8Array(entries.length);
-          found[index] = 1;
-        };
-        const mark = (place: number): void => add(plain[place]?.index ?? 0);
-        if (plain.length > 0) {
-          matcher ??= createMatcher(plainWords);
-          for (const text of texts) matcher.scan(text, mark);
-        }
-        for (const text of others.length > 0 ? texts : []) {
-          const lower = fold(text.toString('utf8'));
-          for (const { word, index } of others) if (lower.includes(word)) add(index);
-        }
-        return found ?? noneFound;
-      },
-    };
+    return wordsOf(Object.freeze([...this.#indexOf.keys()]));
   }
 }
 
+/** The words as they are: those of a list are folded already, and folded once more some would become others. */
+function wordsOf(list: readonly string[]): Words {
+  const entries = list.map((word, index) => ({ word, index }));
+  const plain = entries.filter(({ word }) => isPlain(word));
+  const others = entries.filter(({ word }) => !isPlain(word));
+  const plainWords = plain.map(({ word }) => word);
+  let matcher: Matcher | undefined;
+  return {
+    list,
+    find(texts) {
+      // Made for the first one: most bodies have none.
+      let found: Uint8Array | undefined;
+      const add = (index: number): void => {
+        found ??= new Uint8Array(entries.length);
+        found[index] = 1;
+      };
+      const mark = (place: number): void => add(plain[place]?.index ?? 0);
+      if (plain.length > 0) {
+        matcher ??= createMatcher(plainWords);
+        for (const text of texts) matcher.scan(text, mark);
+      }
+      for (const text of others.length > 0 ? texts : []) {
+        const lower = fold(text.toString('utf8'));
+        for (const { word, index } of others) if (lower.includes(word)) add(index);
+      }
+      return found ?? noneFound;
+    },
+  };
+}
+
 const noneFound = new Uint8Array(0);
+
+/** What the texts of a body hold of the words of a set: found where the body is read, so that nobody goes through it again. */
+export interface WordsFound {
+  /** 1 at the index of each word that stands there; may be empty where none does. */
+  readonly found: Uint8Array;
+  readonly hidesNames: boolean;
+}
+
+const setsMax = 16;
+const sets = new Map<string, Words>();
+
+/** Looks for the words of a set, given as its list. The last few sets are kept ready. */
+export function findWords(list: readonly string[], texts: readonly Buffer[]): WordsFound {
+  const key = JSON.stringify(list);
+  let words = sets.get(key);
+  if (!words) {
+    words = wordsOf(list);
+    if (sets.size >= setsMax) sets.clear();
+    sets.set(key, words);
+  }
+  return { found: Buffer.from(words.find(texts)), hidesNames: texts.some(hidesNames) };
+}
+
+const backslash = 0x5c;
+
+/** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
+export const hidesNames = (text: Buffer): boolean =>
+  (text.includes(backslash) && (text.includes('\\u') || text.includes('\\x'))) ||
+  (!isAscii(text) && foldsToAscii.some((letter) => text.includes(letter)));
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 

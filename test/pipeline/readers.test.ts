@@ -120,6 +120,7 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
     },
     messages: undefined,
   },
+  'what rules look for in it': { body: withPlanted, words: ['the key', 'no such words', 'é'] },
   'a message between agents': { body: withPlanted, isBetweenAgents: true, context: Buffer.from(planted) },
 };
 
@@ -134,6 +135,7 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
   },
   ...{ sent: { atMs: 0, openTails: [] }, isBroken: false, context: undefined, seam: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
+  words: undefined,
   ...fields,
 });
 

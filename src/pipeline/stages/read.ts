@@ -2,6 +2,7 @@ import { type Call, isTunnel, operationAndParts, type ReadHead } from '../../cal
 import type { TenantConfig } from '../../config/schema.ts';
 import type { DetectorEngine } from '../../detectors/engine.ts';
 import { GatewayError } from '../../errors.ts';
+import type { PolicySet } from '../../policy/index.ts';
 import { after } from '../../state/after.ts';
 import type { MaybePromise } from '../../state/store.ts';
 import { bodyFormat } from '../../text/redact.ts';
@@ -78,11 +79,14 @@ export function read(options: ReadOptions): Stage {
     });
   }
 
-  function readContent(call: Call, task: Task): MaybePromise<void> {
+  function readContent(call: Call, task: Task, rules: PolicySet): MaybePromise<void> {
     const { body, plain, message, claimed } = call;
     if (body.length === 0 && !message && !claimed.context) return;
-    const input = bodyJob(call, wantsUrls());
-    const bytes = Math.max(body.length, plain?.length ?? 0) + (input.context?.length ?? 0);
+    const contentBytes = Math.max(body.length, plain?.length ?? 0);
+    // In a short one the rules look themselves, where one of them asks.
+    const looksFor = readers.hasThreads && contentBytes > loopBytesMax && rules.words.length > 0;
+    const input = bodyJob(call, { wantsUrls: wantsUrls(), words: looksFor ? rules.words : undefined });
+    const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = call.contentEncoding === '' ? body : plain;
     return after(readers.run('body', input, { ...task, bytes, plain: soon }), (it) => {
       if ('lost' in it) {
@@ -93,6 +97,7 @@ export function read(options: ReadOptions): Stage {
       if (it.plain) call.plain = it.plain;
       call.bodyTexts = it.texts;
       call.bodyUrls = it.urls;
+      if (it.wordsFound) call.wordsFound = { ...it.wordsFound, list: rules.words };
       call.injection = it.injection;
       call.meanings = it.meanings;
     });
@@ -117,7 +122,7 @@ export function read(options: ReadOptions): Stage {
     // The head of an open call was read when it was opened.
     const head = call.message ? undefined : readHead(call, task);
     return after(head, () =>
-      after(readContent(call, task), () => {
+      after(readContent(call, task, page.rules), () => {
         if (isTunnel(call)) call.opaque = [...call.opaque, 'a tunnel that is not read'];
         if (call.findings.length === 0) return;
         call.readAgain = readerOf(call, engine, tenant);
@@ -196,10 +201,10 @@ function noteUnreadable(
   call.isOutOfTime = isOutOfTime;
 }
 
-function bodyJob(call: Call, wantsUrls: boolean): BodyJob {
+function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsUrls' | 'words'>): BodyJob {
   const { body, contentType, contentEncoding, plain, message, claimed, entrance, headers } = call;
   return {
-    ...{ body, contentType, contentEncoding, plain, wantsUrls, ...sentOf(call) },
+    ...{ body, contentType, contentEncoding, plain, ...wanted, ...sentOf(call) },
     isBroken: call.unreadable !== undefined,
     context: claimed.context ? Buffer.from(claimed.context) : undefined,
     // The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them.
