@@ -31,8 +31,15 @@ export interface Remembered {
   readonly hints: readonly Seen[];
   readonly cutTokens: readonly Placed<CutToken>[];
   readonly opaque: readonly OpaqueContent[];
+  /** Of words of rules that stand there for the first time. */
+  readonly wordEnds: readonly WordEnd[];
   /** Decoded forms, one behind the other. */
   readonly decoded: Buffer;
+}
+
+/** Where a word of the rules, told by its index, ends for the first time in the body. */
+export interface WordEnd extends Span {
+  readonly word: number;
 }
 
 export type BeginningMemory = SegmentMemory<Remembered>;
@@ -81,7 +88,15 @@ const none: readonly never[] = Object.freeze([]);
 
 export const nothingKnown: Known = {
   ...{ from: undefined, settledTo: -1, newFrom: 0, last: undefined },
-  ...{ found: none, repeats: none, hints: none, cutTokens: none, opaque: none, decoded: none },
+  ...{
+    found: none,
+    repeats: none,
+    hints: none,
+    cutTokens: none,
+    opaque: none,
+    wordEnds: none,
+    decoded: none,
+  },
 };
 
 /** Two engines that look for other things know nothing of each other. */
@@ -97,10 +112,14 @@ function engineIdOf(engine: DetectorEngine): number {
 }
 
 /** Looks up the longest beginning of a JSON body that is known. */
-export function beginningOf(bytes: Buffer, engine: DetectorEngine, by: KnownBy): Beginning | undefined {
+export function beginningOf(
+  { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
+  engine: DetectorEngine,
+  by: KnownBy,
+): Beginning | undefined {
   // With other bytes in its end a beginning would not be read without its escapes.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
-  const checkpoints = checkpointsOf(bytes, `${engineIdOf(engine)}\n`);
+  const checkpoints = checkpointsOf(bytes, JSON.stringify([engineIdOf(engine), words]));
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;
     const segment = by.memory.get(by.tenantId, key);
@@ -124,6 +143,7 @@ function allOf(last: Segment<Remembered>): Known {
     hints: contents.flatMap((it) => it.hints),
     cutTokens: contents.flatMap((it) => it.cutTokens),
     opaque: contents.flatMap((it) => it.opaque),
+    wordEnds: contents.flatMap((it) => it.wordEnds),
     decoded: contents.flatMap((it) => (it.decoded.length > 0 ? it.decoded : [])),
   };
 }
@@ -136,7 +156,7 @@ export interface Shown extends Pick<Remembered, Lists> {
   readonly decoded: readonly View[];
 }
 
-type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque';
+type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque' | 'wordEnds';
 
 /** Keeps what a body shows, which was read to its end, for bodies that begin as it does. */
 export function remember(
@@ -167,6 +187,7 @@ export function remember(
     hints: grouped(shown.hints),
     cutTokens: grouped(shown.cutTokens.filter((it) => !isOfWords(bytes, it))),
     opaque: grouped(shown.opaque),
+    wordEnds: grouped(shown.wordEnds),
     pieces: grouped(pieces),
   };
   const isOpen = openAt(ends, [
@@ -182,6 +203,7 @@ export function remember(
       hints: (groups.hints.get(at) ?? none).map(withoutView),
       cutTokens: groups.cutTokens.get(at) ?? none,
       opaque: groups.opaque.get(at) ?? none,
+      wordEnds: groups.wordEnds.get(at) ?? none,
       decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
     };
     return { key, content, size: sizeOf(content), before };
@@ -261,9 +283,10 @@ const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
 const placedBytes = 240;
 const segmentBytes = 320;
 
-const sizeOf = ({ found, repeats, hints, cutTokens, opaque, decoded }: Remembered): number =>
+const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }: Remembered): number =>
   segmentBytes +
-  placedBytes * (found.length + repeats.length + hints.length + cutTokens.length + opaque.length) +
+  placedBytes * (found.length + repeats.length + hints.length + cutTokens.length) +
+  placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;
 
 /** Whether a value that only what is new has shown stands in what is known, too. `texts` are the beginning in its forms. */

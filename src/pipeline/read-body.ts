@@ -2,7 +2,7 @@ import type { CutBody, Finding, Meaning, Tail } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
 import type { MeaningReader } from '../detectors/meaning/reader.ts';
-import { findWords, type WordsFound } from '../policy/index.ts';
+import type { WordsFound } from '../policy/index.ts';
 import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
 import { inflateBody } from '../text/inflate.ts';
 import { type CutFormat, redactBody } from '../text/redact.ts';
@@ -92,6 +92,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   let tails: readonly Tail[] = [];
   let opaque: readonly string[] = [];
   let uncounted: Reading['uncounted'] = [];
+  let wordsFound: WordsFound | undefined;
   let problem: Pick<Reading, 'unreadable' | 'isOutOfTime'> = whole;
   /** The first reason stands. */
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
@@ -104,9 +105,10 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const reading = readPart(partOf(job, plain, beginnings), engine, besideBody(bounds, plain));
+      const part = { ...partOf(job, plain, beginnings), words: job.words };
+      const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
-      ({ texts, tails, opaque, uncounted } = reading);
+      ({ texts, tails, opaque, uncounted, wordsFound } = reading);
       asking = reading.forms;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
@@ -135,7 +137,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     plain: contentEncoding === '' ? undefined : plain,
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
-    wordsFound: job.words && findWords(job.words, texts),
+    wordsFound,
   };
 }
 

@@ -2,6 +2,7 @@ import type { DataClass, Finding, Tail } from '../call.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
+import { findWords, hidesNames, type Words, type WordsFound, wordsOfList } from '../policy/index.ts';
 import type { FieldFormat } from '../text/fields.ts';
 import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
@@ -18,6 +19,7 @@ import {
   nothingKnown,
   remember,
   standsInKnown,
+  type WordEnd,
 } from './known-beginning.ts';
 import { findRepeats, type Seen } from './repeats.ts';
 import { findRests, tailsOf } from './split-calls.ts';
@@ -57,6 +59,8 @@ export interface Part {
   readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
   /** Whoever sends one body after the other that begin alike is read on from there. */
   readonly knownBy?: KnownBy | undefined;
+  /** What rules look for in it. */
+  readonly words?: readonly string[] | undefined;
   /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
   readonly mayBeMany?: true;
   /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
@@ -89,6 +93,8 @@ export interface Reading {
   readonly views: readonly View[];
   /** The same in which nothing stands twice: without the part itself where it is read without its escapes. */
   readonly forms: readonly Buffer[];
+  /** What it has of the part's words, where it has such. */
+  readonly wordsFound: WordsFound | undefined;
   /** What it begins to send. */
   readonly tails: readonly Tail[];
   /** What was passed over: `image at body:$.file`. */
@@ -103,9 +109,9 @@ export interface Reading {
 
 /** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
 export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds): Reading {
-  const { bytes, format, decoded, sent, knownBy } = part;
+  const { format, decoded, sent, knownBy } = part;
   const mayBeKnown = format === 'json' && !decoded && (sent?.openTails.length ?? 0) === 0;
-  const beginning = knownBy && mayBeKnown ? beginningOf(bytes, engine, knownBy) : undefined;
+  const beginning = knownBy && mayBeKnown ? beginningOf(part, engine, knownBy) : undefined;
   const known = beginning?.known ?? nothingKnown;
   const { reading, isKnownNew } = readFrom(part, engine, bounds, known, beginning);
   return isKnownNew ? readFrom(part, engine, bounds, nothingKnown, beginning).reading : reading;
@@ -168,6 +174,9 @@ function readFrom(
       found.push(...unseen(placed(apart.matches, fields), found));
     }
   }
+  const forms = formsOf(views, known);
+  const texts = [...views.filter((it) => !it.isTail).map((it) => it.bytes), ...known.decoded];
+  const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
   // There may be no view at all where time or room were over before the first one.
   const plain = wholeOf(views, from);
@@ -191,6 +200,7 @@ function readFrom(
       const searched = views.filter((it) => !it.isSuperseded);
       remember(bytes, beginning, known, engine, {
         ...{ found: shown, repeats, hints, cutTokens, opaque, noise },
+        wordEnds: wordEnds ?? none,
         ...{ views: searched, decoded: searched.slice(1) },
       });
     }
@@ -199,12 +209,10 @@ function readFrom(
   found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
   const kept = firstOfEach(distinct(found), uncounted);
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
-  const texts = views.filter((it) => !it.isTail).map((it) => it.bytes);
   const reading: Reading = {
     findings: found.length === 0 ? none : toFindings(part, kept),
-    texts: views.length === 1 ? [bytes] : [...texts, ...known.decoded],
-    forms: formsOf(views, known),
-    views,
+    ...{ texts, forms, views },
+    wordsFound: part.words && wordsFoundIn(part.words, wordEnds, texts),
     tails:
       sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
@@ -213,6 +221,31 @@ function readFrom(
     isOutOfTime: isOutOfTime || problem === tooLong,
   };
   return { reading, isKnownNew };
+}
+
+/** Where the words end for the first time, in the order of the part; undefined where only all texts together tell. */
+function wordEndsIn(words: Words, views: readonly View[], known: Known): readonly WordEnd[] | undefined {
+  if (!words.havePlaces) return undefined;
+  const ends = new Map(known.wordEnds.map(({ word, end }) => [word, end]));
+  for (const view of views) {
+    if (view.isSuperseded) continue;
+    for (const [word, at] of words.firstEnds(view.bytes)) {
+      const { end } = view.toSource(at - 1, at);
+      ends.set(word, Math.min(ends.get(word) ?? Number.POSITIVE_INFINITY, end));
+    }
+  }
+  return [...ends].map(([word, end]) => ({ word, start: end, end }));
+}
+
+function wordsFoundIn(
+  list: readonly string[],
+  wordEnds: readonly WordEnd[] | undefined,
+  texts: readonly Buffer[],
+): WordsFound {
+  if (!wordEnds) return findWords(list, texts);
+  const found = Buffer.alloc(wordEnds.length > 0 ? list.length : 0);
+  for (const { word } of wordEnds) found[word] = 1;
+  return { found, hidesNames: texts.some(hidesNames) };
 }
 
 /** All of the text in the form that is read; undefined where time or room were over before. */

@@ -20,4 +20,4 @@ export {
   type Validation,
   validatePolicy,
 } from './validate.ts';
-export { findWords, type WordsFound } from './words.ts';
+export { findWords, hidesNames, type Words, type WordsFound, wordsOfList } from './words.ts';

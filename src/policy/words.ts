@@ -10,10 +10,14 @@ import { foldsToAscii } from './json-path.ts';
 
 /** The words of a set, ready to be looked for. */
 export interface Words {
+  /** Its words may all be found by `firstEnds`. */
+  readonly havePlaces: boolean;
   /** In the order of their indices. */
   readonly list: readonly string[];
   /** 1 at the index of each word that stands in the texts; empty where none does. */
   find(texts: readonly Buffer[]): Uint8Array;
+  /** Where in a text each word that stands there ends for the first time, by its index. */
+  firstEnds(text: Buffer): ReadonlyMap<number, number>;
 }
 
 export class WordList {
@@ -42,6 +46,18 @@ function wordsOf(list: readonly string[]): Words {
   let matcher: Matcher | undefined;
   return {
     list,
+    // What is written with a backslash stands in the body as it came, and not in what it stands for.
+    havePlaces: others.length === 0 && !list.some((word) => word.includes('\\')),
+    firstEnds(text) {
+      const ends = new Map<number, number>();
+      if (plain.length === 0) return ends;
+      matcher ??= createMatcher(plainWords);
+      matcher.scan(text, (place, start) => {
+        const { index, word } = plain[place] as (typeof plain)[number];
+        ends.set(index, Math.min(ends.get(index) ?? Number.POSITIVE_INFINITY, start + word.length));
+      });
+      return ends;
+    },
     find(texts) {
       // Made for the first one: most bodies have none.
       let found: Uint8Array | undefined;
@@ -75,17 +91,22 @@ export interface WordsFound {
 const setsMax = 16;
 const sets = new Map<string, Words>();
 
-/** Looks for the words of a set, given as its list. The last few sets are kept ready. */
-export function findWords(list: readonly string[], texts: readonly Buffer[]): WordsFound {
+/** The words of a set, given as its list. The last few sets are kept ready. */
+export function wordsOfList(list: readonly string[]): Words {
   const key = JSON.stringify(list);
-  let words = sets.get(key);
-  if (!words) {
-    words = wordsOf(list);
-    if (sets.size >= setsMax) sets.clear();
-    sets.set(key, words);
-  }
-  return { found: Buffer.from(words.find(texts)), hidesNames: texts.some(hidesNames) };
+  const known = sets.get(key);
+  if (known) return known;
+  const words = wordsOf(list);
+  if (sets.size >= setsMax) sets.clear();
+  sets.set(key, words);
+  return words;
 }
+
+/** Looks for the words of a set in all texts of a body. */
+export const findWords = (list: readonly string[], texts: readonly Buffer[]): WordsFound => ({
+  found: Buffer.from(wordsOfList(list).find(texts)),
+  hidesNames: texts.some(hidesNames),
+});
 
 const backslash = 0x5c;
 

@@ -73,7 +73,7 @@ function turns(
   const by = newMemory();
   readWhole(conversation(before), by);
   const body = conversation([...before, ...added]);
-  const isKnown = beginningOf(body, engine, by)?.known.from !== undefined;
+  const isKnown = beginningOf({ bytes: body }, engine, by)?.known.from !== undefined;
   return { known: readWhole(body, by), whole: readWhole(body), isKnown };
 }
 
@@ -160,7 +160,7 @@ t.test('what is known of one is not known of others', async (t) => {
   const by = newMemory();
   readWhole(body, by);
   const isKnownBy = (reader: DetectorEngine, who: KnownBy): boolean =>
-    beginningOf(body, reader, who)?.known.from !== undefined;
+    beginningOf({ bytes: body }, reader, who)?.known.from !== undefined;
   t.ok(isKnownBy(engine, by), 'to the same tenant it is known');
   t.notOk(isKnownBy(engine, { ...by, tenantId: 'other' }), 'to another tenant it is not');
   const tuning = {
@@ -177,7 +177,11 @@ t.test('what is known of one is not known of others', async (t) => {
   t.notOk(isKnownBy(own, by), 'nor where it looks for words of its own');
 
   const binary = Buffer.concat([body.subarray(0, -4), Buffer.from('\0"}]}')]);
-  t.equal(beginningOf(binary, engine, by), undefined, 'nor where the end of the body makes no JSON of it');
+  t.equal(
+    beginningOf({ bytes: binary }, engine, by),
+    undefined,
+    'nor where the end of the body makes no JSON of it',
+  );
 
   const marked = conversation([message(`project nightjar ${filler(20_000)}`), message(filler(9000, 4))]);
   readWhole(marked, by);
@@ -212,6 +216,29 @@ t.test('decoded forms of what is known are there for policies and the other read
       'the text itself is there as a whole',
     );
   }
+});
+
+t.test('what rules look for is found in what is known', async (t) => {
+  const words = ['project nightjar', 'harvest moon', 'absent', 'seam'];
+  const read = (body: Buffer, by?: KnownBy): readonly number[] => {
+    const part = {
+      ...bodyPart(body, jsonType, 'api.example.com'),
+      knownBy: by,
+      mayBeMany: true,
+      words,
+    } as const;
+    const { wordsFound } = readPart(part, engine, bounds);
+    return [...(wordsFound?.found ?? [])];
+  };
+  const coded = Buffer.from('nobody is to know of the harvest moon before the fourth').toString('base64');
+  const before = [message(`Project Nightjar ${filler(9000)} ${coded} ${filler(9000, 9)}`)];
+  const by = newMemory();
+  t.same(read(conversation(before), by), [1, 1, 0, 0]);
+  const next = [...before, message('and the seam?')];
+  t.ok(beginningOf({ bytes: conversation(next), words }, engine, by)?.known.from);
+  t.same(read(conversation(next), by), [1, 1, 0, 1]);
+  t.same(read(conversation(next)), [1, 1, 0, 1], 'as it is without');
+  t.same(read(conversation([message(`nothing here ${filler(9000)}`)]), by), []);
 });
 
 t.test('no detector reaches farther back than is read again', async (t) => {
@@ -279,7 +306,7 @@ t.test('whatever is said in however many turns, each shows all that it shows by 
         );
       }
       const body = conversation(messages);
-      if (beginningOf(body, engine, by)?.known.from !== undefined) known += 1;
+      if (beginningOf({ bytes: body }, engine, by)?.known.from !== undefined) known += 1;
       t.same(missing(readWhole(body), readWhole(body, by)), [], `conversation ${seed}, turn ${turn}`);
     }
   }
