@@ -117,7 +117,11 @@ export const limits = section({
   max_decoded_bytes: size()
     .prefault('8MB')
     .describe('Bytes that are decoded of a body, beside the body itself.'),
-  scan_timeout: duration(1, 60_000).prefault('250ms').describe('Reading stops here and the call is denied.'),
+  scan_timeout: duration(1, 60_000)
+    .prefault('250ms')
+    .describe(
+      'Reading stops here and the call is denied. For up to 256 KB; longer contents have more, up to eight times.',
+    ),
   header_timeout: duration().prefault('10s').describe('Until the head of a request has arrived.'),
   handshake_timeout: duration().prefault('10s').describe('Until a TLS handshake with a client is done.'),
   body_timeout: duration().prefault('60s').describe('Until the body of a request has arrived.'),

@@ -18,6 +18,7 @@ import type { Rules } from './policy-book.ts';
 import type { ReadingTools } from './read-body.ts';
 import type { Part, ReadBounds } from './read-part.ts';
 import { lostReading, onTheLoop, type Readers, type Task } from './readers.ts';
+import { scanTimeMs } from './scan-time.ts';
 import type { Tenants } from './tenants.ts';
 
 export type { AnswerContent, AnswerReading } from './answer-jobs.ts';
@@ -103,8 +104,8 @@ export function createAnswerReader({
     const { tenantId, agentId = '' } = owner;
     return {
       tools: { engine, injections, meanings },
-      bounds: boundsOf(tenant),
-      timeoutMs: tenant.scanTimeoutMs,
+      bounds: boundsOf(tenant, bytes),
+      timeoutMs: scanTimeMs(tenant.scanTimeoutMs, bytes),
       owner: { tenantId, agentId },
       bytes,
     };
@@ -152,8 +153,8 @@ export function createAnswerReader({
     return { tenant, engine };
   }
 
-  const boundsOf = ({ maxDecodedBytes, scanTimeoutMs }: TenantConfig): ReadBounds => {
-    const endsAt = clock() + scanTimeoutMs;
+  const boundsOf = ({ maxDecodedBytes, scanTimeoutMs }: TenantConfig, bytes = 0): ReadBounds => {
+    const endsAt = clock() + scanTimeMs(scanTimeoutMs, bytes);
     return { maxDecodedBytes, isOver: () => clock() > endsAt };
   };
 

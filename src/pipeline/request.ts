@@ -23,6 +23,28 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
 /** A body is gone through for each text once, whoever asks. */
 function mentions(call: Call, text: string, maxDecodedBytes: number): boolean {
   call.mentioned ??= new Map();
+  const body = plainBody(call, maxDecodedBytes);
+  if (text.startsWith(escapeStart) && !call.mentioned.has(text)) noteEscapes(body, call.mentioned);
   // Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body.
-  return kept(call.mentioned, text, () => plainBody(call, maxDecodedBytes).includes(text, 0, 'latin1'));
+  return kept(call.mentioned, text, () => body.includes(text, 0, 'latin1'));
+}
+
+const escapeStart = '\\u00';
+const hexDigits = '0123456789abcdef';
+/** Where there are more, each digit is looked for by itself, and is soon found. */
+const escapesMax = 10_000;
+
+/** Escapes are asked for by the digit that follows: of a large body one pass tells all of them, where each would take one. */
+function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
+  const digits = new Set<string>();
+  let at = body.indexOf(escapeStart, 0, 'latin1');
+  const isMentioned = at >= 0;
+  for (let count = 0; at >= 0; count++) {
+    if (count === escapesMax) return;
+    const digitAt = at + escapeStart.length;
+    digits.add(String.fromCharCode(body[digitAt] ?? 0));
+    at = body.indexOf(escapeStart, digitAt, 'latin1');
+  }
+  mentioned.set(escapeStart, isMentioned);
+  for (const digit of hexDigits) mentioned.set(`${escapeStart}${digit}`, digits.has(digit));
 }

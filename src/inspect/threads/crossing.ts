@@ -88,7 +88,7 @@ export function packOutput(
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Bytes stand in fields, in lists and in maps; objects of other kinds hold none. */
+/** Bytes stand in fields, in lists and in maps; objects of other kinds hold none. What holds no bytes stays the same object. */
 function mapBytes(
   value: unknown,
   map: (bytes: Uint8Array) => Uint8Array | Place,
@@ -96,8 +96,25 @@ function mapBytes(
 ): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Set) return value;
   if (value instanceof Uint8Array) return map(value);
-  if (Array.isArray(value)) return value.map((it) => mapBytes(it, map, mapPlace));
+  if (Array.isArray(value)) {
+    let list: unknown[] | undefined;
+    for (let i = 0; i < value.length; i++) {
+      const mapped = mapBytes(value[i], map, mapPlace);
+      if (mapped === value[i]) continue;
+      list ??= [...value];
+      list[i] = mapped;
+    }
+    return list ?? value;
+  }
   if (value instanceof Map) return new Map([...value].map(([key, it]) => [key, mapBytes(it, map, mapPlace)]));
   if (mapPlace && isPlace(value)) return mapPlace(value);
-  return Object.fromEntries(Object.entries(value).map(([name, it]) => [name, mapBytes(it, map, mapPlace)]));
+  const fields: Readonly<Record<string, unknown>> = value as Record<string, unknown>;
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(fields)) {
+    const mapped = mapBytes(fields[name], map, mapPlace);
+    if (mapped === fields[name]) continue;
+    copy ??= { ...fields };
+    copy[name] = mapped;
+  }
+  return copy ?? value;
 }

@@ -13,9 +13,10 @@ import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
 import { type BodyJob, besideBody, partOf, type ReadingTools } from '../read-body.ts';
-import { type ReadBounds, type Reading, readPart } from '../read-part.ts';
+import { type Reading, readPart } from '../read-part.ts';
 import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../readers.ts';
 import { namesOf } from '../safe-names.ts';
+import { scanTimeMs } from '../scan-time.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {
@@ -79,7 +80,7 @@ export function read(options: ReadOptions): Stage {
     });
   }
 
-  function readContent(call: Call, task: Task, rules: PolicySet): MaybePromise<void> {
+  function readContent(call: Call, task: Task, tenant: TenantConfig, rules: PolicySet): MaybePromise<void> {
     const { body, plain, message, claimed } = call;
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
@@ -88,7 +89,9 @@ export function read(options: ReadOptions): Stage {
     const input = bodyJob(call, { wantsUrls: wantsUrls(), words: looksFor ? rules.words : undefined });
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = call.contentEncoding === '' ? body : plain;
-    return after(readers.run('body', input, { ...task, bytes, plain: soon }), (it) => {
+    const isPacked = call.contentEncoding !== '' && !plain;
+    const time = timeFor(tenant, contentBytes, isPacked);
+    return after(readers.run('body', input, { ...task, ...time, bytes, plain: soon }), (it) => {
       if ('lost' in it) {
         noteUnreadable(call, lostReading(it));
         return;
@@ -114,20 +117,19 @@ export function read(options: ReadOptions): Stage {
     if (runtimeType) call.runtimeType = call.safeName(runtimeType);
     const task: Task = {
       tools: { engine, injections, meanings, beginnings },
-      bounds: boundsFrom(tenant),
-      timeoutMs: tenant.scanTimeoutMs,
+      ...timeFor(tenant, 0),
       owner: identity,
       bytes: 0,
     };
     // The head of an open call was read when it was opened.
     const head = call.message ? undefined : readHead(call, task);
     return after(head, () =>
-      after(readContent(call, task, page.rules), () => {
+      after(readContent(call, task, tenant, page.rules), () => {
         if (isTunnel(call)) call.opaque = [...call.opaque, 'a tunnel that is not read'];
         if (call.findings.length === 0) return;
         call.readAgain = readerOf(call, engine, tenant);
         const { length } = call.plain ?? call.body;
-        if (readers.hasThreads && length > loopBytesMax) call.cutApart = cutterOf(call, task);
+        if (readers.hasThreads && length > loopBytesMax) call.cutApart = cutterOf(call, task, tenant);
       }),
     );
   }
@@ -143,26 +145,38 @@ export function read(options: ReadOptions): Stage {
       const { findings, unreadable, isOutOfTime } = readPart(
         part,
         engine,
-        besideBody(boundsFrom(tenant), body),
+        besideBody(timeFor(tenant, body.length).bounds, body),
       );
       if (isOutOfTime) call.isOutOfTime = true;
       return unreadable === undefined ? findings : undefined;
     };
 
   const cutterOf =
-    (call: Call, task: Task): NonNullable<Call['cutApart']> =>
+    (call: Call, task: Task, tenant: TenantConfig): NonNullable<Call['cutApart']> =>
     async (body, cuts) => {
       const { contentType } = call;
       const input = { ...sentOf(call), contentType, body, cuts, format: bodyFormat(contentType, body) };
-      const answer = await readers.run('cut', input, { ...task, bytes: body.length });
+      const answer = await readers.run('cut', input, {
+        ...task,
+        ...timeFor(tenant, body.length),
+        bytes: body.length,
+      });
       if ('lost' in answer || answer.isOutOfTime) call.isOutOfTime = true;
       return 'lost' in answer ? undefined : answer.left;
     };
 
-  /** From now on. */
-  function boundsFrom({ maxDecodedBytes, scanTimeoutMs }: TenantConfig): ReadBounds {
-    const endsAt = clock() + scanTimeoutMs;
-    return { maxDecodedBytes, isOver: () => clock() > endsAt };
+  /** Of a content, from now on. */
+  function timeFor(
+    tenant: TenantConfig,
+    bytes: number,
+    isPacked?: boolean,
+  ): Pick<Task, 'bounds' | 'timeoutMs'> {
+    const timeoutMs = scanTimeMs(tenant.scanTimeoutMs, bytes, isPacked);
+    const endsAt = clock() + timeoutMs;
+    return {
+      bounds: { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt },
+      timeoutMs,
+    };
   }
 
   const runInTurn = inTurn();
