@@ -1,3 +1,4 @@
+import { randomBits } from './checks/randomness.ts';
 import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
 
@@ -147,6 +148,13 @@ export function isBegun(
   for (let at = start; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return false;
   return looksRandom(bytes.toString('latin1', start, end));
 }
+
+const wordsLengthMin = 5;
+const letters = /^[A-Za-z_./-]+$/;
+
+/** Whether what stands behind a prefix are words, as in `pathIndex`, `key_share` and `api-stream.js`: no secret begins so. */
+export const isOfWords = (rest: string): boolean =>
+  rest.length >= wordsLengthMin && letters.test(rest) && randomBits(rest) < 0;
 
 /** How many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this form so far. */
 export function missingOf(

@@ -43,7 +43,7 @@ export interface Use {
 }
 
 /** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
-const unmistakableLength = 6;
+export const unmistakableLength = 6;
 
 /** What a search notes of each rule, at the rule's index. */
 interface Room {

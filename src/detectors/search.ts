@@ -1,6 +1,6 @@
 import type { Confidence } from '../call.ts';
 import { nextDigit, type Outline } from '../scan/outline.ts';
-import { cutTokenEnd, isBegun, missingOf } from './cut-token.ts';
+import { cutTokenEnd, isBegun, isOfWords, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
@@ -8,7 +8,7 @@ import { regionsOf } from './gate.ts';
 import { LatinText } from './latin-text.ts';
 import { endOf, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
-import type { GatedSearch, Rule, SearchPlan, Use } from './search-plan.ts';
+import { type GatedSearch, type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
 import { Verdicts } from './verdicts.ts';
@@ -179,6 +179,7 @@ export class Search {
     const isWorthTrying =
       missing || isTelling || (tokenBody && isBegun(tokenBody, this.#bytes, [start + wordLength, end]));
     if (!isWorthTrying) return;
+    if (wordLength < unmistakableLength && isOfWords(this.#text.between(start + wordLength, end))) return;
     this.#cutTokens.push({ detector, start, end, missing });
   }
 

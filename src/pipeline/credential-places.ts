@@ -194,7 +194,8 @@ function fieldsOf(contentType: string, bytes: Buffer): readonly Field[] | undefi
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   const isForm = type === 'application/x-www-form-urlencoded';
   if (!isForm && type !== 'application/json') return undefined;
-  if (!hints.some((it) => bytes.includes(it)) && !(isForm && bytes.includes('token='))) return undefined;
+  const mentions = (text: string): boolean => bytes.includes(text, 0, 'latin1');
+  if (!(mentions(partOfHints) && hints.some(mentions)) && !(isForm && mentions('token='))) return undefined;
   return isForm ? fieldsOfForm(bytes.toString('latin1')) : fieldsOfJson(bytes);
 }
 
@@ -233,6 +234,8 @@ function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
 
 /** Fields by which a request for a token, its revocation and its introspection are known, and a pushed authorization request. */
 const hints = ['grant_type', 'token_type_hint', 'response_type'] as const;
+/** All of them have it, so one look at most bodies is enough. */
+const partOfHints = '_type';
 const grantType = /^(?:[a-z_]{4,40}|urn:[\w:.-]{4,200}|https?:\/\/\S{4,200})$/;
 const revokes = /(?:revo(?:ke|cation)|introspect(?:ion)?)\/?(?:\?|$)/i;
 

@@ -24,7 +24,10 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
 function mentions(call: Call, text: string, maxDecodedBytes: number): boolean {
   call.mentioned ??= new Map();
   const body = plainBody(call, maxDecodedBytes);
-  if (text.startsWith(escapeStart) && !call.mentioned.has(text)) noteEscapes(body, call.mentioned);
+  if (text.startsWith(escapeStart)) {
+    if (!call.mentioned.has(escapeStart)) noteEscapes(body, call.mentioned);
+    if (call.mentioned.get(escapeStart) === false) return false;
+  }
   // Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body.
   return kept(call.mentioned, text, () => body.includes(text, 0, 'latin1'));
 }
@@ -38,13 +41,13 @@ const escapesMax = 10_000;
 function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
   const digits = new Set<string>();
   let at = body.indexOf(escapeStart, 0, 'latin1');
-  const isMentioned = at >= 0;
+  mentioned.set(escapeStart, at >= 0);
+  if (at < 0) return;
   for (let count = 0; at >= 0; count++) {
     if (count === escapesMax) return;
     const digitAt = at + escapeStart.length;
     digits.add(String.fromCharCode(body[digitAt] ?? 0));
     at = body.indexOf(escapeStart, digitAt, 'latin1');
   }
-  mentioned.set(escapeStart, isMentioned);
   for (const digit of hexDigits) mentioned.set(`${escapeStart}${digit}`, digits.has(digit));
 }

@@ -239,6 +239,13 @@ t.test('of pieces that come twice all are found', async (t) => {
   t.equal(new Set(found.map(({ location }) => location)).size, 4);
 });
 
+t.test('names of code that begin like a short prefix take no place from a secret behind them', async (t) => {
+  const names = Array.from({ length: 40 }, () => ['pathIndex', 'key_share', 'test/api-stream.js']).flat();
+  const [one = '', two = ''] = cut(gitlabToken(), 2);
+  const body = JSON.stringify({ names, user: one, note: two });
+  t.equal(read(body, 'json').length, 2);
+});
+
 t.test('the pieces of a secret are looked for within bounds', async (t) => {
   const [one, two] = cut(gitlabToken(), 2);
   const between = (count: number, filler: (index: number) => string) => {
