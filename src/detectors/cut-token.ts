@@ -1,5 +1,5 @@
-import { randomBits } from './checks/randomness.ts';
 import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
+import { randomBits } from './checks/randomness.ts';
 import type { Node } from './pattern-syntax.ts';
 
 /*
