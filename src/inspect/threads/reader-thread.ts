@@ -22,8 +22,10 @@ export interface ThreadOptions {
   readonly graceMs: number;
 }
 
-/** Until a thread that is asked how it does must answer; within one pattern it can. */
+/** Until a thread that is asked for its time should answer; it can within a pattern, and cannot where the machine gives it no turn. */
 const answerMs = 100;
+/** Unanswered questions in a row after which a thread is taken for stuck. */
+const questionsMax = 50;
 
 /** One thread, which does one job at a time. It is gone for good once it is lost. */
 export class ReaderThread {
@@ -108,16 +110,13 @@ export class ReaderThread {
     this.#worker.postMessage(message);
   }
 
-  /** Ends the thread when its job has taken so much of the processor, or says nothing any more. */
+  /** Ends the thread when its job has taken so much of the processor, or says nothing for long. */
   #watch(cpuEndMs: number, ms: number): void {
     const job = this.#conclude;
     this.#timer = setTimeout(async () => {
-      const { promise: late, resolve } = Promise.withResolvers<undefined>();
-      const timer = setTimeout(() => resolve(undefined), answerMs);
-      const used = await Promise.race([this.#worker.cpuUsage().catch(() => undefined), late]);
-      clearTimeout(timer);
+      const usedMs = await this.#usedMs(() => this.#conclude === job);
       if (this.#conclude !== job) return;
-      const leftMs = used ? cpuEndMs - (used.user + used.system) / 1000 : 0;
+      const leftMs = usedMs === undefined ? 0 : cpuEndMs - usedMs;
       if (leftMs > 0) {
         this.#watch(cpuEndMs, leftMs);
         return;
@@ -125,6 +124,18 @@ export class ReaderThread {
       this.#finish({ lost: 'deadline' });
       await this.end();
     }, ms);
+  }
+
+  /** Answers what the thread has taken of the processor; undefined where it does not say so in many questions, or nobody wants to know. */
+  async #usedMs(isWanted: () => boolean): Promise<number | undefined> {
+    for (let question = 0; question < questionsMax && isWanted(); question++) {
+      const { promise: late, resolve } = Promise.withResolvers<undefined>();
+      const timer = setTimeout(() => resolve(undefined), answerMs);
+      const used = await Promise.race([this.#worker.cpuUsage().catch(() => undefined), late]);
+      clearTimeout(timer);
+      if (used) return (used.user + used.system) / 1000;
+    }
+    return undefined;
   }
 
   #hear(message: FromThread): void {
