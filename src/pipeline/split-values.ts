@@ -16,8 +16,6 @@ import { findBegun } from './begun-secrets.ts';
 /** A match with its place in the bytes of its part. */
 export interface Placed<T> extends Span {
   readonly match: T;
-  /** Of what earlier calls have begun. */
-  readonly isRest?: true;
 }
 
 export interface SplitSearch {
