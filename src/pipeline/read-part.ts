@@ -22,6 +22,7 @@ import {
   type WordEnd,
 } from './known-beginning.ts';
 import { findRepeats, type Seen } from './repeats.ts';
+import { mayGoOn } from './secret-beginning.ts';
 import { findSplit, type Placed } from './split-values.ts';
 import { decodedForm } from './unread-coding.ts';
 
@@ -160,7 +161,7 @@ function readFrom(
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
-    if (!view.isTable) cutTokens.push(...placed(cut));
+    if (!view.isTable) cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
     if (form && own.some((match, at) => match !== matches[at])) {
       const fields = form.apart(view);
       const apart = engine.find(fields.bytes, limits, fields.outline);
