@@ -8,7 +8,7 @@ import { inflateBody } from '../text/inflate.ts';
 import { type CutFormat, redactBody } from '../text/redact.ts';
 import { type HeadFields, headLocator } from './head-text.ts';
 import type { BeginningMemory } from './known-beginning.ts';
-import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { bodyPart, type Form, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { toCut } from './sanitize.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import { unreadIn } from './unread-coding.ts';
@@ -86,7 +86,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const { engine, injections, meanings, beginnings } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
-  let asking: readonly Buffer[] = [];
+  let asking: readonly Form[] = [];
   let opaque: readonly string[] = [];
   let uncounted: Reading['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
@@ -128,7 +128,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of endsOf(asking)) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of endsOf(asking, plain.length)) asked.push(...meanings.read(text, bounds.isOver));
   return {
     ...{ findings, texts, opaque, uncounted, ...problem, injection },
     plain: contentEncoding === '' ? undefined : plain,
@@ -210,15 +210,34 @@ const askingTextsMax = 4;
 /** A request begins with its task, and the newest turn of a conversation ends it. */
 const askingEndBytes = 4_096;
 
-/** Both ends of the body in its forms. */
-function endsOf(texts: readonly Buffer[]): readonly Buffer[] {
+/** Both ends of the body, and in its decoded forms what stands for them. */
+function endsOf(forms: readonly Form[], bodyBytes: number): readonly Buffer[] {
   const ends: Buffer[] = [];
-  for (let i = 0; i < texts.length && i < askingTextsMax; i++) {
-    const text = texts[i] as Buffer;
-    if (text.length <= 2 * askingEndBytes) ends.push(text);
-    else ends.push(text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes));
+  for (let i = 0; i < forms.length && i < askingTextsMax; i++) {
+    const { bytes, toSource } = forms[i] as Form;
+    const { length } = bytes;
+    let [headTo, tailFrom] = [length, 0];
+    if (toSource && bodyBytes > 2 * askingEndBytes) {
+      headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= askingEndBytes);
+      tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > bodyBytes - askingEndBytes);
+    }
+    headTo = Math.min(headTo, askingEndBytes);
+    tailFrom = Math.max(tailFrom, length - askingEndBytes);
+    if (headTo >= tailFrom) ends.push(bytes);
+    else ends.push(bytes.subarray(0, headTo), bytes.subarray(tailFrom));
   }
-  return ends;
+  return ends.filter((it) => it.length > 0);
+}
+
+/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
+function firstWhere(end: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, Math.ceil(end / 64)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(64 * middle)) high = middle;
+    else low = middle + 1;
+  }
+  return Math.min(end, 64 * low);
 }
 
 /** One of each category. */

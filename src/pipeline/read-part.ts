@@ -82,6 +82,13 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
   };
 }
 
+/** A text of a part. */
+export interface Form {
+  readonly bytes: Buffer;
+  /** Undefined where it is the part itself, or nobody knows. */
+  readonly toSource: View['toSource'] | undefined;
+}
+
 export interface Reading {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
@@ -89,7 +96,7 @@ export interface Reading {
   /** The same, with the places where they stand in the part. */
   readonly views: readonly View[];
   /** The same in which nothing stands twice: without the part itself where it is read without its escapes. */
-  readonly forms: readonly Buffer[];
+  readonly forms: readonly Form[];
   /** What it has of the part's words, where it has such. */
   readonly wordsFound: WordsFound | undefined;
   /** What was passed over: `image at body:$.file`. */
@@ -244,10 +251,14 @@ const wholeOf = (views: readonly View[], from: number | undefined): View | undef
   from === undefined ? views.find((it) => !it.isSuperseded) : views.findLast((it) => it.isSuperseded);
 
 /** The body's text without those of its forms that another one stands for. */
-function formsOf(views: readonly View[], { from, decoded }: Known): readonly Buffer[] {
-  const forms = views.filter((it) => !it.isSuperseded);
-  if (from === undefined) return forms.map((it) => it.bytes);
-  return [wholeOf(views, from) as View, ...forms.slice(1)].map((it) => it.bytes).concat(decoded);
+function formsOf(views: readonly View[], { from, decoded }: Known): readonly Form[] {
+  const forms: Form[] = [];
+  for (const view of views)
+    if (!view.isSuperseded)
+      forms.push({ bytes: view.bytes, toSource: forms.length === 0 ? undefined : view.toSource });
+  if (from === undefined || forms.length === 0) return forms;
+  forms[0] = { bytes: (wholeOf(views, from) as View).bytes, toSource: undefined };
+  return forms.concat(decoded.map((bytes) => ({ bytes, toSource: undefined })));
 }
 
 /** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */

@@ -52,21 +52,26 @@ export function createModel(weights: Weights, features: Features): Model {
     categories.map((category) => [category, toTable(weights[category].weights, features)]),
   ) as Record<Category, Float64Array>;
   const biases = categories.map((category) => weights[category].bias + tolerance);
-  // The weights of a feature for all categories stand together.
-  const rows = new Float64Array(features.size * categories.length);
-  for (const [at, category] of categories.entries())
-    tables[category].forEach((weight, feature) => {
-      rows[feature * categories.length + at] = weight;
-    });
+  // The weights of a feature for all categories stand together, and few features have any.
+  const rowOf = new Uint16Array(features.size);
+  const rows = [0, 0, 0, 0];
+  for (let feature = 0; feature < features.size; feature++) {
+    const row = categories.map((category) => tables[category][feature] as number);
+    if (row.every((weight) => weight === 0)) continue;
+    rowOf[feature] = rows.length;
+    rows.push(...row);
+  }
+  const weightsOf = Float64Array.from(rows);
   return {
     maySpeak(found) {
       let [first, second, third, fourth] = biases as [number, number, number, number];
       for (const feature of found) {
-        const row = feature * categories.length;
-        first += rows[row] as number;
-        second += rows[row + 1] as number;
-        third += rows[row + 2] as number;
-        fourth += rows[row + 3] as number;
+        const row = rowOf[feature] as number;
+        if (row === 0) continue;
+        first += weightsOf[row] as number;
+        second += weightsOf[row + 1] as number;
+        third += weightsOf[row + 2] as number;
+        fourth += weightsOf[row + 3] as number;
       }
       return first >= 0 || second >= 0 || third >= 0 || fourth >= 0;
     },
