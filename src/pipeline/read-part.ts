@@ -164,11 +164,12 @@ function readFrom(
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     for (const name of more) uncounted.add(name);
     const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
-      withoutChance(of, placedIn(of, all)).filter(isNew);
+      all.length === 0 ? none : withoutChance(of, placedIn(of, all)).filter(isNew);
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
-    if (!view.isTable) cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
+    if (!view.isTable && cut.length > 0)
+      cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
     if (form && own.some((match, at) => match !== matches[at])) {
       const fields = form.apart(view);
       const apart = engine.find(fields.bytes, limits, fields.outline);
