@@ -1,4 +1,4 @@
-import { isDigit } from '../scan/bytes.ts';
+import { byteSet, isDigit } from '../scan/bytes.ts';
 import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../scan/outline.ts';
 import { seriesSigns } from '../scan/series-signs.ts';
 import type { Field, FieldFormat } from './fields.ts';
@@ -82,6 +82,13 @@ const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
   head: ['=', ':'].map((it) => Buffer.from(it)),
 };
 
+const beginsSign = byteSet(
+  Object.values(signs)
+    .flat()
+    .map((sign) => sign.toString('latin1', 0, 1))
+    .join(''),
+);
+
 /**
  * Whether fields may be numbered, told by one quick look: nearly all texts have no such names, and need not be taken apart. Of names
  * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
@@ -121,7 +128,7 @@ function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: rea
   for (const { from, to } of stretches)
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] as number;
-      if (byte < digitZero || byte > digitTwo) continue;
+      if (byte < digitZero || byte > digitTwo || beginsSign[bytes[at + 1] ?? 0] === 0) continue;
       for (let sign = 0; sign < behind.length; sign += 1) {
         if (!standsAt(bytes, behind[sign] as Buffer, at + 1)) continue;
         const digits = (seen[sign] as number) | (1 << (byte - digitZero));
