@@ -1,4 +1,4 @@
-import type { Finding, Meaning, Tail, Threat, ToolConcern } from './finding.ts';
+import type { Finding, Meaning, Threat, ToolConcern } from './finding.ts';
 import {
   type Habits,
   noHabits,
@@ -142,11 +142,6 @@ export class Call {
   exceededBudgets: readonly string[] = none;
   /** What it has charged to budgets; given back unless it is let out. */
   charges: readonly Charge[] = none;
-  /** What earlier calls of the agent have begun to send to the host, and what this one begins. */
-  openTails: readonly Tail[] = none;
-  leftTails: readonly Tail[] = none;
-  /** Later calls of the agent are told what this one begins to send. */
-  leavesTails = false;
   /** What is known against the tools of an MCP server that it calls. */
   toolConcerns: readonly ToolConcern[] = none;
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */

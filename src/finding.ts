@@ -28,20 +28,8 @@ export interface Finding {
   readonly atHome: boolean;
   /** A credential without a vendor that is known to be at home elsewhere. */
   readonly isMisdirected?: true;
-  /** It is the rest of what earlier calls have begun. */
-  readonly isRest?: true;
   /** Hosts of the vendor that the credential belongs to; empty where nobody can tell. */
   readonly vendorHosts: readonly string[];
-}
-
-/** The beginning of a secret that a call has left at a host, without any of its text: the rest may follow with another call. */
-export interface Tail {
-  /** The id of the detector that would find the whole. */
-  readonly kind: string;
-  /** How many characters it lacks. */
-  readonly min: number;
-  readonly max: number;
-  readonly atMs: number;
 }
 
 /** What a text asks for, as far as its words tell. */

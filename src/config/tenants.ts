@@ -98,9 +98,6 @@ export const tenant = section({
       .enum(['ignore', 'count'])
       .prefault('ignore')
       .describe('Whether values that documentation prints as examples count as findings.'),
-    split_calls: flag
-      .prefault(false)
-      .describe('Whether secrets are looked for that are sent in pieces, one with each call.'),
   }).prefault({}),
   mode: mode.nullable().default(null).describe('Instead of mode.'),
   on_failure: onFailure.nullable().default(null).describe('Instead of state.on_failure.'),
@@ -144,8 +141,6 @@ export interface TenantConfig {
   readonly denylist: readonly string[];
   readonly allowlist: readonly string[];
   readonly detectors: TenantDetectors;
-  /** Whether the rest of a secret is looked for that an earlier call has begun. */
-  readonly splitCalls: boolean;
   readonly approvals: z.output<typeof approvals>;
   readonly blockThreats: boolean;
   readonly autoRegisterAgents: boolean;
@@ -218,7 +213,6 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
       confidence: own.detectors.confidence,
       publishedExamples: own.detectors.publishedExamples,
     }),
-    splitCalls: own.detectors.splitCalls,
     approvals: Object.freeze({
       ttlMs: own.approvals.ttlMs ?? base.approvals.ttlMs,
       grantWindowMs: own.approvals.grantWindowMs ?? base.approvals.grantWindowMs,

@@ -40,7 +40,7 @@ export function acrossReader(
     return {
       findings: found
         .filter((it) => it.start < seam && it.end > seam)
-        .map((it) => ({ ...it, location: 'body', start: 0, end: endOf(it), isRest: true })),
+        .map((it) => ({ ...it, location: 'body', start: 0, end: endOf(it) })),
       injection: readInjection(injections, views, part, { isOver: bounds.isOver, from: seam }),
       openFrom: open.length > 0 ? Math.min(...open) : undefined,
       unreadable: unreadable ?? (bounds.isOver() ? 'reading took too long' : undefined),

@@ -32,6 +32,9 @@ export type WithoutChance = <T extends Placed<Match | CutToken>>(
 
 /** For a source and the noise in it. */
 export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): WithoutChance {
+  // Nearly always there is none.
+  if (noise.length === 0)
+    return (view, all) => (view.encodings.includes(grouped.name) ? notAmidGroups(view, source, all) : all);
   const sorted = noise.filter((it) => !it.file).sort((a, b) => a.start - b.start);
   const starts = sorted.map(({ start }) => start);
   const files = outermost(noise.filter((it) => it.file));
@@ -84,8 +87,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
 
   return (view, all) => {
     const isGrouped = view.encodings.includes(grouped.name);
-    if (all.length === 0 || (noise.length === 0 && !isGrouped)) return all;
-    const isAmidGroups = amidGroupsOf(view, source);
+    if (all.length === 0) return all;
     const suspects = new Suspects();
     const inFiles = new Set<Match | CutToken>();
     for (const { match, start, end } of all) {
@@ -93,10 +95,18 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
       const around = noiseAround({ start, end });
       if (around && mayBeChance(view, match, { start, end }, around)) suspects.add(match, around);
     }
-    return all
-      .filter(({ match }) => !inFiles.has(match) && !suspects.has(match))
-      .filter((it) => !(isGrouped && isAmidGroups(it.match, it)));
+    const left = all.filter(({ match }) => !inFiles.has(match) && !suspects.has(match));
+    return isGrouped ? notAmidGroups(view, source, left) : left;
   };
+}
+
+function notAmidGroups<T extends Placed<Match | CutToken>>(
+  view: View,
+  source: Buffer,
+  all: readonly T[],
+): readonly T[] {
+  const isAmidGroups = amidGroupsOf(view, source);
+  return all.filter((it) => !isAmidGroups(it.match, it));
 }
 
 /** Matches that one noise shows of one detector. */

@@ -21,6 +21,7 @@ export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
 }
 
 function namesUnread(type: string): boolean {
+  if (!type.includes(';')) return false;
   for (const [, name = ''] of type.matchAll(charset)) if (!isRead(name)) return true;
   return false;
 }

@@ -32,7 +32,6 @@ export function admitDegraded(
     isNewDestination: true,
     exceededBudgets: [],
     charges: [],
-    tails: [],
     toolConcerns: [],
     newNames: [],
     habits: noHabits,

@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentStatus, Call, type Tail, type Verdict } from '../call.ts';
+import { type AgentStatus, Call, type Verdict } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
 import { scopeViolationsOf } from '../state/admission.ts';
 import { after } from '../state/after.ts';
 import { wasLetOut } from '../state/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
-import { standingTails, tailsMax } from '../state/tails.ts';
 import { type CallerSources, callerNow } from './caller-now.ts';
 import type { Catalogues } from './catalogues.ts';
 import { recallMs } from './degraded.ts';
 import type { OpenCall } from './open-call.ts';
 import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
 import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from './seam.ts';
-import { noteTails } from './split-calls.ts';
 import { doneBy } from './stages/admit.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
 import { type ReadOptions, read } from './stages/read.ts';
@@ -48,7 +46,7 @@ export type CheckOpen = (opening: Call) => Promise<void>;
 export interface MessageOptions extends ReadOptions, WeighOptions, DecideMessageOptions {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
-  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall' | 'noteTails'>;
+  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall'>;
   readonly tenants: Tenants;
   readonly keyless?: CallerSources['keyless'];
 }
@@ -62,7 +60,6 @@ export const tracesPerSecondMax = 50;
 interface Conversation {
   before: Buffer;
   fieldEnds: FieldEnds;
-  tails: readonly Tail[];
   /** That a trace of this conversation names already. */
   readonly toldSignals: Set<string>;
   checkedAtMs: number;
@@ -83,7 +80,6 @@ function conversationOf(opening: Call): Conversation {
     fieldEnds: hasFields(opening, sentOf(opening))
       ? lastFieldEnds(noFieldEnds, sentOf(opening))
       : noFieldEnds,
-    tails: [...opening.openTails, ...opening.leftTails],
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
     key: undefined,
@@ -159,7 +155,6 @@ export function createMessageInspector(
   /** What is clean, or says nothing that a trace of the call does not say already, leaves none: there may be thousands in a second. */
   const recordTelling: Recorder = (message, refusal) => {
     const { opening } = message.message ?? {};
-    const { identity } = message;
     if (!opening) return record(message, refusal);
     const conversation = conversationOf(opening);
     if (refusal || !isClean(message, conversation)) {
@@ -167,7 +162,6 @@ export function createMessageInspector(
       conversation.traces += 1;
       return record(message, refusal);
     }
-    if (identity) noteTails(store, message, identity);
     return nothingToRecord;
   };
   const judge = createPipeline(stages, recordTelling);
@@ -186,8 +180,6 @@ export function createMessageInspector(
       const sent = sentOf(message);
       conversation.before = lastBytes(conversation.before, sent);
       if (hasFields(message, sent)) conversation.fieldEnds = lastFieldEnds(conversation.fieldEnds, sent);
-      if (message.leftTails.length > 0)
-        conversation.tails = [...conversation.tails, ...message.leftTails].slice(-tailsMax);
     }
     return verdict;
   }
@@ -272,7 +264,5 @@ function toMessage(
   message.sightings = opening.sightings;
   // How often an agent calls is told by its calls alone.
   message.habits = { ...opening.habits, lately: 0, mutations: 0 };
-  message.leavesTails = opening.leavesTails;
-  if (message.leavesTails) message.openTails = standingTails(conversation.tails, receivedAtMs);
   return message;
 }

@@ -261,7 +261,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     // Places quote nothing that was found.
     .map((it) =>
       ownName(
-        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isRest ? ', the rest of what earlier calls began' : ''}${it.isMisdirected ? ', at home elsewhere' : ''}).`,
+        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isMisdirected ? ', at home elsewhere' : ''}).`,
       ),
     );
   // Why it is risky, which a rule or a band does not say.

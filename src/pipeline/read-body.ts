@@ -1,4 +1,4 @@
-import type { CutBody, Finding, Meaning, Tail } from '../call.ts';
+import type { CutBody, Finding, Meaning } from '../call.ts';
 import type { DetectorEngine } from '../detectors/engine.ts';
 import type { InjectionReader } from '../detectors/injection/reader.ts';
 import type { MeaningReader } from '../detectors/meaning/reader.ts';
@@ -8,7 +8,7 @@ import { inflateBody } from '../text/inflate.ts';
 import { type CutFormat, redactBody } from '../text/redact.ts';
 import { type HeadFields, headLocator } from './head-text.ts';
 import type { BeginningMemory } from './known-beginning.ts';
-import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { bodyPart, type Form, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { toCut } from './sanitize.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import { unreadIn } from './unread-coding.ts';
@@ -35,7 +35,6 @@ export interface BodySource {
   readonly host: string;
   /** Whose body it is. */
   readonly tenantId: string;
-  readonly sent: Part['sent'];
 }
 
 export interface BodyJob extends BodySource {
@@ -67,7 +66,6 @@ export interface BodyReading {
   /** The body without its coding, and its decoded forms; empty where there is none. */
   readonly texts: readonly Buffer[];
   readonly plain: Buffer | undefined;
-  readonly tails: readonly Tail[];
   readonly opaque: readonly string[];
   readonly uncounted: Reading['uncounted'];
   readonly unreadable: string | undefined;
@@ -88,8 +86,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const { engine, injections, meanings, beginnings } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
-  let asking: readonly Buffer[] = [];
-  let tails: readonly Tail[] = [];
+  let asking: readonly Form[] = [];
   let opaque: readonly string[] = [];
   let uncounted: Reading['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
@@ -108,7 +105,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
       const part = { ...partOf(job, plain, beginnings), words: job.words };
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
-      ({ texts, tails, opaque, uncounted, wordsFound } = reading);
+      ({ texts, opaque, uncounted, wordsFound } = reading);
       asking = reading.forms;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
@@ -131,9 +128,9 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of endsOf(asking)) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of endsOf(asking, plain.length)) asked.push(...meanings.read(text, bounds.isOver));
   return {
-    ...{ findings, texts, tails, opaque, uncounted, ...problem, injection },
+    ...{ findings, texts, opaque, uncounted, ...problem, injection },
     plain: contentEncoding === '' ? undefined : plain,
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
@@ -174,7 +171,7 @@ export const besideBody = ({ maxDecodedBytes, isOver }: ReadBounds, { length }: 
 
 /** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
 function readCoding(
-  { body, contentEncoding, host, sent }: BodyJob,
+  { body, contentEncoding, host }: BodyJob,
   engine: DetectorEngine,
   bounds: ReadBounds,
   fail: (unreadable: string | undefined, isOutOfTime?: boolean) => void,
@@ -187,7 +184,6 @@ function readCoding(
   const locator: Part['locator'] = () => () => 'body';
   const part = {
     host,
-    ...(sent ? { sent } : {}),
     name: 'body',
     bytes: beside,
     format: 'text',
@@ -200,12 +196,11 @@ function readCoding(
 
 /** The body of a call, or what was made of it, as a part to be read. */
 export const partOf = (
-  { contentType, host, tenantId, sent }: BodySource,
+  { contentType, host, tenantId }: BodySource,
   bytes: Buffer,
   memory?: BeginningMemory,
 ): Part => ({
   ...bodyPart(bytes, contentType, host),
-  ...(sent ? { sent } : {}),
   knownBy: memory && { memory, tenantId },
   mayBeMany: true,
 });
@@ -215,15 +210,34 @@ const askingTextsMax = 4;
 /** A request begins with its task, and the newest turn of a conversation ends it. */
 const askingEndBytes = 4_096;
 
-/** Both ends of the body in its forms. */
-function endsOf(texts: readonly Buffer[]): readonly Buffer[] {
+/** Both ends of the body, and in its decoded forms what stands for them. */
+function endsOf(forms: readonly Form[], bodyBytes: number): readonly Buffer[] {
   const ends: Buffer[] = [];
-  for (let i = 0; i < texts.length && i < askingTextsMax; i++) {
-    const text = texts[i] as Buffer;
-    if (text.length <= 2 * askingEndBytes) ends.push(text);
-    else ends.push(text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes));
+  for (let i = 0; i < forms.length && i < askingTextsMax; i++) {
+    const { bytes, toSource } = forms[i] as Form;
+    const { length } = bytes;
+    let [headTo, tailFrom] = [length, 0];
+    if (toSource && bodyBytes > 2 * askingEndBytes) {
+      headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= askingEndBytes);
+      tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > bodyBytes - askingEndBytes);
+    }
+    headTo = Math.min(headTo, askingEndBytes);
+    tailFrom = Math.max(tailFrom, length - askingEndBytes);
+    if (headTo >= tailFrom) ends.push(bytes);
+    else ends.push(bytes.subarray(0, headTo), bytes.subarray(tailFrom));
   }
-  return ends;
+  return ends.filter((it) => it.length > 0);
+}
+
+/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
+function firstWhere(end: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, Math.ceil(end / 64)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(64 * middle)) high = middle;
+    else low = middle + 1;
+  }
+  return Math.min(end, 64 * low);
 }
 
 /** One of each category. */
@@ -238,18 +252,17 @@ function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
 /** URL and headers, as `headText` puts them together. */
 export interface HeadJob extends HeadFields {
   readonly bytes: Buffer;
-  readonly sent: NonNullable<Part['sent']>;
 }
 
 export function readHead(
-  { bytes, sent, ...head }: HeadJob,
+  { bytes, ...head }: HeadJob,
   { engine }: Pick<ReadingTools, 'engine'>,
   bounds: ReadBounds,
-): Pick<Reading, 'findings' | 'tails' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'> {
+): Pick<Reading, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'> {
   const locator: Part['locator'] = (hidden) => headLocator(head, hidden);
-  const part = { name: 'head', bytes, format: 'head', host: head.target.host, sent, locator } as const;
-  const { findings, tails, opaque, uncounted, unreadable, isOutOfTime } = readPart(part, engine, bounds);
-  return { findings, tails, opaque, uncounted, unreadable, isOutOfTime };
+  const part = { name: 'head', bytes, format: 'head', host: head.target.host, locator } as const;
+  const { findings, opaque, uncounted, unreadable, isOutOfTime } = readPart(part, engine, bounds);
+  return { findings, opaque, uncounted, unreadable, isOutOfTime };
 }
 
 /** A body of which something is to be cut; nothing is where `cuts` is empty. */

@@ -1,4 +1,4 @@
-import type { DataClass, Finding, Tail } from '../call.ts';
+import type { DataClass, Finding } from '../call.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
@@ -22,7 +22,7 @@ import {
   type WordEnd,
 } from './known-beginning.ts';
 import { findRepeats, type Seen } from './repeats.ts';
-import { findRests, tailsOf } from './split-calls.ts';
+import { mayGoOn } from './secret-beginning.ts';
 import { findSplit, type Placed } from './split-values.ts';
 import { decodedForm } from './unread-coding.ts';
 
@@ -33,7 +33,6 @@ const valueBytesMax = 512;
 const tooMany = 'there are too many findings';
 const tooLong = 'reading took too long';
 const none: readonly never[] = Object.freeze([]);
-const noRests = { found: [], tails: [] };
 
 /** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
 export type Locate = (offset: number) => string;
@@ -55,8 +54,6 @@ export interface Part {
   readonly decoded?: Buffer | undefined;
   /** Of the call's target. */
   readonly host: string;
-  /** When the call came, and what earlier calls of the agent have begun to send to the host; absent for what nobody sends. */
-  readonly sent?: { readonly atMs: number; readonly openTails: readonly Tail[] };
   /** Whoever sends one body after the other that begin alike is read on from there. */
   readonly knownBy?: KnownBy | undefined;
   /** What rules look for in it. */
@@ -85,6 +82,13 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
   };
 }
 
+/** A text of a part. */
+export interface Form {
+  readonly bytes: Buffer;
+  /** Undefined where it is the part itself, or nobody knows. */
+  readonly toSource: View['toSource'] | undefined;
+}
+
 export interface Reading {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
@@ -92,11 +96,9 @@ export interface Reading {
   /** The same, with the places where they stand in the part. */
   readonly views: readonly View[];
   /** The same in which nothing stands twice: without the part itself where it is read without its escapes. */
-  readonly forms: readonly Buffer[];
+  readonly forms: readonly Form[];
   /** What it has of the part's words, where it has such. */
   readonly wordsFound: WordsFound | undefined;
-  /** What it begins to send. */
-  readonly tails: readonly Tail[];
   /** What was passed over: `image at body:$.file`. */
   readonly opaque: readonly string[];
   /** Classes of which only the first findings are listed, so that they cannot be cut out. Never SECRETS. */
@@ -109,8 +111,8 @@ export interface Reading {
 
 /** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
 export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds): Reading {
-  const { format, decoded, sent, knownBy } = part;
-  const mayBeKnown = format === 'json' && !decoded && (sent?.openTails.length ?? 0) === 0;
+  const { format, decoded, knownBy } = part;
+  const mayBeKnown = format === 'json' && !decoded;
   const beginning = knownBy && mayBeKnown ? beginningOf(part, engine, knownBy) : undefined;
   const known = beginning?.known ?? nothingKnown;
   const { reading, isKnownNew } = readFrom(part, engine, bounds, known, beginning);
@@ -125,7 +127,7 @@ function readFrom(
   known: Known,
   beginning: Beginning | undefined,
 ): { readonly reading: Reading; readonly isKnownNew: boolean } {
-  const { bytes, format, decoded, sent } = part;
+  const { bytes, format, decoded } = part;
   const { from, settledTo, newFrom } = known;
   const { views, noise, unreadable, isOutOfTime, ...rest } = decodeViews(bytes, {
     maxDecodedBytes,
@@ -162,11 +164,12 @@ function readFrom(
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     for (const name of more) uncounted.add(name);
     const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
-      withoutChance(of, placedIn(of, all)).filter(isNew);
+      all.length === 0 ? none : withoutChance(of, placedIn(of, all)).filter(isNew);
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
-    if (!view.isTable) cutTokens.push(...placed(cut));
+    if (!view.isTable && cut.length > 0)
+      cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
     if (form && own.some((match, at) => match !== matches[at])) {
       const fields = form.apart(view);
       const apart = engine.find(fields.bytes, limits, fields.outline);
@@ -205,16 +208,12 @@ function readFrom(
       });
     }
   }
-  const rests = sent && sent.openTails.length > 0 ? findRests({ ...sent, format }, views, engine) : noRests;
-  found.push(...rests.found.map((it) => ({ ...it, view: undefined, isRest: true }) as const));
   const kept = firstOfEach(distinct(found), uncounted);
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
   const reading: Reading = {
     findings: found.length === 0 ? none : toFindings(part, kept),
     ...{ texts, forms, views },
     wordsFound: part.words && wordsFoundIn(part.words, wordEnds, texts),
-    tails:
-      sent && cutTokens.length > 0 ? [...tailsOf(cutTokens, found, sent.atMs), ...rests.tails] : rests.tails,
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
     uncounted: [...uncounted],
     unreadable: problem,
@@ -253,10 +252,14 @@ const wholeOf = (views: readonly View[], from: number | undefined): View | undef
   from === undefined ? views.find((it) => !it.isSuperseded) : views.findLast((it) => it.isSuperseded);
 
 /** The body's text without those of its forms that another one stands for. */
-function formsOf(views: readonly View[], { from, decoded }: Known): readonly Buffer[] {
-  const forms = views.filter((it) => !it.isSuperseded);
-  if (from === undefined) return forms.map((it) => it.bytes);
-  return [wholeOf(views, from) as View, ...forms.slice(1)].map((it) => it.bytes).concat(decoded);
+function formsOf(views: readonly View[], { from, decoded }: Known): readonly Form[] {
+  const forms: Form[] = [];
+  for (const view of views)
+    if (!view.isSuperseded)
+      forms.push({ bytes: view.bytes, toSource: forms.length === 0 ? undefined : view.toSource });
+  if (from === undefined || forms.length === 0) return forms;
+  forms[0] = { bytes: (wholeOf(views, from) as View).bytes, toSource: undefined };
+  return forms.concat(decoded.map((bytes) => ({ bytes, toSource: undefined })));
 }
 
 /** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
@@ -314,14 +317,11 @@ const keyOf = ({ match, start, end }: Seen): string => `${match.detector.id}:${s
 
 function toFindings(part: Part, found: readonly Seen[]): Finding[] {
   const locate = part.locator(found);
-  return found.map(({ match: { detector, confidence }, start, end, isRest }) => {
+  return found.map(({ match: { detector, confidence }, start, end }) => {
     const location = locate(start);
     const { class: dataClass, id: kind, vendorHosts } = detector;
     const atHome = part.isAtHome ? part.isAtHome(detector, start) : isHome(detector, part.host, location);
-    return {
-      ...{ class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts },
-      ...(isRest ? { isRest } : {}),
-    };
+    return { class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts };
   });
 }
 

@@ -4,7 +4,6 @@ import { sizeClassOf } from '../history.ts';
 import type { Log } from '../log.ts';
 import { type NameReader, ownName, type SafeName, safely, unreadName } from '../safe-name.ts';
 import { keptDestination, mayBeKept } from '../signals/shown-destination.ts';
-import { wasLetOut } from '../state/destinations.ts';
 import type { Journal } from '../state/journal.ts';
 import type { RecordedCall, Store } from '../state/store.ts';
 import { lostWithinHour } from '../state/trust.ts';
@@ -17,7 +16,6 @@ import type { Recorder } from './pipeline.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
 import { shownOperation, shownOperationOf, shownPart } from './safe-names.ts';
 import { sightingsOf } from './seen.ts';
-import { noteTails } from './split-calls.ts';
 import { isOfOperation } from './touched-names.ts';
 import { type TrustLosses, toParts, trustLossOf } from './trust-loss.ts';
 
@@ -26,7 +24,7 @@ export const recordedFindingsMax = 50;
 
 export interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
-  readonly store: Pick<Store, 'noteCall' | 'noteTails' | 'noteSighting'>;
+  readonly store: Pick<Store, 'noteCall' | 'noteSighting'>;
   readonly trustLosses: TrustLosses;
   readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
@@ -95,7 +93,6 @@ export function createRecorder({
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);
-        if (wasLetOut(recorded)) noteTails(store, call, identity);
         for (const sighting of sightingsOf(call)) store.noteSighting(recorded.tenantId, sighting);
         if (call.incidents.length > 0 || call.verdict?.decision === 'DENY')
           incidents.take(call, journal.flush);

@@ -70,12 +70,13 @@ class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
   /** By their first bytes, the longest first. */
   readonly #alike = new Map<number, Alike[]>();
-  readonly #mayStart = new Uint8Array(1 << slotBits);
+  readonly #mayStart: Uint8Array;
   readonly #others: string[] = [];
 
   constructor(values: ReadonlyMap<string, Match>) {
     this.#values = values;
     const longestFirst = [...values.keys()].sort((a, b) => b.length - a.length);
+    this.#mayStart = new Uint8Array(values.size <= fewValues ? 0 : 1 << slotBits);
     if (values.size <= fewValues) {
       this.#others.push(...longestFirst);
       return;

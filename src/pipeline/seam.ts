@@ -39,7 +39,7 @@ export function findAcross(
   return {
     findings: across.map((it) => ({
       ...it,
-      ...{ location: 'body', start: 0, end: it.end - seam, isRest: true },
+      ...{ location: 'body', start: 0, end: it.end - seam },
     })),
     unreadable,
     isOutOfTime,

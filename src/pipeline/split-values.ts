@@ -16,8 +16,6 @@ import { findBegun } from './begun-secrets.ts';
 /** A match with its place in the bytes of its part. */
 export interface Placed<T> extends Span {
   readonly match: T;
-  /** Of what earlier calls have begun. */
-  readonly isRest?: true;
 }
 
 export interface SplitSearch {
@@ -53,8 +51,10 @@ export function findSplit(
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
   const { bytes, plain, format, cutTokens, newFrom } = search;
-  const mayGoOn = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
-  const hasSeries = mayGoOn && mayHoldSeries(plain.bytes, format, plain.outline);
+  const mayCount = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
+  // Of JSON nobody needs the outline here, and of what is not searched it was not made.
+  const outline = format === 'json' ? undefined : plain.outline;
+  const hasSeries = mayCount && mayHoldSeries(plain.bytes, format, outline);
   if (cutTokens.length === 0 && !hasSeries) return [];
   // Pieces stand behind the beginning of their secret.
   const from = hasSeries || cutTokens.some(({ start }) => start < newFrom) ? 0 : newFrom;

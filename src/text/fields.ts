@@ -26,30 +26,33 @@ const pairsBy =
     });
 
 /** A string of a JSON text, and what stands behind a name; and the same in a JSON text that is a string of another one. */
-const string = /(?<!\\)"((?:[^"\\]|\\[\s\S]){0,4096})"(\s{0,8}:\s{0,8})?/dg;
-const nestedString = /(?<!\\)\\"((?:[^"\\]|\\\\(?:[^"\\]|\\")){0,4096})\\"(\s{0,8}:\s{0,8})?/dg;
+const string = /(?<!\\)"((?:[^"\\]|\\[\s\S]){0,4096})"(\s{0,8}:\s{0,8})?/g;
+const nestedString = /(?<!\\)\\"((?:[^"\\]|\\\\(?:[^"\\]|\\")){0,4096})\\"(\s{0,8}:\s{0,8})?/g;
 
+/** The value stands right behind the opening quote, so that nobody has to ask for its place: the pattern would run once more for each. */
 const stringsBy =
-  (pattern: RegExp): Syntax =>
+  (pattern: RegExp, quoteLength: number): Syntax =>
   (text) => {
     const fields: Field[] = [];
     let name = '';
     let valueAt = -1;
-    for (const { 0: whole, 1: value = '', 2: colon, index, indices } of text.matchAll(pattern)) {
+    for (const { 0: whole, 1: value = '', 2: colon, index } of text.matchAll(pattern)) {
       if (colon !== undefined) {
         name = value;
         valueAt = index + whole.length;
       } else if (value !== '') {
-        const [start, end] = indices?.[1] ?? [0, 0];
-        fields.push({ name: valueAt === index ? name : '', start, end });
+        const start = index + quoteLength;
+        fields.push({ name: valueAt === index ? name : '', start, end: start + value.length });
       }
     }
     return fields;
   };
 
+const nestedStrings = stringsBy(nestedString, 2);
+
 const syntaxes = {
-  members: stringsBy(string),
-  nestedMembers: (text) => (text.includes('\\"') ? stringsBy(nestedString)(text) : []),
+  members: stringsBy(string, 1),
+  nestedMembers: (text) => (text.includes('\\"') ? nestedStrings(text) : []),
   /** Of forms, queries and cookies. */
   pairs: pairsBy(/(?<=^|[?&;#\s])([^=&?#;:/\s]{1,64})=([^&#;\s]{1,4096})/dg),
   elements: pairsBy(/<([A-Za-z_][\w.:-]{0,63})(?:\s[^<>]{0,256})?>([^<]{1,4096})<\//dg),
@@ -80,7 +83,12 @@ export function fieldsOf(bytes: Buffer, format: FieldFormat): readonly (readonly
   return syntaxesOf[format].map((syntax) => syntax(text));
 }
 
-const strings = pairsBy(/(?<!\\)()"((?:[^"\\]|\\[\s\S]){1,4096})"/dg);
+const strings: Syntax = (text) =>
+  Array.from(text.matchAll(/(?<!\\)"((?:[^"\\]|\\[\s\S]){1,4096})"/g), ({ 1: value = '', index }) => ({
+    name: '',
+    start: index + 1,
+    end: index + 1 + value.length,
+  }));
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
 /** Names and values alike, in the order of the text and without names: a name may be a piece as well. Of some formats none. */

@@ -1,4 +1,4 @@
-import { JsonTokens } from './json-tokens.ts';
+import { type JsonTokenKind, JsonTokens } from './json-tokens.ts';
 
 /** Members and elements in the order of the text; columns of numbers, because a text may have a value every two bytes. */
 export interface Outline {
@@ -11,6 +11,9 @@ export interface Outline {
   readonly names: number[];
 }
 
+/** A key, its colon and its value. */
+const tokensBehind = 3;
+
 interface Container {
   /** -1 at the top, and where it is too deep to be listed. */
   readonly entry: number;
@@ -20,48 +23,77 @@ interface Container {
   member: number | undefined;
 }
 
-/** The outline of a JSON text, to `depthMax` containers inside one another; what lies deeper belongs to the last of them. */
-export function outlineOf(bytes: Buffer, depthMax: number): Outline {
-  const outline: Outline = { starts: [], ends: [], parents: [], names: [] };
-  const open: Container[] = [];
-  const tokens = new JsonTokens(bytes);
-  const add = (container: Container, name: number): number => {
-    if (open.length > depthMax) return -1;
-    outline.starts.push(tokens.start);
-    outline.names.push(name);
-    outline.parents.push(container.entry);
-    return outline.ends.push(tokens.end) - 1;
-  };
-  for (let kind = tokens.next(); kind !== 'end'; kind = tokens.next()) {
-    const container = open.at(-1);
-    if (kind === ':') continue;
+/**
+ * The outline of a JSON text, to `depthMax` containers inside one another; what lies deeper belongs to the last of them. It is made as far as it is
+ * asked for.
+ */
+export class JsonOutline implements Outline {
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
+  readonly parents: number[] = [];
+  readonly names: number[] = [];
+  readonly #open: Container[] = [];
+  readonly #tokens: JsonTokens;
+  readonly #length: number;
+  readonly #depthMax: number;
+
+  constructor(bytes: Buffer, depthMax: number) {
+    this.#tokens = new JsonTokens(bytes);
+    this.#length = bytes.length;
+    this.#depthMax = depthMax;
+  }
+
+  /** Makes it as far as it tells what lies at the offset, at least: of a key its value has to be known. */
+  reachTo(offset: number): void {
+    const tokens = this.#tokens;
+    if (tokens.start > offset) return;
+    for (let behind = 0; behind < tokensBehind && tokens.next() !== 'end'; ) {
+      this.#take(tokens.kind);
+      if (tokens.start > offset) behind += 1;
+    }
+  }
+
+  #take(kind: JsonTokenKind): void {
+    const container = this.#open.at(-1);
+    if (kind === ':') return;
     if (kind === ',') {
       if (container) nextMember(container);
     } else if (kind === '}' || kind === ']') {
-      const closed = open.pop();
-      if (closed && closed.entry >= 0) outline.ends[closed.entry] = tokens.end;
+      const closed = this.#open.pop();
+      if (closed && closed.entry >= 0) this.ends[closed.entry] = this.#tokens.end;
     } else if (container?.isObject && container.member === undefined && kind === 'string') {
-      container.member = add(container, tokens.end);
+      container.member = this.#add(container, this.#tokens.end);
     } else {
-      const entry = entryOfValue(container, add);
+      const entry = this.#entryOfValue(container);
       const isOpening = kind === '{' || kind === '[';
-      if (isOpening) open.push({ entry, isObject: kind === '{', index: 0, member: undefined });
+      if (isOpening) this.#open.push({ entry, isObject: kind === '{', index: 0, member: undefined });
       // What is never closed reaches to the end.
-      if (entry >= 0) outline.ends[entry] = isOpening ? bytes.length : tokens.end;
+      if (entry >= 0) this.ends[entry] = isOpening ? this.#length : this.#tokens.end;
     }
   }
-  return outline;
-}
 
-function entryOfValue(
-  container: Container | undefined,
-  add: (container: Container, name: number) => number,
-): number {
-  if (!container) return -1;
-  return container.isObject ? (container.member ?? -1) : add(container, -1 - container.index);
+  #add(container: Container, name: number): number {
+    if (this.#open.length > this.#depthMax) return -1;
+    this.starts.push(this.#tokens.start);
+    this.names.push(name);
+    this.parents.push(container.entry);
+    return this.ends.push(this.#tokens.end) - 1;
+  }
+
+  #entryOfValue(container: Container | undefined): number {
+    if (!container) return -1;
+    return container.isObject ? (container.member ?? -1) : this.#add(container, -1 - container.index);
+  }
 }
 
 function nextMember(container: Container): void {
   container.index += 1;
   container.member = undefined;
+}
+
+/** The same of all of the text. */
+export function outlineOf(bytes: Buffer, depthMax: number): Outline {
+  const outline = new JsonOutline(bytes, depthMax);
+  outline.reachTo(bytes.length);
+  return outline;
 }

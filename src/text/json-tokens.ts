@@ -52,11 +52,26 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+/** Of a string, before its end is looked for by a call. */
+const plainSteps = 64;
+
 function stringEnd(bytes: Buffer, start: number): number {
   const { length } = bytes;
   let at = start + 1;
-  while (at < length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
-  return Math.min(at + 1, length);
+  while (at < length) {
+    for (const stop = Math.min(length, at + plainSteps); at < stop; at += 1) {
+      const byte = bytes[at];
+      if (byte === quote) return at + 1;
+      if (byte === backslash) at += 1;
+    }
+    const next = bytes.indexOf(quote, at);
+    if (next < 0) return length;
+    let slashesFrom = next;
+    while (slashesFrom > at && bytes[slashesFrom - 1] === backslash) slashesFrom -= 1;
+    at = next + 1;
+    if ((next - slashesFrom) % 2 === 0) return at;
+  }
+  return length;
 }
 
 function scalarEnd(bytes: Buffer, start: number): number {

@@ -1,5 +1,5 @@
 import { mergeCuts } from './cuts.ts';
-import { type Outline, outlineOf } from './json-outline.ts';
+import { JsonOutline, type Outline } from './json-outline.ts';
 import { type JsonTokenKind, JsonTokens, spellJsonString } from './json-tokens.ts';
 import type { BodyFormat } from './redact.ts';
 import { lastAtOrBefore, type Span } from './span-map.ts';
@@ -31,8 +31,9 @@ export function createLocator(format: BodyFormat, bytes: Buffer, hidden: readonl
 }
 
 function createJsonLocator(bytes: Buffer, isHidden: HiddenTest): Locator {
-  const outline = outlineOf(bytes, segmentsMax);
+  const outline = new JsonOutline(bytes, segmentsMax);
   return (offset) => {
+    outline.reachTo(offset);
     const path: number[] = [];
     let entry = lastAtOrBefore(outline.starts, offset);
     while (entry >= 0) {

@@ -19,6 +19,7 @@ const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>
  * because clients often leave the type at their library's default.
  */
 export function bodyFormat(contentType: string, bytes: Buffer): BodyFormat {
+  if (contentType === 'application/json') return 'json';
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   if (/[/+](json|x-ndjson|ndjson|jsonl|json-seq)$/.test(type)) return 'json';
   if (/[/+](xml|html)$/.test(type)) return 'xml';

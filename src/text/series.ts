@@ -1,5 +1,6 @@
-import { isDigit } from '../scan/bytes.ts';
-import { blockFlags, outlineOf, type Stretch, stretchesOf } from '../scan/outline.ts';
+import { byteSet, isDigit } from '../scan/bytes.ts';
+import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../scan/outline.ts';
+import { seriesSigns } from '../scan/series-signs.ts';
 import type { Field, FieldFormat } from './fields.ts';
 
 /*
@@ -71,10 +72,6 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
 /** From a digit to the end of its sign. */
 const margin = { before: 0, after: 3 };
 
-/** What only names of a first piece have, as each format writes them, and what then those of another one have. */
-const worded: Readonly<Partial<Record<FieldFormat, readonly [first: Buffer, other: Buffer]>>> = {
-  json: [Buffer.from('first_'), Buffer.from('second_')],
-};
 /** What stands behind a number at the end of a name, as each format writes it. */
 const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
   json: ['":', '\\":'].map((it) => Buffer.from(it)),
@@ -85,20 +82,32 @@ const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
   head: ['=', ':'].map((it) => Buffer.from(it)),
 };
 
+const beginsSign = byteSet(
+  Object.values(signs)
+    .flat()
+    .map((sign) => sign.toString('latin1', 0, 1))
+    .join(''),
+);
+
 /**
- * Whether fields may be numbered, told by a few quick looks: nearly all texts have no such names, and need not be taken apart. Of names
+ * Whether fields may be numbered, told by one quick look: nearly all texts have no such names, and need not be taken apart. Of names
  * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
  */
-export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline = outlineOf(bytes)): boolean {
-  const { [format]: words } = worded;
-  if (words?.every((word) => holdsByEnd(bytes, word))) return true;
-  return holdsNumbered(bytes, stretchesOf(outline, blockFlags.digit, bytes.length, margin), signs[format]);
+export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outline): boolean {
+  if (format !== 'json') {
+    const stretches = stretchesOf(outline ?? outlineOf(bytes), blockFlags.digit, bytes.length, margin);
+    return holdsNumbered(bytes, stretches, signs[format]);
+  }
+  const seen = seriesSigns(bytes);
+  return (seen & isWorded) === isWorded || areNumbered(seen) || areNumbered(seen >> 3);
 }
+
+/** Names that begin with `first_` and with `second_`, by which words number pieces in JSON. */
+const isWorded = (1 << 6) | (1 << 7);
 
 /** Whether some field may belong to a series at all. What no field of a text does belongs to none of another text. */
 export function mayBeOfSeries(bytes: Buffer, format: FieldFormat): boolean {
-  const { [format]: words = [] } = worded;
-  if (words.some((word) => bytes.includes(word))) return true;
+  if (format === 'json' && (seriesSigns(bytes) & isWorded) !== 0) return true;
   return signs[format].some((sign) => {
     let at = bytes.indexOf(sign);
     while (at >= 0 && !isDigit(bytes[at - 1])) at = bytes.indexOf(sign, at + 1);
@@ -111,34 +120,23 @@ const digitTwo = 0x32;
 const isFirst = 1 << 1;
 const isOther = (1 << 0) | (1 << 2);
 
+const areNumbered = (digits: number): boolean => (digits & isFirst) !== 0 && (digits & isOther) !== 0;
+
 /** Whether names that end in 1 stand there, and others that end in 0 or 2, with the same sign behind them. */
 function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: readonly Buffer[]): boolean {
   const seen = behind.map(() => 0);
   for (const { from, to } of stretches)
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] as number;
-      if (byte < digitZero || byte > digitTwo) continue;
+      if (byte < digitZero || byte > digitTwo || beginsSign[bytes[at + 1] ?? 0] === 0) continue;
       for (let sign = 0; sign < behind.length; sign += 1) {
         if (!standsAt(bytes, behind[sign] as Buffer, at + 1)) continue;
         const digits = (seen[sign] as number) | (1 << (byte - digitZero));
-        if ((digits & isFirst) !== 0 && (digits & isOther) !== 0) return true;
+        if (areNumbered(digits)) return true;
         seen[sign] = digits;
       }
     }
   return false;
-}
-
-/** Signs that are looked at one by one; where there are more of them, they are as frequent as letters. */
-const endsMax = 16;
-
-/** Whether the word stands in the text, looked for by its last byte, a sign that texts have more seldom than any letter. */
-function holdsByEnd(bytes: Buffer, word: Buffer): boolean {
-  const behind = word.length - 1;
-  const last = word[behind] as number;
-  let at = bytes.indexOf(last, behind);
-  for (let ends = 0; at >= 0 && ends < endsMax; ends += 1, at = bytes.indexOf(last, at + 1))
-    if (bytes[at - behind] === word[0] && standsAt(bytes, word, at - behind)) return true;
-  return at >= 0 && bytes.includes(word, at - behind);
 }
 
 function standsAt(bytes: Buffer, sign: Buffer, start: number): boolean {

@@ -6,13 +6,19 @@ export const isGrpcType = (contentType: string): boolean =>
   // Nearly all others are told by the letter behind `application/`.
   (contentType.charCodeAt(12) | 0x20) === 0x67 && /^application\/grpc(?!-web)/i.test(contentType);
 
+/** By the letter behind `application/`, which tells nearly all others. */
+function mayBeEnveloped(contentType: string): boolean {
+  const letter = contentType.charCodeAt(12) | 0x20;
+  return letter === 0x67 || letter === 0x63;
+}
+
 /** Whether a type is that of gRPC, gRPC-Web or Connect, which put an envelope around each message that may say that it is compressed. */
 export const isEnvelopedType = (contentType: string): boolean =>
-  /^application\/(?:grpc|connect\+)/i.test(contentType);
+  mayBeEnveloped(contentType) && /^application\/(?:grpc|connect\+)/i.test(contentType);
 
 /** Whether the envelopes are written in base64. */
 export const isEnvelopedText = (contentType: string): boolean =>
-  /^application\/grpc-web-text/i.test(contentType);
+  mayBeEnveloped(contentType) && /^application\/grpc-web-text/i.test(contentType);
 
 /** The fields that say the coding of messages in envelopes. */
 export const messageCodingFields: readonly string[] = ['grpc-encoding', 'connect-content-encoding'];

@@ -208,11 +208,11 @@ t.test('decoded forms of what is known are there for policies and the other read
       'as a text',
     );
     t.ok(
-      asked.some((it) => it.includes('project nightjar')),
+      asked.some(({ bytes }) => bytes.includes('project nightjar')),
       'and as one that is read for what it asks for',
     );
     t.ok(
-      asked.some((it) => it.includes(filler(3000, 9).slice(0, 2000))),
+      asked.some(({ bytes }) => bytes.includes(filler(3000, 9).slice(0, 2000))),
       'the text itself is there as a whole',
     );
   }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { AgentStatus, Call, Tail, Verdict } from '../../src/call.ts';
+import type { AgentStatus, Call, Verdict } from '../../src/call.ts';
 import { readTables } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/detectors/engine.ts';
@@ -13,7 +13,7 @@ import type { PolicyDocument } from '../../src/policy/schema.ts';
 import { signalEngines } from '../../src/signals/index.ts';
 import { defaultWeights } from '../../src/signals/score.ts';
 import { liveKey } from '../../src/state/live-key.ts';
-import type { KeyRecord, TailNote } from '../../src/state/store.ts';
+import type { KeyRecord } from '../../src/state/store.ts';
 import { callOf, identityOf, operationOf } from '../support/call.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
@@ -42,7 +42,6 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
   const policies = createPolicyBook({ policiesOf: () => [] }, documents, () => engine);
   const identity = identityOf();
   const state = { isRevoked: false, isAway: false, agentStatus: 'active' as AgentStatus, asked: 0 };
-  const notes: TailNote[] = [];
   const recorded: Call[] = [];
   const record = liveKey({
     ...{ keyId: identity.keyId, hash: '00', prefix: 'iv_live_abcd', tenantId: 'acme', envName: 'default' },
@@ -76,7 +75,6 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
           ...{ agentId: identity.agentId, tenantId: 'acme', envName: 'default', name: 'bot' },
           ...{ runtimeType: null, status: 'active', createdAtMs: 0 },
         }),
-        noteTails: (note) => notes.push(note),
       },
     },
     async (call) => {
@@ -91,11 +89,10 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
   });
   opening.identity = identity;
   opening.operation = operationOf();
-  opening.leavesTails = true;
   opening.verdict = { ...verdictOf('ALLOW'), ...said };
   const send = (text: string | Buffer, contentType = 'application/json') =>
     inspectMessage(opening, Buffer.from(text), { contentType });
-  return { send, state, notes, recorded, opening };
+  return { send, state, recorded, opening };
 }
 
 t.test('a clean message passes, and leaves no trace', async (t) => {
@@ -159,19 +156,10 @@ t.test('what needs an approval is refused', async (t) => {
 const decidedBy = ({ decidedBy }: Verdict) => ({ decidedBy });
 
 t.test('a secret that is split over messages is found', async (t) => {
-  await t.test('in values of documents, by what is missing', async (t) => {
-    const { send, notes } = openCall();
-    const [begun, rest] = [`AKIA${'Q7RT2MXW'}`, '5LKD3VNB'];
-    t.match(await send(JSON.stringify({ note: begun })), { decision: 'ALLOW' });
-    t.match(notes, [{ host: 'chat.test.example', tails: [{ kind: /./ }] as unknown as Tail[] }]);
-    t.match(await send(JSON.stringify({ note: rest })), { decision: 'SANITIZE' });
-  });
-  await t.test('also where none are looked for that are split over calls', async (t) => {
-    const { send, notes, opening } = openCall();
-    opening.leavesTails = false;
+  await t.test('in values of documents', async (t) => {
+    const { send } = openCall();
     t.match(await send(JSON.stringify({ note: `AKIA${'Q7RT2MXW'}` })), { decision: 'ALLOW' });
     t.match(await send(JSON.stringify({ note: '5LKD3VNB' })), { decision: 'SANITIZE' });
-    t.same(notes, [], 'nothing is left to other calls');
   });
   await t.test('letter by letter', async (t) => {
     const { send } = openCall();

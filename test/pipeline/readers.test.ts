@@ -133,7 +133,7 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
     plain: undefined,
     tenantId: 'acme',
   },
-  ...{ sent: { atMs: 0, openTails: [] }, isBroken: false, context: undefined, seam: undefined },
+  ...{ isBroken: false, context: undefined, seam: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
   words: undefined,
   ...fields,
@@ -180,7 +180,6 @@ t.test('a head', async (t) => {
     method: 'GET',
     target,
     headers: ['Authorization', 'Bearer x'],
-    sent: { atMs: 0, openTails: [] },
   };
   const { loop, thread } = await both('head', { ...head, bytes: Buffer.from(text, 'latin1') });
   t.strictSame(thread, loop);

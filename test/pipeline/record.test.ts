@@ -152,7 +152,7 @@ t.test('what an analyst should look at is told whatever became of the call', asy
   const record = createRecorder({
     namesFor: () => ownName,
     journal: { append: async () => undefined, flush: async () => undefined },
-    store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
+    store: { noteCall: () => undefined, noteSighting: () => undefined },
     trustLosses,
     describeRefused: () => undefined,
     credentials: noCredentials,
@@ -191,7 +191,7 @@ t.test(
       },
       store: {
         noteCall: (recorded) => noted.push(recorded),
-        noteTails: () => undefined,
+
         noteSighting: () => undefined,
       },
       trustLosses,
@@ -247,7 +247,7 @@ t.test(
     const record = createRecorder({
       namesFor: () => ownName,
       journal: { append: async (it) => void journaled.push(it), flush: async () => undefined },
-      store: { noteCall: () => undefined, noteTails: () => undefined, noteSighting: () => undefined },
+      store: { noteCall: () => undefined, noteSighting: () => undefined },
       trustLosses,
       describeRefused: () => undefined,
       credentials: { nameFor: () => 'github-bot' },

@@ -68,7 +68,6 @@ export const admitRequest = (fields: Partial<AdmitRequest> & { keyHash: string }
   envName: undefined,
   clientAddress: '192.0.2.1',
   destination: 'api.example.com',
-  host: 'api.example.com',
   toolName: ownName('github'),
   verb: 'READ',
   counts: 'call',

@@ -20,7 +20,6 @@ import { retention } from './suite/retention.ts';
 import { routes } from './suite/routes.ts';
 import { serverClock } from './suite/server-clock.ts';
 import { sightings } from './suite/sightings.ts';
-import { tails } from './suite/tails.ts';
 import { told } from './suite/told.ts';
 import { traces } from './suite/traces.ts';
 import { trust } from './suite/trust.ts';
@@ -42,7 +41,6 @@ const parts: Readonly<Record<string, SuitePart>> = {
   audit,
   traces,
   activity,
-  tails,
   history,
   trust,
   sightings,

@@ -70,7 +70,6 @@ export const scanResponse = route({
       envName: undefined,
       clientAddress,
       destination: '',
-      host: '',
       toolName: ownName(''),
       verb: 'READ',
       counts: 'rate',

@@ -1,4 +1,5 @@
-import type { Concept, Lexicon, Mention, Role } from './lexicon.ts';
+import type { Concept, Lexicon, Role } from './lexicon.ts';
+import type { Mentions } from './phrase-table.ts';
 import type { Sentence } from './sentences.ts';
 
 /*
@@ -8,8 +9,6 @@ import type { Sentence } from './sentences.ts';
 
 /** Words that may stand between the two of a pair. */
 const pairGapMax = 10;
-/** Of a sentence; more say nothing new. */
-const mentionsMax = 48;
 
 const pairs: Readonly<Record<Role, readonly Role[]>> = {
   opening: ['act', 'shape'],
@@ -59,15 +58,20 @@ export function createFeatures({ concepts, mentions }: Lexicon): Features {
     found.push(feature);
   }
 
-  function addPairs(all: readonly Mention[], index: number, found: number[]): void {
-    const { concept, start, end } = all[index] as Mention;
+  function addPairs(
+    { count: all, concepts: of, starts, ends }: Mentions,
+    index: number,
+    found: number[],
+  ): void {
+    const concept = of[index] as number;
+    const start = starts[index] as number;
     // What opens an order stands right before what is ordered.
-    const gapMax = concept === order ? 0 : pairGapMax;
-    for (let next = index + 1; next < all.length; next += 1) {
-      const other = all[next] as Mention;
-      if (other.start - end > gapMax) return;
-      if (other.start > start && isPair[concept * count + other.concept] === 1)
-        note(pairOf(concept, other.concept), found);
+    const startMax = (ends[index] as number) + (concept === order ? 0 : pairGapMax);
+    for (let next = index + 1; next < all; next += 1) {
+      const otherStart = starts[next] as number;
+      if (otherStart > startMax) return;
+      const other = of[next] as number;
+      if (otherStart > start && isPair[concept * count + other] === 1) note(pairOf(concept, other), found);
     }
   }
 
@@ -85,11 +89,12 @@ export function createFeatures({ concepts, mentions }: Lexicon): Features {
     isTame: (feature) => partsOf(feature).some(({ role }) => role === 'tame'),
     of(sentence) {
       const found: number[] = [];
-      const all = mentions(sentence).slice(0, mentionsMax);
-      for (let index = 0; index < all.length; index += 1) {
-        const { concept, start } = all[index] as Mention;
+      const all = mentions(sentence);
+      for (let index = 0; index < all.count; index += 1) {
+        const concept = all.concepts[index] as number;
         if (isAlone[concept]) note(concept, found);
-        if (isOpened[concept] && sentence.opens[start] === 1) note(pairOf(order, concept), found);
+        if (isOpened[concept] && sentence.opens[all.starts[index] as number] === 1)
+          note(pairOf(order, concept), found);
         addPairs(all, index, found);
       }
       for (const feature of found) isFound[feature] = 0;

@@ -25,6 +25,8 @@ const modelSchema = z.strictObject({
 export type Weights = z.output<typeof modelSchema>;
 
 export interface Model {
+  /** False where features speak for no category, as nearly always: then no score is 0.5 or more. */
+  maySpeak(found: readonly number[]): boolean;
   /** How surely features speak for a category, 0 to 1. */
   score(category: Category, found: readonly number[]): number;
   /** The names of the features that speak for it most, the strongest first, at most three. */
@@ -32,6 +34,8 @@ export interface Model {
 }
 
 const reasonsMax = 3;
+/** What a sum may be wrong by: it is added up in another order where a score is made of it. */
+const tolerance = 1e-6;
 
 /** Reads weights. Throws an Error that names file and mistake. */
 export function loadWeights(file: string): Weights {
@@ -47,7 +51,30 @@ export function createModel(weights: Weights, features: Features): Model {
   const tables = Object.fromEntries(
     categories.map((category) => [category, toTable(weights[category].weights, features)]),
   ) as Record<Category, Float64Array>;
+  const biases = categories.map((category) => weights[category].bias + tolerance);
+  // The weights of a feature for all categories stand together, and few features have any.
+  const rowOf = new Uint16Array(features.size);
+  const rows = [0, 0, 0, 0];
+  for (let feature = 0; feature < features.size; feature++) {
+    const row = categories.map((category) => tables[category][feature] as number);
+    if (row.every((weight) => weight === 0)) continue;
+    rowOf[feature] = rows.length;
+    rows.push(...row);
+  }
+  const weightsOf = Float64Array.from(rows);
   return {
+    maySpeak(found) {
+      let [first, second, third, fourth] = biases as [number, number, number, number];
+      for (const feature of found) {
+        const row = rowOf[feature] as number;
+        if (row === 0) continue;
+        first += weightsOf[row] as number;
+        second += weightsOf[row + 1] as number;
+        third += weightsOf[row + 2] as number;
+        fourth += weightsOf[row + 3] as number;
+      }
+      return first >= 0 || second >= 0 || third >= 0 || fourth >= 0;
+    },
     score(category, found) {
       const table = tables[category];
       let sum = weights[category].bias;

@@ -59,7 +59,8 @@ export function createMeaningReader(features: Features, model: Model, filter?: P
   };
 
   function weigh(found: readonly number[]): void {
-    for (const category of found.length > 0 ? categories : []) {
+    if (found.length === 0 || !model.maySpeak(found)) return;
+    for (const category of categories) {
       const score = model.score(category, found);
       if (score >= Math.max(scoreMin, surest.get(category)?.score ?? 0))
         surest.set(category, { score, found });

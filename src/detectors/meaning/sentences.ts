@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { endianness } from 'node:os';
 import { byteSet } from '../../scan/bytes.ts';
 import { Kernel, pieceBytesMax, tablesAt } from '../../scan/kernel.ts';
 import { firstLetters, furtherLetters, kinds, lettersWithoutAccents } from './letters.ts';
@@ -42,10 +43,14 @@ const signs = [
 const wordsAt = tablesAt + 1_104;
 const opensAt = tablesAt + 1_360;
 const filterAt = tablesAt + 1_424;
+/** The kernel's memory never is. */
+const isBigEndian = endianness() === 'BE';
 /** Slots of the largest filter. */
 const slotsMax = 16_384;
 
 const kernel = kernelWithTables();
+const wordsInKernel = new Int32Array(kernel.view.buffer, wordsAt, sentenceWordsMax);
+const opensInKernel = new Uint8Array(kernel.view.buffer, opensAt, sentenceWordsMax);
 /** Whose filter is in the memory, and whether a text is being read. */
 let filledWith: PhraseFilter | undefined;
 let isBusy = false;
@@ -103,8 +108,8 @@ export function readSentences(
 
 /** Reads one text at a time. */
 export class SentenceReader implements Sentence {
-  readonly words = new Int32Array(sentenceWordsMax);
-  readonly opens = new Uint8Array(sentenceWordsMax);
+  readonly words = isBigEndian ? new Int32Array(sentenceWordsMax) : wordsInKernel;
+  readonly opens = opensInKernel;
   count = 0;
   readonly #onSentence: (sentence: Sentence) => void;
   readonly #filter: PhraseFilter | undefined;
@@ -133,10 +138,9 @@ export class SentenceReader implements Sentence {
   }
 
   #hand(count: number): void {
-    for (let index = 0; index < count; index += 1) {
-      this.words[index] = kernel.view.getInt32(wordsAt + 4 * index, true);
-      this.opens[index] = kernel.view.getUint8(opensAt + index);
-    }
+    if (isBigEndian)
+      for (let index = 0; index < count; index += 1)
+        this.words[index] = kernel.view.getInt32(wordsAt + 4 * index, true);
     this.count = count;
     this.#onSentence(this);
   }

@@ -14,20 +14,9 @@ export function bitsOf(words: Iterable<number>): Int32Array {
   return bits;
 }
 
-/** Some words as numbers. */
-export class WordSet {
-  readonly #words: ReadonlySet<number>;
-  readonly #bits: Int32Array;
-
-  constructor(words: Iterable<number>) {
-    this.#words = new Set(words);
-    this.#bits = bitsOf(this.#words);
-  }
-
-  has(word: number): boolean {
-    return ((this.#bits[placeOf(word)] as number) & (1 << word)) !== 0 && this.#words.has(word);
-  }
-}
+/** Whether it may be one of the words that the bits were made of. */
+export const hasBit = (bits: Int32Array, word: number): boolean =>
+  ((bits[placeOf(word)] as number) & (1 << word)) !== 0;
 
 /** Where the bit of a word stands: the bit itself is told by the lowest five, which `<<` takes of any number. */
 const placeOf = (word: number): number => (word & (2 ** filterBits - 1)) >>> bitsPerPlace;

@@ -134,8 +134,6 @@ export function admit(options: AdmitOptions): Stage {
     call.isNewDestination = admission.isNewDestination;
     call.exceededBudgets = admission.exceededBudgets;
     call.charges = admission.charges;
-    call.leavesTails = tenant.splitCalls;
-    if (call.leavesTails) call.openTails = admission.tails;
     call.toolConcerns = admission.toolConcerns;
     noteHistory(call, admission);
     call.scopeViolations = admission.scopeViolations;
@@ -230,7 +228,6 @@ function toRequest(
     destination: call.destination,
     names: namesOf(call),
     mutations: mutationsOf(operation),
-    host: call.target.host,
     mcp: mcpCallOf(operation, call.target),
     ...doneBy(operation),
     counts: 'call',

@@ -48,8 +48,8 @@ export function read(options: ReadOptions): Stage {
   /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
   function readHead(call: Call, task: Task): MaybePromise<void> {
     const { engine } = task.tools;
-    const { lastHead, openTails, method, target, headers } = call;
-    const mayBeKnown = lastHead?.reader === engine && openTails.length === 0;
+    const { lastHead, method, target, headers } = call;
+    const mayBeKnown = lastHead?.reader === engine;
     if (mayBeKnown && isAlike(lastHead, call)) {
       takeHead(call, lastHead);
       return;
@@ -62,7 +62,7 @@ export function read(options: ReadOptions): Stage {
     }
     const bytes = Buffer.from(text, 'latin1');
     call.head = bytes;
-    const input = { method, target, headers, bytes, sent: sentOf(call).sent };
+    const input = { method, target, headers, bytes };
     const reading = readers.run('head', input, { ...task, bytes: bytes.length });
     return after(reading, (it) => {
       if ('lost' in it) noteUnreadable(call, lostReading(it));
@@ -70,7 +70,7 @@ export function read(options: ReadOptions): Stage {
       // What was not found in the rest of it can be cut out of nothing: traces have no more of it than the origin.
       if (call.unreadable !== undefined) call.head = Buffer.alloc(0);
       // What a head brings besides findings is for its own call, and so rare that it is read again.
-      const hasMore = call.unreadable !== undefined || call.leftTails.length > 0 || call.opaque.length > 0;
+      const hasMore = call.unreadable !== undefined || call.opaque.length > 0;
       if (!lastHead || hasMore) return;
       noteHead(lastHead, call);
       lastHead.text = text;
@@ -195,11 +195,10 @@ const never = (): boolean => false;
 /** Adds what a part shows to the call. */
 function note(
   call: Call,
-  reading: Pick<Reading, 'findings' | 'tails' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'>,
+  reading: Pick<Reading, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'>,
 ): void {
-  const { findings, tails, opaque, uncounted } = reading;
+  const { findings, opaque, uncounted } = reading;
   if (uncounted.length > 0) call.uncounted = uncounted;
-  if (tails.length > 0) call.leftTails = [...call.leftTails, ...tails];
   call.findings.push(...findings);
   if (opaque.length > 0) call.opaque = [...call.opaque, ...opaque];
   noteUnreadable(call, reading);
@@ -258,8 +257,7 @@ function takeHead(call: Call, { bytes, findings }: ReadHead): void {
 }
 
 /** What both parts have in common. */
-const sentOf = ({ identity, target, receivedAtMs, openTails }: Call) => ({
+const sentOf = ({ identity, target }: Call) => ({
   host: target.host,
   tenantId: identity?.tenantId ?? '',
-  sent: { atMs: receivedAtMs, openTails },
 });

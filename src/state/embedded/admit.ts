@@ -8,7 +8,6 @@ import type { History } from './history.ts';
 import { type Keys, notKnown } from './keys.ts';
 import type { McpTools } from './mcp-tools.ts';
 import type { Numbers } from './numbers.ts';
-import type { Tails } from './tails.ts';
 
 export interface AdmitParts {
   readonly keys: Pick<Keys, 'find'>;
@@ -17,7 +16,6 @@ export interface AdmitParts {
   readonly destinations: Destinations;
   readonly budgets: Budgets;
   readonly history: Pick<History, 'habitsOf' | 'trustOf' | 'sightingsOf'>;
-  readonly tails: Pick<Tails, 'of'>;
   readonly mcpTools: Pick<McpTools, 'concernsOf'>;
 }
 
@@ -25,7 +23,7 @@ const nobodyKnown: Admission = { ...notKnown, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
 export function createAdmit(parts: AdmitParts) {
-  const { keys, agents, numbers, destinations, budgets, history, tails, mcpTools } = parts;
+  const { keys, agents, numbers, destinations, budgets, history, mcpTools } = parts;
   return function admit(request: AdmitRequest): Admission {
     const { keyHash, nowMs, agentId, mcp, toolName, mutations = 0 } = request;
     const known = keys.find(keyHash);
@@ -63,7 +61,6 @@ export function createAdmit(parts: AdmitParts) {
       isNewDestination,
       exceededBudgets,
       charges: charges.length === 0 ? none : charged(charges),
-      tails: tails.of(identity.agentId, request.host, nowMs),
       toolConcerns,
       newNames,
       habits: history.habitsOf(identity.agentId, {

@@ -26,7 +26,6 @@ import { createRetention } from './retention.ts';
 import { createRoutes } from './routes.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { createSuspensions } from './suspensions.ts';
-import { createTails } from './tails.ts';
 import { createTold } from './told.ts';
 import { openTraces } from './traces.ts';
 
@@ -82,7 +81,6 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const routes = createRoutes(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
   const mcpTools = createMcpTools(state, commits, audit);
-  const tails = createTails();
   const nonces = createNonces();
   const retention = createRetention(traces, responseScans);
   closers.push(retention.close);
@@ -124,8 +122,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     suspensionOf: async (tenantId) => suspensions.find(tenantId),
 
     identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations, budgets, history, tails, mcpTools }),
-    noteTails: tails.note,
+    admit: createAdmit({ keys, agents, numbers, destinations, budgets, history, mcpTools }),
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
       isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
       exceededBudgets: budgets.peek(tenantId, charges),

@@ -1,4 +1,4 @@
-import type { AgentStatus, Charge, Identity, Tail, ToolConcern, Verb } from '../../call.ts';
+import type { AgentStatus, Charge, Identity, ToolConcern, Verb } from '../../call.ts';
 import type { Habits, Sightings } from '../../history.ts';
 import type { SafeName } from '../../safe-name.ts';
 import type { TrustRecord } from './history.ts';
@@ -16,11 +16,6 @@ export interface AdmissionStore {
    * What the call charges to budgets is added in the same step; a call that in the end is not let out gives it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
-  /**
-   * A call was let out that has left beginnings of secrets at a host: `admit` answers them to the agent's next calls to that host, on this node
-   * at once and on others soon, for five minutes, the last 8. They may be lost where the state is away or starts anew. Never throws.
-   */
-  noteTails(note: TailNote): void;
   /** What `admit` would say of these now. Takes, counts and notes nothing. */
   standingOf(question: StandingQuestion): Promise<Standing>;
   /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
@@ -63,8 +58,6 @@ export interface AdmitRequest {
   readonly names?: readonly string[];
   /** How many things at once the call writes. Absent: none. */
   readonly mutations?: number;
-  /** Whose tails are asked for. */
-  readonly host: string;
   /** Of which server which tools are called, whose concerns are asked for. Absent: none. */
   readonly mcp?: McpCall | undefined;
   /** For the scope of an ephemeral key. */
@@ -87,13 +80,6 @@ export interface McpCall {
   /** `https://mcp.example.com` */
   readonly origin: string;
   readonly tools: readonly string[];
-}
-
-export interface TailNote {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly host: string;
-  readonly tails: readonly Tail[];
 }
 
 export interface BudgetCharge extends Charge {
@@ -136,8 +122,6 @@ export interface Admitted extends Standing {
   readonly agentStatus: AgentStatus;
   /** What the call has charged to budgets; only amounts above 0. To be recorded with it. */
   readonly charges: readonly Charge[];
-  /** What earlier calls of the agent have left at the host. */
-  readonly tails: readonly Tail[];
   /** Of the tools that are called: what stands at the time of the call, seen by whatever node. */
   readonly toolConcerns: readonly ToolConcern[];
   /** Which of the further names the agent has not touched before. */

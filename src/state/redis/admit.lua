@@ -3,8 +3,8 @@
 --
 -- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
 --       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
---       8 what the agent has begun to send to the host  9 MCP servers  10 history of the agent  11 marks against it
---       12 times of its last writes to the tool  13 sightings of the tenant  14 … days of budgets
+--       8 MCP servers  9 history of the agent  10 marks against it  11 times of its last writes to the tool
+--       12 sightings of the tenant  13 … days of budgets
 -- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
 --       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
 --       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
@@ -114,16 +114,15 @@ if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
 local isNew = redis.call('ZSCORE', KEYS[6], ARGV[6]) and '0' or '1'
 local namesEnd = 18 + tonumber(ARGV[16])
 for i = 19, namesEnd do isNew = isNew .. (redis.call('ZSCORE', KEYS[6], ARGV[i]) and '0' or '1') end
-local tails = table.concat(redis.call('ZRANGE', KEYS[8], 0, -1), ',')
-local concerns = ARGV[15] ~= '' and redis.call('HGET', KEYS[9], ARGV[15]) or ''
+local concerns = ARGV[15] ~= '' and redis.call('HGET', KEYS[8], ARGV[15]) or ''
 
 -- Calls of the last ten minutes, by minutes.
 local lately = 0
 if mode == 'call' then
   local minute = math.floor(now / 60000)
-  grow(KEYS[10], 'minute', minute, 10)
+  grow(KEYS[9], 'minute', minute, 10)
   for i = 0, 9 do
-    local _, calls = count(KEYS[10], 'minute', minute - i, 10)
+    local _, calls = count(KEYS[9], 'minute', minute - i, 10)
     lately = lately + calls
   end
 end
@@ -131,24 +130,24 @@ end
 -- As `withMutations` of habits.ts.
 local writes, writesMax, minuteMs = 0, 10, 60000
 if tonumber(ARGV[17]) > 0 then
-  for _ = 1, math.min(writesMax, tonumber(ARGV[17])) do redis.call('LPUSH', KEYS[12], digits(now)) end
-  redis.call('LTRIM', KEYS[12], 0, writesMax - 1)
-  redis.call('PEXPIRE', KEYS[12], minuteMs)
-  for _, at in ipairs(redis.call('LRANGE', KEYS[12], 0, -1)) do
+  for _ = 1, math.min(writesMax, tonumber(ARGV[17])) do redis.call('LPUSH', KEYS[11], digits(now)) end
+  redis.call('LTRIM', KEYS[11], 0, writesMax - 1)
+  redis.call('PEXPIRE', KEYS[11], minuteMs)
+  for _, at in ipairs(redis.call('LRANGE', KEYS[11], 0, -1)) do
     if math.abs(now - tonumber(at)) < minuteMs then writes = writes + 1 end
   end
 end
 
-local trust = trustOf(KEYS[10])
-local marks = trust.trust < trustMax and table.concat(redis.call('LRANGE', KEYS[11], 0, -1), ',') or ''
+local trust = trustOf(KEYS[9])
+local marks = trust.trust < trustMax and table.concat(redis.call('LRANGE', KEYS[10], 0, -1), ',') or ''
 local since = ARGV[18] == '-' and '-' or '(' .. ARGV[18]
 local sightings = {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[13], since, '+', 'COUNT', 16)) do
+for _, entry in ipairs(redis.call('XRANGE', KEYS[12], since, '+', 'COUNT', 16)) do
   sightings[#sightings + 1] = entry[1] .. ' ' .. entry[2][2]
 end
 local admitted = answer(
-  'ok', isNew, digits(used), tails, concerns,
-  habitsAt(KEYS[10], now) .. ',' .. digits(lately) .. ',' .. writes,
+  'ok', isNew, digits(used), concerns,
+  habitsAt(KEYS[9], now) .. ',' .. digits(lately) .. ',' .. writes,
   digits(trust.trust) .. ',' .. digits(trust.clean) .. ',' .. digits(trust.at), marks, table.concat(sightings, '\n')
 )
 

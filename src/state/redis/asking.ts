@@ -15,7 +15,6 @@ import type {
 } from '../store.ts';
 import { parseHabits, parseTrust } from './history.ts';
 import { concernsField, parseConcerns } from './mcp-tools.ts';
-import { parseTails } from './tails.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
 
@@ -32,8 +31,6 @@ export interface Asking {
   readonly names: readonly string[];
   readonly toolName: string;
   readonly mutations: number;
-  /** Whose tails are asked for. */
-  readonly host: string;
   /** Whose concerns are asked for, and the field that they stand in; '' where none are. */
   readonly mcp: McpCall | undefined;
   readonly concernsField: string;
@@ -55,7 +52,6 @@ export const asking = (nowMs: number): Asking => ({
   names: none,
   toolName: '',
   mutations: 0,
-  host: '',
   mcp: undefined,
   concernsField: '',
   numbers: noNumbers,
@@ -69,7 +65,7 @@ export function toAsking(
   named: string | undefined,
   examined: ReturnType<typeof examine> | undefined,
 ): Asking {
-  const { nowMs, destination, names = none, toolName, mutations = 0, host, mcp } = request;
+  const { nowMs, destination, names = none, toolName, mutations = 0, mcp } = request;
   const mode = modeOf(request, examined);
   if (!holder || !examined?.identity || mode === 'none' || mode === 'blocked')
     return { ...asking(nowMs), named, mode };
@@ -84,7 +80,6 @@ export function toAsking(
     names,
     toolName,
     mutations: mode === 'call' ? mutations : 0,
-    host,
     mcp,
     concernsField: mcp ? concernsField(mcpServerId(key.tenantId, mcp.origin)) : '',
     numbers: terms ? numbersOf(key, terms, nowMs) : noNumbers,
@@ -143,7 +138,7 @@ export const toAdmission = (
   { identity, agentStatus, scopeViolations }: Examined,
   { charges, nowMs, mcp, names }: Asking,
   sightings: Sightings,
-  [, isNew = '', used, tails, concerns, habits, trust, marks, , ...exceededBudgets]: readonly string[],
+  [, isNew = '', used, concerns, habits, trust, marks, , ...exceededBudgets]: readonly string[],
 ): Admission => ({
   ok: true,
   key,
@@ -156,7 +151,6 @@ export const toAdmission = (
   sightings,
   exceededBudgets,
   charges: charges.length === 0 ? none : charged(charges),
-  tails: parseTails(tails, nowMs),
   toolConcerns: parseConcerns(concerns, mcp, nowMs),
   scopeViolations,
   scansUsed: Number(used),

@@ -83,7 +83,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
     request: Asking,
   ): Promise<readonly string[] | undefined | false> {
     const { own } = it;
-    const { named, mode, nowMs, agentId, destination, host, numbers, bucketOf, charges } = request;
+    const { named, mode, nowMs, agentId, destination, numbers, bucketOf, charges } = request;
     const { toolName, mutations } = request;
     const further = request.names.map(destinationName);
     const needsNamed = named !== undefined && !it.named.has(named);
@@ -95,7 +95,6 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       own.keyNumbers(it.keyId),
       own.destinations(agentId),
       own.keyNumbers(bucketOf ?? it.keyId),
-      own.tails(agentId, host),
       own.mcpServers,
       own.history(agentId),
       own.marks(agentId),
@@ -183,7 +182,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
-      const sightings = await options.sightings.learn(it.tenantId, answer[8] ?? '', nowMs);
+      const sightings = await options.sightings.learn(it.tenantId, answer[7] ?? '', nowMs);
       return toAdmission(holder, examined, asked, sightings, answer);
     }
     throw changesTooOften();

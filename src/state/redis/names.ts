@@ -57,8 +57,6 @@ export interface TenantNames {
   marks(agentId: string): string;
   /** Times of the agent's last writes to the tool. */
   mutations(agentId: string, toolName: string): string;
-  /** What the agent has begun to send to the host. */
-  tails(agentId: string, host: string): string;
   /** What was charged to budgets on that day. */
   budgets(day: string): string;
   /** Of a second: the ids of its traces, and these. */
@@ -137,7 +135,6 @@ export function createNames(prefix: string): Names {
       history: (agentId) => `${tag}history:${safe(agentId)}`,
       marks: (agentId) => `${tag}marks:${safe(agentId)}`,
       mutations: (agentId, toolName) => `${tag}mutations:${safe(agentId)}:${safe(toolName)}`,
-      tails: (agentId, host) => `${tag}tails:${safe(agentId)}:${hash('sha256', host)}`,
       budgets: (day) => `${tag}budgets:${safe(day)}`,
       traceIds: (second) => `${tag}traces:ids:${second}`,
       chunks: (second) => `${tag}traces:${second}`,

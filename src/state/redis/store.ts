@@ -23,7 +23,6 @@ import { createPolicies } from './policies.ts';
 import { createRoutes } from './routes.ts';
 import { createStats } from './stats.ts';
 import { createSuspensions } from './suspensions.ts';
-import { createTails } from './tails.ts';
 import { createTold } from './told.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
@@ -87,7 +86,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createSuspensions(connection, names, commits),
     ...holders,
     ...createStandings(connection, names),
-    ...createTails(connection, names, report),
     ...history,
     ...policies,
     ...createApprovals(connection, names, commits),

@@ -95,7 +95,6 @@ export function admitRequest(
     envName: undefined,
     clientAddress: '198.51.100.7',
     destination: 'api.example.com',
-    host: 'api.example.com',
     toolName: ownName('github'),
     verb: 'READ',
     counts: 'call',
