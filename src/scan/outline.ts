@@ -22,8 +22,6 @@ export const blockFlags = {
    * digits, and not fifteen in a row.
    */
   rhythm: 16,
-  /** Fourteen of letters, digits and `+/-_` before a space. */
-  word: 32,
   /**
    * The third of three equal signs, ` -./:` or newlines, 5 to 48 bytes apart, or the fifth of five 4 bytes apart, with what tokens have
    * between them; near a digit.
@@ -55,8 +53,6 @@ export const textFlags = {
   armour: 1 << 22,
   /** `transfer-enco` in either case */
   transferField: 1 << 23,
-  /** Eight of `chr(1`, at most 64 bytes apart, with any name that ends like that of such a call. */
-  charCalls: 1 << 24,
   /** `=` before two hexadecimal digits or a line end. */
   quoted: 1 << 25,
   /** Two of them, at most 32 bytes apart. */

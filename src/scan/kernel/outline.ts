@@ -1,15 +1,6 @@
 import { mayHoldText } from './encoded-text';
 import { blocksAt, breaksAt, encodedTextsAt, textAt } from './memory';
-import {
-  beginSigns,
-  takeBracket,
-  takeCall,
-  takeEquals,
-  takeGroupSigns,
-  takeHyphen,
-  takeJ,
-  takeSpaces,
-} from './signs';
+import { beginSigns, takeBracket, takeEquals, takeGroupSigns, takeHyphen, takeJ, takeSpaces } from './signs';
 
 /*
  * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
@@ -22,7 +13,6 @@ const hasNumber: u32 = 2;
 const hasToken: u32 = 4;
 const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
-const hasWord: u32 = 32;
 const hasWide: u32 = 64;
 const hasEscape: u32 = 128;
 
@@ -33,7 +23,6 @@ const hasNonAscii: u32 = 1 << 15;
 const furtherSignBits: u32 = 16;
 // Bits of signs, as `signsOf` and `furtherSignsOf` have them.
 const beginEscapes: i8 = 0x0f;
-const parentheses: i8 = 0x40;
 const newlines: i8 = 1;
 const escapeCharacters: i8 = 2;
 const equals: i8 = 8;
@@ -125,7 +114,7 @@ function placesOf(byte: i32, at: i32): u64 {
 /** Of the block that was looked at last, the bytes at which a run ends that may stand for text. */
 let encodedTexts: u64 = 0;
 
-/** The flags of encoded bytes in the block at `at`: twenty in a row end there, or fourteen before a space. */
+/** The flags of encoded bytes in the block at `at`: twenty in a row end there. */
 function encodedFlags(at: i32): u32 {
   const encodeds = encodedsOf(at);
   const before = at > 0 ? encodedsOf(at - 64) : 0;
@@ -135,7 +124,6 @@ function encodedFlags(at: i32): u32 {
   const fourBefore = twoBefore & (twoBefore << 2);
   const eight = four & moved(four, fourBefore, 4);
   const eightBefore = fourBefore & (fourBefore << 4);
-  const fourteen = eight & moved(eight, eightBefore, 6);
   let flags: u32 = 0;
   const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
   if (twenty !== 0) {
@@ -143,7 +131,6 @@ function encodedFlags(at: i32): u32 {
     for (let ends = twenty & ~encodedsOf(at + 1); ends !== 0; ends &= ends - 1)
       if (mayHoldText(at + <i32>ctz(ends) + 1)) encodedTexts |= ends & (0 - ends);
   }
-  if (fourteen !== 0 && (fourteen & placesOf(0x20, at + 1)) !== 0) flags |= hasWord;
   return flags;
 }
 
@@ -170,12 +157,6 @@ function furtherFlags(signs: v128, at: i32, length: i32): u32 {
       flags |= takeBracket(at + <i32>ctz(rest), length);
   if (hasAnyOf(signs, capitalJs))
     for (let rest = placesOf(0x4a, at); rest !== 0; rest &= rest - 1) flags |= takeJ(at + <i32>ctz(rest));
-  return flags;
-}
-
-function charCalls(at: i32): u32 {
-  let flags: u32 = 0;
-  for (let rest = placesOf(0x28, at); rest !== 0; rest &= rest - 1) flags |= takeCall(at + <i32>ctz(rest));
   return flags;
 }
 
@@ -262,7 +243,6 @@ export function outline(length: i32): u32 {
   beginSigns();
   let signSeen = i8x16.splat(0);
   let furtherSignSeen = i8x16.splat(0);
-  let someBefore = i8x16.splat(0);
   let digitsBefore: u64 = 0;
   let digitsEarlier: u64 = 0;
   let numbers1Before: u64 = 0;
@@ -299,9 +279,8 @@ export function outline(length: i32): u32 {
     );
     let flags: u32 = 0;
     let breaks: u64 = 0;
-    let some = i8x16.splat(0);
     if (v128.any_true(haveSigns)) {
-      some = v128.or(
+      const some = v128.or(
         v128.or(signsOf(highA, lowA), signsOf(highB, lowB)),
         v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
       );
@@ -356,8 +335,6 @@ export function outline(length: i32): u32 {
     }
     if ((digits | digitsBefore) !== 0) {
       if (hasGroups(at)) flags |= hasWide;
-      // Its digits may stand in the block behind it.
-      if (hasAnyOf(v128.or(some, someBefore), parentheses)) all |= charCalls(max(at - 2, 0));
       // Eight bytes of digits and of separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
@@ -379,7 +356,6 @@ export function outline(length: i32): u32 {
       numbers2Before = 0;
       numbers4Before = 0;
     }
-    someBefore = some;
     digitsEarlier = digitsBefore;
     digitsBefore = digits;
 

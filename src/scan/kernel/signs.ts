@@ -1,7 +1,7 @@
 import { signsAt, textAt } from './memory';
 
 /*
- * What rare things begin at single signs: calls that make characters, quoted-printable, the heads of keys. A decoder is asked only where
+ * What rare things begin at single signs: quoted-printable, the heads of keys. A decoder is asked only where
  * its sign stands in such a place, and all of these are told of more often than they are there, never less often.
  */
 
@@ -9,7 +9,6 @@ import { signsAt, textAt } from './memory';
 const hasJsonToken: u32 = 1 << 21;
 const hasArmour: u32 = 1 << 22;
 const hasTransferField: u32 = 1 << 23;
-const hasCharCalls: u32 = 1 << 24;
 const hasQuoted: u32 = 1 << 25;
 const hasQuotedWord: u32 = 1 << 26;
 const hasGrid: u32 = 1 << 27;
@@ -20,9 +19,6 @@ const carriageReturn: i32 = 0x0d;
 const space: i32 = 0x20;
 const bracket: i32 = 0x5b;
 
-/** Calls near each other that are a text, and how far apart they are at most: the longest call, and what may stand between two. */
-const callsMin: i32 = 8;
-const callBytesMax: i32 = 64;
 /** Blanks before a line end, and what stands between two escapes of one word. */
 const gapMax: i32 = 32;
 /** Groups of a token; what is longer is an item of a list. */
@@ -31,8 +27,6 @@ const periodMax: i32 = 48;
 /** The signs of groups differ in these bits. */
 const signMask: i32 = 0x1f;
 
-let calls: i32 = 0;
-let lastCall: i32 = 0;
 let escapeEnd: i32 = 0;
 let lastSpace: i32 = 0;
 let spacePeriod: i32 = 0;
@@ -40,7 +34,6 @@ let spaceAgain: i32 = 0;
 
 /** Forgets what stood in the text before. */
 export function beginSigns(): void {
-  calls = 0;
   escapeEnd = -gapMax - 1;
   lastSpace = -periodMax - 1;
   // Farther off than any group is long, whichever place follows.
@@ -63,24 +56,6 @@ export function takeHyphen(at: i32): u32 {
   if ((next | 0x20202020) !== 0x6f636e65) return 0;
   const isSecondHalf = (load<u32>(textAt + at - 4) | 0x20202020) === 0x72656673;
   return isSecondHalf && (load<u32>(textAt + at - 8) | 0x20202020) === 0x6e617274 ? hasTransferField : 0;
-}
-
-/** `chr(103`: so many of them near each other make a text. */
-export function takeCall(at: i32): u32 {
-  const before = byteAt(at - 1);
-  const after = byteAt(byteAt(at + 1) === space ? at + 2 : at + 1);
-  if (!endsName(before) || after < 0x30 || after > 0x39) return 0;
-  calls = calls > 0 && at - lastCall <= callBytesMax ? calls + 1 : 1;
-  lastCall = at;
-  return calls >= callsMin ? hasCharCalls : 0;
-}
-
-/** With which the names of such calls end, or a space behind them. */
-function endsName(byte: i32): bool {
-  const letter = byte | 0x20;
-  if (letter === 0x72 || letter === 0x62 || letter === 0x77 || letter === 0x65 || letter === 0x74)
-    return true;
-  return byte === 0x24 || byte === space;
 }
 
 /** `=41`, and `=` at the end of a line: one of them, and two in one word. */
