@@ -38,7 +38,7 @@ const frameOf = (isObject: boolean): Frame => ({
 
 /** Arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
 export const jsonGrid: TableReader = {
-  needs: textFlags.grid,
+  mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
   read(bytes, take, budget) {
     let walked = { start: 0, end: 0 };
     // An object around what was walked is walked from its beginning, but no more than all that is there in sum.
