@@ -59,28 +59,65 @@ export function beginLines(): void {
   wasCut = false;
 }
 
-/** Takes the line end at `at`. */
+/** Takes the line end at `at`. Nearly all are left after looks that cost no branch, because what a line ends with cannot be predicted. */
 export function takeLineEnd(at: i32, length: i32): void {
   const end = byteAt(at - 1) === carriageReturn ? at - 1 : at;
   const lineLength = end - lineStart;
-  if (lineLength >= lengthMin && lineLength <= lengthMax && lineBreak >= 0) {
-    if (lineLength === endBefore - startBefore && breakBefore >= 0 && areEqualLines(lineLength))
-      wasCut = true;
-    const first = endBefore - lineLength;
-    if (first > 0 && byteAt(first - 1) === quote && isMadeOf(ofSpacedToken, lineStart, lineLength))
-      isCut = true;
+  const isEqual = <i32>(lineLength === endBefore - startBefore) & <i32>(breakBefore >= 0);
+  const first = endBefore - lineLength;
+  const isOfString = <i32>(load<u8>(textAt + max(first, 0) - 1) === quote) & <i32>(lineBreak >= 0);
+  if ((isEqual | isOfString) !== 0 && lineLength >= lengthMin && lineLength <= lengthMax) {
+    if (isEqual !== 0 && areEqualLines(lineLength)) wasCut = true;
+    if (isOfString !== 0 && isMadeOf(ofSpacedToken, lineStart, lineLength)) isCut = true;
   }
   if (wasCut) addTo(cutsList, breakBefore);
-  let next = at + 1;
-  while (byteAt(next) === space || byteAt(next) === tab) next += 1;
+  const next = behindIndentation(at + 1);
   breakBefore = lineBreak;
   startBefore = lineStart;
   endBefore = end;
   wasCut = isCut;
   lineBreak = at;
   lineStart = next;
-  isCut = goesOn(end, next, length);
-  if (isHeader(at, end, length)) addTo(headersList, at);
+  isCut = false;
+  if (endsInToken(end)) isCut = goesOn(end, next, length);
+  const delimiters = delimitersBefore(at);
+  if (
+    (<i32>(delimiters !== 0) & furtherTraitsOf(end - 1) & endsHeader) !== 0 &&
+    isHeader(at, delimiters, length)
+  )
+    addTo(headersList, at);
+}
+
+/** Behind spaces and tabs. */
+function behindIndentation(start: i32): i32 {
+  let at = start;
+  let blanks = blanksAt(at);
+  for (; blanks === 0xffff; blanks = blanksAt(at)) at += 16;
+  return at + ctz(~blanks);
+}
+
+function blanksAt(at: i32): i32 {
+  const bytes = v128.load(textAt + at);
+  return i8x16.bitmask(
+    v128.or(i8x16.eq(bytes, i8x16.splat(<i8>space)), i8x16.eq(bytes, i8x16.splat(<i8>tab))),
+  );
+}
+
+/** Whether eight bytes that a token may have stand there, or before spaces. */
+function endsInToken(end: i32): bool {
+  if (byteAt(end - 1) === space) return true;
+  const bytes = v128.load(textAt + end - 16);
+  const classes = v128.and(
+    i8x16.relaxed_swizzle(
+      i8x16(0, 0, 4, 9, 2, 48, 2, 16, 0, 0, 0, 0, 0, 0, 0, 0),
+      v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f)),
+    ),
+    i8x16.relaxed_swizzle(
+      i8x16(17, 19, 19, 19, 19, 19, 19, 19, 19, 19, 18, 6, 2, 14, 6, 38),
+      v128.and(bytes, i8x16.splat(0x0f)),
+    ),
+  );
+  return (<u32>i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0))) & 0xff00) === 0;
 }
 
 /** What is known of the last lines. */
@@ -111,7 +148,7 @@ function goesOn(lineEnd: i32, next: i32, length: i32): bool {
   if ((traitsOf(next) & ofToken) === 0 && next < length) return false;
   let end = lineEnd;
   while (byteAt(end - 1) === space) end -= 1;
-  for (let at = end - leftLengthMin; at < end; at += 1) if ((traitsOf(at) & ofToken) === 0) return false;
+  for (let at = end - 1; at >= end - leftLengthMin; at -= 1) if ((traitsOf(at) & ofToken) === 0) return false;
   return (end === lineEnd && isLinePair(end, next, length)) || isBroken(end, next, length);
 }
 
@@ -177,27 +214,24 @@ function kindsOf(start: i32, end: i32): i32 {
   return some;
 }
 
-/** Whether the line that ends at `end`, before the line end at `at`, may be a header with a row of the same width below it. */
-function isHeader(at: i32, end: i32, length: i32): bool {
-  if ((furtherTraitsOf(end - 1) & endsHeader) === 0 || end === 0) return false;
-  const delimiter = lastDelimiter(at);
-  if (delimiter === 0) return false;
+/** Whether the line that ends at `at` may be a header with a row of the same width below it. */
+function isHeader(at: i32, delimiters: u64, length: i32): bool {
+  const back = 1 + <i32>clz(delimiters);
+  const delimiter = byteAt(at - back);
+  if (at < back || delimiter === newline) return false;
   const width = headerWidth(at, delimiter);
   return width === anyWidth || (width > 1 && mayBeRow(behindRule(at + 1), width, delimiter, length));
 }
 
-/** The one before the last name; 0 where there is none. */
-function lastDelimiter(at: i32): i32 {
+/** Which of the 64 bytes before the line end are newlines or stand between two names, the last one in the highest bit. */
+function delimitersBefore(at: i32): u64 {
   const place = textAt + at - nameBytesMax;
-  const found =
+  return (
     <u64>delimitersIn(place) |
     ((<u64>delimitersIn(place + 16)) << 16) |
     ((<u64>delimitersIn(place + 32)) << 32) |
-    ((<u64>delimitersIn(place + 48)) << 48);
-  if (found === 0) return 0;
-  const back = 1 + <i32>clz(found);
-  const byte = byteAt(at - back);
-  return at < back || byte === newline ? 0 : byte;
+    ((<u64>delimitersIn(place + 48)) << 48)
+  );
 }
 
 /** A bit each for tabs, newlines and `|;,`. */

@@ -15,7 +15,7 @@ import {
   takeParenthesis,
   takeSpaces,
 } from './signs';
-import { writeTraits } from './traits';
+import { ofEncoded, traitsOf, writeTraits } from './traits';
 
 /*
  * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
@@ -126,8 +126,7 @@ function placesOf(byte: i32, at: i32): u64 {
 }
 
 /** The flags of encoded bytes in the block at `at`: twenty in a row end there. */
-function encodedFlags(at: i32, length: i32): u32 {
-  const encodeds = encodedsOf(at);
+function encodedFlags(at: i32, encodeds: u64, length: i32): u32 {
   const before = at > 0 ? encodedsOf(at - 64) : 0;
   const two = encodeds & moved(encodeds, before, 1);
   const twoBefore = before & (before << 1);
@@ -137,7 +136,8 @@ function encodedFlags(at: i32, length: i32): u32 {
   const eightBefore = fourBefore & (fourBefore << 4);
   const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
   if (twenty === 0) return 0;
-  for (let ends = twenty & ~encodedsOf(at + 1); ends !== 0; ends &= ends - 1)
+  const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
+  for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1)
     takeRun(at + <i32>ctz(ends) + 1, length);
   return hasEncoded;
 }
@@ -419,7 +419,15 @@ export function outline(length: i32): u32 {
     const tokens2 = tokens & moved(tokens, tokens1Before, 1);
     const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
     const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
-    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) flags |= hasToken | encodedFlags(at, length);
+    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
+      const encodeds = ~mask(
+        isNoneOf(classesA, encoded),
+        isNoneOf(classesB, encoded),
+        isNoneOf(classesC, encoded),
+        isNoneOf(classesD, encoded),
+      );
+      flags |= hasToken | encodedFlags(at, encodeds, length);
+    }
     tokens1Before = tokens;
     tokens2Before = tokens2;
     tokens4Before = tokens4;

@@ -1,12 +1,11 @@
 import { textAt, valuesAt } from './memory';
 import { beginsCompressed, mayBePacked } from './packed';
 import { addTo, lastOf, runsList, setLastOf } from './places';
-import { byteAt, isDigit, isUpper, ofEncoded, ofHex, ofLower, ofUpper, ofWord, traitsOf } from './traits';
+import { byteAt, ofEncoded, ofHex, ofLower, ofUpper, traitsOf } from './traits';
 
 /*
  * Runs of base64 that may stand for something, in that or in what has some of its characters. Nearly all runs are names and digests, and this
- * sends them away where they stand. It counts bytes where `holdsText` of src/text/bits.ts counts characters, and tells of a byte of UTF-8
- * only by the one before it, so it says yes more often. Tables instead of questions: what comes next is as good as random.
+ * sends them away where they stand.
  */
 
 // What a run may be; src/scan/outline.ts has the same.
@@ -27,31 +26,24 @@ const guessedTextMin: i32 = 12;
 const lastPhase: i32 = 3;
 /** Of a path; what is packed stands in one of the first. */
 const segmentsMax: i32 = 8;
-/** As many characters tell whether a run is made of words, and how many of ten then change their kind. */
-const wordsSample: i32 = 64;
+/** Of ten characters so many change their kind where a run is not made of words. */
 const changesOfTen: i32 = 3;
+/** Characters that are looked at at once. From one look to the next at values, and at text, of which some stands in two looks. */
+const windowBytes: i32 = 64;
+const windowStep: i32 = 40;
+const textStep: i32 = 48;
 /** Of bytes that are no character of base64. */
 const none: i32 = 0xff;
 const slash: i32 = 0x2f;
 /** Between two values in hexadecimal digits that are read as one. */
 const gapBytesMax: i32 = 8;
 
-// Classes of bytes that are decoded.
-const other: i32 = 0;
-const ascii: i32 = 1;
-const continuation: i32 = 2;
-const lead: i32 = 3;
-/** It counts for nothing, as in UTF-16. */
-const zero: i32 = 4;
-
-const classesAt: i32 = valuesAt + 256;
-/** For each two classes, by the first of them, whether such bytes may follow each other in a text. */
-const followsAt: i32 = classesAt + 256;
-const classBits: i32 = 3;
-
-const hexValuesAt: i32 = followsAt + 64;
+const hexValuesAt: i32 = valuesAt + 256;
 const base32ValuesAt: i32 = hexValuesAt + 256;
 const base32HexValuesAt: i32 = base32ValuesAt + 256;
+
+/** A bit for each fourth of 64 characters. */
+const everyFourth: u64 = ((<u64>0x11111111) << 32) | 0x11111111;
 
 let hasTables: bool = false;
 /** The last value in hexadecimal digits, and what its run may be. */
@@ -89,33 +81,115 @@ function goesOn(end: i32): bool {
   return (traitsOf(at) & ofEncoded) !== 0;
 }
 
+// Which of up to 64 bytes are of a class, a bit each.
+let digits: u64 = 0;
+let lowers: u64 = 0;
+let uppers: u64 = 0;
+let hexDigits: u64 = 0;
+let strokes: u64 = 0;
+let slashes: u64 = 0;
+let underscores: u64 = 0;
+let valid: u64 = 0;
+
+function lookAt(start: i32, count: i32): void {
+  valid = count < 64 ? ((<u64>1) << (<u64>count)) - 1 : -1;
+  digits = 0;
+  lowers = 0;
+  uppers = 0;
+  hexDigits = 0;
+  strokes = 0;
+  slashes = 0;
+  underscores = 0;
+  for (let at: u64 = 0; at < 64; at += 16) {
+    const bytes = v128.load(textAt + start + <i32>at);
+    digits |= bitsOf(isWithin(bytes, 0x30, 10)) << at;
+    lowers |= bitsOf(isWithin(bytes, 0x61, 26)) << at;
+    uppers |= bitsOf(isWithin(bytes, 0x41, 26)) << at;
+    hexDigits |= bitsOf(isHexLetter(bytes)) << at;
+    strokes |= bitsOf(isWithin(bytes, 0x2d, 1)) << at;
+    slashes |= bitsOf(isWithin(bytes, 0x2f, 1)) << at;
+    underscores |= bitsOf(isWithin(bytes, 0x5f, 1)) << at;
+  }
+  digits &= valid;
+  lowers &= valid;
+  uppers &= valid;
+  hexDigits = (hexDigits & valid) | digits;
+  strokes &= valid;
+  slashes &= valid;
+  underscores &= valid;
+}
+
+function isWithin(bytes: v128, first: i32, count: i32): v128 {
+  return i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(<i8>first)), i8x16.splat(<i8>count));
+}
+
+function isHexLetter(bytes: v128): v128 {
+  return isWithin(v128.or(bytes, i8x16.splat(0x20)), 0x61, 6);
+}
+
+/** The first of each sixteen in a row. */
+function sixteen(bits: u64): u64 {
+  const two = bits & (bits >> 1);
+  const four = two & (two >> 2);
+  const eight = four & (four >> 4);
+  return eight & (eight >> 8);
+}
+
+function holdsTwenty(bits: u64): bool {
+  const all = sixteen(bits);
+  return (all & (all >> 4)) !== 0;
+}
+
+function holdsTwentyFour(bits: u64): bool {
+  const all = sixteen(bits);
+  return (all & (all >> 8)) !== 0;
+}
+
+/** Kinds of characters change in packed bytes all the time, and in names with their words; src/text/compression.ts has the same. */
+function areOfWords(count: i32): bool {
+  if (holdsTwenty(hexDigits)) return true;
+  const changes = ((digits ^ (digits << 1)) | (uppers ^ (uppers << 1))) & valid & -2;
+  return <i32>popcnt(changes) * 10 < count * changesOfTen;
+}
+
 function kindsOf(start: i32, end: i32): i32 {
-  let every = ofHex | ofWord;
-  let hexes: i32 = 0;
-  let lowers: i32 = 0;
-  let uppers: i32 = 0;
-  let hasSlash: bool = false;
+  let isHexOnly: bool = true;
+  let isWordOnly: bool = true;
+  let hasHex: bool = false;
   let hasLong: bool = false;
+  let hasSlash: bool = false;
+  let isOfWords: bool = false;
+  for (let at = start; ; at += windowStep) {
+    const count = min(windowBytes, end - at);
+    lookAt(at, count);
+    if (at === start) isOfWords = areOfWords(count);
+    const hex = hexDigits | strokes;
+    if (hex !== valid) isHexOnly = false;
+    if ((lowers | strokes | slashes | underscores) !== valid) isWordOnly = false;
+    if (holdsTwenty(hex)) hasHex = true;
+    if (holdsTwentyFour(digits | lowers) || holdsTwentyFour(digits | uppers)) hasLong = true;
+    if (slashes !== 0) hasSlash = true;
+    if (end - at <= windowBytes) break;
+  }
+  let kinds = hasHex ? hexKinds(start, end) : 0;
+  if (hasLong && holdsBase32(start, end)) kinds |= mayBeBase32;
+  if (isHexOnly || isWordOnly) return kinds;
+  if (holdsAnyText(start, end)) kinds |= mayBeText;
+  if (holdsPacked(start, end, isOfWords, hasSlash)) kinds |= mayBePackedText;
+  return kinds;
+}
+
+function hexKinds(start: i32, end: i32): i32 {
   let kinds: i32 = 0;
-  for (let at = start; at < end; at += 1) {
-    const traits = traitsOf(at);
-    every &= traits;
-    lowers = (traits & ofLower) !== 0 ? lowers + 1 : 0;
-    uppers = (traits & ofUpper) !== 0 ? uppers + 1 : 0;
-    if (lowers >= base32BytesMin || uppers >= base32BytesMin) hasLong = true;
-    if (byteAt(at) === slash) hasSlash = true;
-    if ((traits & ofHex) !== 0) {
-      hexes += 1;
+  let count: i32 = 0;
+  for (let at = start; at <= end; at += 1) {
+    if (at < end && (traitsOf(at) & ofHex) !== 0) {
+      count += 1;
       continue;
     }
-    if (hexes >= runBytesMin) kinds |= takeHex(start, at - hexes, at);
-    hexes = 0;
+    if (count >= runBytesMin) kinds |= takeHex(start, at - count, at);
+    count = 0;
   }
-  if (hexes >= runBytesMin) kinds |= takeHex(start, end - hexes, end);
-  if (hasLong && holdsBase32(start, end)) kinds |= mayBeBase32;
-  if (every !== 0) return kinds;
-  if (holdsAnyText(start, end)) kinds |= mayBeText;
-  if (holdsPacked(start, end, hasSlash)) kinds |= mayBePackedText;
   return kinds;
 }
 
@@ -171,22 +245,128 @@ function holdsBase32In(start: i32, end: i32, trait: i32, values: i32): bool {
 }
 
 function holdsAnyText(start: i32, end: i32): bool {
-  if (holdsText(start, end, textMin)) return true;
-  for (let phase = 1; phase <= lastPhase; phase += 1)
-    if (holdsText(start + phase, end, guessedTextMin)) return true;
+  let phases: i32 = 0;
+  for (let at = start; ; at += textStep) {
+    phases |= phasesOfText(at, min(windowBytes, end - at));
+    if (end - at <= windowBytes) break;
+  }
+  for (let phase = 0; phases !== 0; phase += 1, phases >>= 1)
+    if (
+      (phases & 1) !== 0 &&
+      holdsTextIn(start + phase, end, valuesAt, 6, phase === 0 ? textMin : guessedTextMin)
+    )
+      return true;
   return false;
 }
 
-/** A look at bytes alone sends most away. */
-function holdsText(start: i32, end: i32, min: i32): bool {
-  return mayHoldText(start, end, min) && holdsTextIn(start, end, valuesAt, 6, min);
+// Of the byte that each character begins, goes on with or ends, if it is the first, second or third of four: which may be of a text
+// whatever stands before, which go on with a character of UTF-8, and which these may go on with.
+let alone0: u64 = 0;
+let alone1: u64 = 0;
+let alone2: u64 = 0;
+let follows0: u64 = 0;
+let follows1: u64 = 0;
+let follows2: u64 = 0;
+let leads0: u64 = 0;
+let leads1: u64 = 0;
+let leads2: u64 = 0;
+
+/**
+ * A bit for each of the first four characters: whether enough bytes in a row may be of a text if it begins with it. All bytes of 64 characters
+ * at once, because what comes next is as good as random; counts bytes, where `holdsTextIn` counts characters.
+ */
+function phasesOfText(start: i32, count: i32): i32 {
+  alone0 = 0;
+  alone1 = 0;
+  alone2 = 0;
+  follows0 = 0;
+  follows1 = 0;
+  follows2 = 0;
+  leads0 = 0;
+  leads1 = 0;
+  leads2 = 0;
+  let values = valuesOf(start);
+  for (let at: i32 = 0; at < count; at += 16) {
+    const next = valuesOf(start + at + 16);
+    takeBytes(
+      values,
+      i8x16.shuffle(values, next, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16),
+      <u64>at,
+    );
+    values = next;
+  }
+  const some = ((<u64>1) << (<u64>(count - 1))) - 1;
+  const first = (alone0 | (follows0 & ((leads2 << 2) | 3))) & some;
+  const second = (alone1 | (follows1 & ((leads0 << 1) | 1))) & some;
+  const third = (alone2 | (follows2 & ((leads1 << 1) | 1))) & some;
+  let phases: i32 = 0;
+  for (let phase: u64 = 0; phase < 4; phase += 1) {
+    const at = everyFourth << phase;
+    const text = (first & at) | (second & (at << 1)) | (third & (at << 2)) | (at << 3);
+    const two = text & (text >> 1);
+    const four = two & (two >> 2);
+    const eight = four & (four >> 4);
+    // Eight bytes are ten characters or more, and twelve bytes fifteen.
+    const enough = phase === 0 ? eight & (two >> 8) : eight & (eight >> 7);
+    if (enough !== 0) phases |= 1 << (<i32>phase);
+  }
+  return phases;
+}
+
+/** The values of sixteen characters; those of others mean nothing. */
+function valuesOf(at: i32): v128 {
+  const bytes = v128.load(textAt + at);
+  const delta = i8x16.relaxed_swizzle(
+    i8x16(0, 0, 16, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0),
+    v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f)),
+  );
+  const signs = v128.or(
+    v128.and(i8x16.eq(bytes, i8x16.splat(0x5f)), i8x16.splat(33)),
+    v128.or(
+      v128.and(i8x16.eq(bytes, i8x16.splat(0x2d)), i8x16.splat(1)),
+      v128.and(i8x16.eq(bytes, i8x16.splat(0x2b)), i8x16.splat(3)),
+    ),
+  );
+  return i8x16.add(i8x16.add(bytes, delta), signs);
+}
+
+function takeBytes(values: v128, next: v128, at: u64): void {
+  const one = v128.or(i8x16.shl(values, 2), i8x16.shr_u(next, 4));
+  const two = v128.or(i8x16.shl(values, 4), i8x16.shr_u(next, 2));
+  const three = v128.or(i8x16.shl(values, 6), next);
+  alone0 |= bitsOf(mayStandAlone(one)) << at;
+  alone1 |= bitsOf(mayStandAlone(two)) << at;
+  alone2 |= bitsOf(mayStandAlone(three)) << at;
+  follows0 |= bitsOf(isWithin(one, 0x80, 0x40)) << at;
+  follows1 |= bitsOf(isWithin(two, 0x80, 0x40)) << at;
+  follows2 |= bitsOf(isWithin(three, 0x80, 0x40)) << at;
+  leads0 |= bitsOf(mayLead(one)) << at;
+  leads1 |= bitsOf(mayLead(two)) << at;
+  leads2 |= bitsOf(mayLead(three)) << at;
+}
+
+function bitsOf(some: v128): u64 {
+  return <u64>(<u32>i8x16.bitmask(some));
+}
+
+/** A character of ASCII, the first byte of another one, or a zero. */
+function mayStandAlone(bytes: v128): v128 {
+  return v128.or(
+    v128.or(isWithin(bytes, 0x20, 0x5f), isWithin(bytes, 0x09, 5)),
+    v128.or(isWithin(bytes, 0xc2, 0x33), isWithin(bytes, 0, 1)),
+  );
+}
+
+/** Any byte of UTF-8, or a zero. */
+function mayLead(bytes: v128): v128 {
+  return v128.or(isWithin(bytes, 0x80, 0x75), isWithin(bytes, 0, 1));
 }
 
 /** Whether compressed bytes may begin there, or behind a slash. */
-function holdsPacked(start: i32, end: i32, hasSlash: bool): bool {
+function holdsPacked(start: i32, end: i32, isOfWords: bool, hasSlash: bool): bool {
   for (let phase = 0; phase <= lastPhase; phase += 1)
     if (beginsCompressed(start + phase, end, valuesAt, 6)) return true;
-  if (isPackedAt(start, end)) return true;
+  if (!isOfWords && mayBePacked(start, end, valuesAt, 6)) return true;
   if (!hasSlash) return false;
   let segments: i32 = 0;
   for (let at = start; end - at > runBytesMin && segments < segmentsMax; at += 1) {
@@ -198,52 +378,9 @@ function holdsPacked(start: i32, end: i32, hasSlash: bool): bool {
 }
 
 function isPackedAt(start: i32, end: i32): bool {
-  return !isOfWords(start, end) && mayBePacked(start, end, valuesAt, 6);
-}
-
-/** The same as in src/text/compression.ts: kinds of characters change in packed bytes all the time, and in names with their words. */
-function isOfWords(start: i32, end: i32): bool {
-  const to = min(end, start + wordsSample);
-  let changes: i32 = 0;
-  let hexDigits: i32 = 0;
-  let last = kindAt(start);
-  for (let at = start; at < to; at += 1) {
-    const kind = kindAt(at);
-    if (kind !== last) changes += 1;
-    last = kind;
-    hexDigits = (traitsOf(at) & ofHex) !== 0 && byteAt(at) !== 0x2d ? hexDigits + 1 : 0;
-    if (hexDigits === runBytesMin) return true;
-  }
-  return changes * 10 < (to - start) * changesOfTen;
-}
-
-function kindAt(at: i32): i32 {
-  const byte = byteAt(at);
-  return isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0;
-}
-
-function valueAt(at: i32): i32 {
-  return load<u8>(valuesAt + <i32>load<u8>(textAt + at));
-}
-
-/** Four characters are three bytes. What stands behind the end may count as one more. */
-function mayHoldText(start: i32, end: i32, min: i32): bool {
-  let streak: i32 = 0;
-  let before: i32 = other;
-  for (let at = start; at < end; at += 4) {
-    const three = (valueAt(at) << 18) | (valueAt(at + 1) << 12) | (valueAt(at + 2) << 6) | valueAt(at + 3);
-    const first = classOf(three >> 16);
-    const second = classOf(three >> 8);
-    const third = classOf(three);
-    streak = (streak + 1) & follows(before, first);
-    if (streak >= min) return true;
-    streak = (streak + 1) & follows(first, second);
-    if (streak >= min) return true;
-    streak = (streak + 1) & follows(second, third);
-    if (streak >= min) return true;
-    before = third;
-  }
-  return false;
+  const count = min(windowBytes, end - start);
+  lookAt(start, count);
+  return !areOfWords(count) && mayBePacked(start, end, valuesAt, 6);
 }
 
 /** So many characters of text in a row, as in src/text/bits.ts: ASCII or UTF-8, with zero bytes between them or without. */
@@ -265,7 +402,7 @@ function holdsTextIn(start: i32, end: i32, values: i32, bits: i32, min: i32): bo
       pending -= 1;
       if (pending === 0) streak += 1;
     } else if (byte < 0x80) {
-      streak = classOf(byte) !== ascii ? 0 : pending > 0 ? 1 : streak + 1;
+      streak = !isText(byte) ? 0 : pending > 0 ? 1 : streak + 1;
       pending = 0;
     } else {
       const follow = continuationsOf(byte);
@@ -283,13 +420,8 @@ function continuationsOf(byte: i32): i32 {
   return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
 }
 
-function classOf(byte: i32): i32 {
-  return load<u8>(classesAt + (byte & 0xff));
-}
-
-/** All bits where they may, and none where they may not. */
-function follows(before: i32, byte: i32): i32 {
-  return load<i8>(followsAt + ((before << classBits) | byte));
+function isText(byte: i32): bool {
+  return (byte >= 0x20 && byte !== 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
 function writeTables(): void {
@@ -312,27 +444,10 @@ function writeTables(): void {
   store<u8>(valuesAt + 0x2d, 62);
   store<u8>(valuesAt + 0x2f, 63);
   store<u8>(valuesAt + 0x5f, 63);
-  for (let byte: i32 = 0; byte < 256; byte += 1) store<u8>(classesAt + byte, <u8>classFor(byte));
-  for (let before: i32 = 0; before < 1 << classBits; before += 1)
-    for (let byte: i32 = 0; byte < 1 << classBits; byte += 1)
-      store<i8>(followsAt + ((before << classBits) | byte), mayFollow(before, byte) ? -1 : 0);
   hasTables = true;
 }
 
 function writeBothCases(values: i32, letter: i32, value: i32): void {
   store<u8>(values + 0x41 + letter, <u8>value);
   store<u8>(values + 0x61 + letter, <u8>value);
-}
-
-function classFor(byte: i32): i32 {
-  if (byte >= 0x80) return byte < 0xc0 ? continuation : byte >= 0xc2 && byte <= 0xf4 ? lead : other;
-  if (byte === 0) return zero;
-  const isText = byte >= 0x20 && byte !== 0x7f;
-  return isText || byte === 0x09 || byte === 0x0a || byte === 0x0d ? ascii : other;
-}
-
-/** A character may begin a text, and only a byte of one that is not over goes on in the middle of it. */
-function mayFollow(before: i32, byte: i32): bool {
-  if (byte === continuation) return before === lead || before === continuation || before === zero;
-  return byte !== other;
 }
