@@ -19,7 +19,7 @@ export const blockFlags = {
   encoded: 8,
   /**
    * Equal bytes: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart. They are neither letters nor
-   * digits, and not fifteen in a row.
+   * digits, and none stands between two of them.
    */
   rhythm: 16,
 } as const;

@@ -43,13 +43,13 @@ const endsOf: Readonly<Record<Flag, (text: string) => number[]>> = {
     const withDigit = new Set([...text.matchAll(/\d/g)].map(({ index }) => Math.floor(index / blockBytes)));
     const isNearDigit = (at: number): boolean =>
       [-1, 0, 1].some((offset) => withDigit.has(Math.floor(at / blockBytes) + offset));
-    const isRule = (at: number): boolean =>
-      at >= 14 && text.slice(at - 14, at + 1) === (text[at] as string).repeat(15);
+    const isInRow = (at: number): boolean => text[at - 1] === text[at] && text[at + 1] === text[at];
     const signs = new Set([...text.matchAll(/[^0-9A-Za-z]/g)].map(({ index }) => index));
     return [...signs].filter((at) => {
       const comeEvery = (step: number, times: number): boolean => {
-        for (let n = 1; n < times; n++) if (text[at - n * step] !== text[at]) return false;
-        return at >= (times - 1) * step && !isRule(at);
+        for (let n = 0; n < times; n++)
+          if (text[at - n * step] !== text[at] || isInRow(at - n * step)) return false;
+        return at >= (times - 1) * step;
       };
       const isShort = comeEvery(2, 8) || comeEvery(3, 7) || comeEvery(4, 5);
       return isShort || (isNearDigit(at) && (comeEvery(5, 4) || comeEvery(9, 4)));

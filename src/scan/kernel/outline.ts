@@ -237,33 +237,30 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
 
 /** Whether the last of such signs stands in the block that are the same sign. */
 function isShortRhythm(at: i32, signs: u64): bool {
-  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5)) & ~rules(at)) !== 0;
+  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5))) !== 0;
 }
 
 function isLongRhythm(at: i32, signs: u64): bool {
-  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4)) & ~rules(at)) !== 0;
+  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4))) !== 0;
 }
 
-/** The last of so many equal bytes, each `step` behind the one before. */
+/** The last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
 function comeEvery(at: i32, step: i32, times: i32): u64 {
   const equals = equalsBehind(at, step);
   const before = at > 0 ? equalsBehind(at - 64, step) : 0;
   let all = equals;
   for (let n = 1; n < times - 1; n += 1) all &= moved(equals, before, <u64>(n * step));
+  if (all === 0) return 0;
+  const ends = endsOfRows(at);
+  const endsBefore = at > 0 ? endsOfRows(at - 64) : 0;
+  all &= ends;
+  for (let n = 1; n < times; n += 1) all &= moved(ends, endsBefore, <u64>(n * step));
   return all;
 }
 
-/** The last of fifteen equal bytes in a row or more, as rules and the beginnings of lines have them. */
-function rules(at: i32): u64 {
-  const two = equalsBehind(at, 1);
-  const twoBefore = at > 0 ? equalsBehind(at - 64, 1) : 0;
-  const three = two & moved(two, twoBefore, 1);
-  const threeBefore = twoBefore & (twoBefore << 1);
-  const five = three & moved(three, threeBefore, 2);
-  const fiveBefore = threeBefore & (threeBefore << 2);
-  const nine = five & moved(five, fiveBefore, 4);
-  const nineBefore = fiveBefore & (fiveBefore << 4);
-  return nine & moved(nine, nineBefore, 6);
+/** The bytes that do not stand between two equal ones. */
+function endsOfRows(at: i32): u64 {
+  return ~(equalsBehind(at, 1) & equalsBehind(at + 1, 1));
 }
 
 /** The bytes of the block at `at` that are equal to the one so far before. */
@@ -369,6 +366,9 @@ export function outline(length: i32): u32 {
     );
     // What stands behind the text is a sign too, but none of it.
     if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
+    const spaces = placesOf(0x20, at);
+    // Lines begin with them.
+    signs &= ~(spaces & (spaces << 1) & (spaces >> 1));
     const tokens = ~mask(
       isNoneOf(classesA, token),
       isNoneOf(classesB, token),
