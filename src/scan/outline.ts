@@ -104,14 +104,15 @@ const bitsPerBlock = 8;
 const knownBytes = 2560;
 const listsAt = tablesAt + knownBytes;
 const listBytes = 4 * (pieceBytesMax + 1);
-const names = ['runs', 'escapes', 'cuts', 'headers', 'seams', 'codes', 'groups'] as const;
-const kernel = new Kernel(knownBytes + names.length * listBytes);
+const listsCount = 7;
+const kernel = new Kernel(knownBytes + listsCount * listBytes);
 /** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
 const stepBytes = pieceBytesMax - 1024;
 const nowhere = new Int32Array(0);
-const noPlaces: Places = Object.freeze(
-  Object.fromEntries(names.map((name) => [name, nowhere])) as unknown as Places,
-);
+const noPlaces: Places = Object.freeze({
+  ...{ runs: nowhere, escapes: nowhere, cuts: nowhere, headers: nowhere },
+  ...{ seams: nowhere, codes: nowhere, groups: nowhere },
+});
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
@@ -145,21 +146,25 @@ export function outlineOf(bytes: Uint8Array): Outline {
 
 /** The places so far with those of the piece that begins at `from`, as they stand in the kernel's memory. */
 function withPlaces(places: Places, from: number): Places {
-  let all: Record<string, Int32Array> | undefined;
-  for (let list = 0, at = listsAt; list < names.length; list++, at += listBytes) {
-    const count = kernel.view.getInt32(at, true);
-    if (count === 0) continue;
-    const name = names[list] as keyof Places;
-    const some = kernel.numbers(at + 4, count);
-    if (from > 0)
-      for (let i = 0; i < count; i++)
-        some[i] = (some[i] as number) + (name === 'runs' ? from << runKindBits : from);
+  return {
+    runs: listOf(0, from << runKindBits, places.runs),
+    escapes: listOf(1, from, places.escapes),
+    cuts: listOf(2, from, places.cuts),
+    headers: listOf(3, from, places.headers),
+    seams: listOf(4, from, places.seams),
+    codes: listOf(5, from, places.codes),
     // Spaces are gone through apart from the other signs.
-    if (name === 'groups') some.sort();
-    all ??= { ...places };
-    all[name] = places[name].length === 0 ? some : merged(places[name], some);
-  }
-  return (all as Places | undefined) ?? places;
+    groups: listOf(6, from, places.groups).sort(),
+  };
+}
+
+function listOf(list: number, base: number, before: Int32Array): Int32Array {
+  const at = listsAt + list * listBytes;
+  const count = kernel.view.getInt32(at, true);
+  if (count === 0) return before;
+  const places = kernel.numbers(at + 4, count);
+  if (base > 0) for (let i = 0; i < count; i++) places[i] = (places[i] as number) + base;
+  return before.length === 0 ? places : merged(before, places);
 }
 
 /** Where two pieces meet, both tell of a place. */

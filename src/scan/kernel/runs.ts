@@ -35,6 +35,7 @@ const textStep: i32 = 48;
 /** Of bytes that are no character of base64. */
 const none: i32 = 0xff;
 const slash: i32 = 0x2f;
+const stroke: i32 = 0x2d;
 /** Between two values in hexadecimal digits that are read as one. */
 const gapBytesMax: i32 = 8;
 
@@ -156,7 +157,8 @@ function kindsOf(start: i32, end: i32): i32 {
   let isHexOnly: bool = true;
   let isWordOnly: bool = true;
   let hasHex: bool = false;
-  let hasLong: bool = false;
+  let hasLongLower: bool = false;
+  let hasLongUpper: bool = false;
   let hasSlash: bool = false;
   let isOfWords: bool = false;
   for (let at = start; ; at += windowStep) {
@@ -167,12 +169,14 @@ function kindsOf(start: i32, end: i32): i32 {
     if (hex !== valid) isHexOnly = false;
     if ((lowers | strokes | slashes | underscores) !== valid) isWordOnly = false;
     if (holdsTwenty(hex)) hasHex = true;
-    if (holdsTwentyFour(digits | lowers) || holdsTwentyFour(digits | uppers)) hasLong = true;
+    if (holdsTwentyFour(digits | lowers)) hasLongLower = true;
+    if (holdsTwentyFour(digits | uppers)) hasLongUpper = true;
     if (slashes !== 0) hasSlash = true;
     if (end - at <= windowBytes) break;
   }
   let kinds = hasHex ? hexKinds(start, end) : 0;
-  if (hasLong && holdsBase32(start, end)) kinds |= mayBeBase32;
+  if (hasLongLower && holdsBase32(start, end, ofLower)) kinds |= mayBeBase32;
+  if (hasLongUpper && holdsBase32(start, end, ofUpper)) kinds |= mayBeBase32;
   if (isHexOnly || isWordOnly) return kinds;
   if (holdsAnyText(start, end)) kinds |= mayBeText;
   if (holdsPacked(start, end, isOfWords, hasSlash)) kinds |= mayBePackedText;
@@ -182,24 +186,28 @@ function kindsOf(start: i32, end: i32): i32 {
 function hexKinds(start: i32, end: i32): i32 {
   let kinds: i32 = 0;
   let count: i32 = 0;
+  let strokesIn: i32 = 0;
   for (let at = start; at <= end; at += 1) {
     if (at < end && (traitsOf(at) & ofHex) !== 0) {
       count += 1;
+      if (byteAt(at) === stroke) strokesIn += 1;
       continue;
     }
-    if (count >= runBytesMin) kinds |= takeHex(start, at - count, at);
+    if (count >= runBytesMin) kinds |= takeHex(start, at - count, at, ((count - strokesIn) & 1) !== 0);
     count = 0;
+    strokesIn = 0;
   }
   return kinds;
 }
 
 /** Hexadecimal digits in the run at `runStart`. Values near each other are also read as one. */
-function takeHex(runStart: i32, start: i32, end: i32): i32 {
+function takeHex(runStart: i32, start: i32, end: i32, isOdd: bool): i32 {
   const isNear = start - hexEnd <= gapBytesMax;
   if (isNear && hexStart !== runStart) addRun(hexStart, mayBeHex);
   hexStart = runStart;
   hexEnd = end;
-  return isNear || continues(end) || holdsHex(start, end) || holdsHex(start + 1, end) ? mayBeHex : 0;
+  if (isNear || continues(end) || holdsHex(start, end)) return mayBeHex;
+  return isOdd && holdsHex(byteAt(start) === stroke ? start + 2 : start + 1, end) ? mayBeHex : 0;
 }
 
 /** Dots and line ends may stand inside of values. */
@@ -216,13 +224,11 @@ function holdsHex(start: i32, end: i32): bool {
   );
 }
 
-function holdsBase32(start: i32, end: i32): bool {
-  if (continues(end)) return true;
+function holdsBase32(start: i32, end: i32, trait: i32): bool {
   return (
-    holdsBase32In(start, end, ofLower, base32ValuesAt) ||
-    holdsBase32In(start, end, ofUpper, base32ValuesAt) ||
-    holdsBase32In(start, end, ofLower, base32HexValuesAt) ||
-    holdsBase32In(start, end, ofUpper, base32HexValuesAt)
+    continues(end) ||
+    holdsBase32In(start, end, trait, base32ValuesAt) ||
+    holdsBase32In(start, end, trait, base32HexValuesAt)
   );
 }
 
@@ -389,7 +395,10 @@ function holdsTextIn(start: i32, end: i32, values: i32, bits: i32, min: i32): bo
   let all: i32 = 0;
   let streak: i32 = 0;
   let pending: i32 = 0;
+  // Where no text was begun up to there, what is left is too short for one.
+  const lastStart = end - (8 * (min - 1)) / bits;
   for (let at = start; at < end; at += 1) {
+    if (at > lastStart && streak === 0 && pending === 0) return false;
     const value: i32 = load<u8>(values + byteAt(at));
     if (value === none) continue;
     all = ((all << bits) | value) & 0xffff;
