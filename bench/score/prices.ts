@@ -99,7 +99,8 @@ function decoderRuns(texts: readonly Buffer[]): ReadonlyMap<string, () => void> 
   const budget = (): Budget => new Budget(bounds);
   const encoded = texts.map((bytes) => {
     const outline = outlineOf(bytes);
-    return { bytes, outline, runs: findEncodedRuns(bytes, outline, budget()) };
+    const runs = findEncodedRuns(bytes, outline, budget());
+    return { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
   });
   const runs = new Map<string, () => void>();
   for (const decoder of escapeDecoders) {
@@ -111,8 +112,7 @@ function decoderRuns(texts: readonly Buffer[]): ReadonlyMap<string, () => void> 
   for (const decoder of blockDecoders)
     runs.set(decoder.name, () => {
       for (const text of encoded) {
-        const isAsked = decoder.needs === undefined || (text.outline.flags & decoder.needs) !== 0;
-        if (!isAsked || decoder.mayHold?.(text) === false) continue;
+        if (!decoder.mayHold(text)) continue;
         for (const _ of decoder.find(text, budget()));
       }
     });

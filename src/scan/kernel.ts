@@ -60,6 +60,7 @@ export class Kernel {
   /** Of all its memory, whose numbers are little-endian. */
   readonly view: DataView;
   readonly #bytes: Uint8Array;
+  readonly #numbers: Int32Array;
 
   /** With room for so many bytes of tables. */
   constructor(tableBytes = 0) {
@@ -69,6 +70,7 @@ export class Kernel {
     if (pages > 0) memory.grow(pages);
     this.view = new DataView(memory.buffer);
     this.#bytes = new Uint8Array(memory.buffer);
+    this.#numbers = new Int32Array(memory.buffer);
   }
 
   /** Takes up to `pieceBytesMax` bytes of a text; behind them stand 64 bytes that no word has and that are of no class. */
@@ -83,10 +85,10 @@ export class Kernel {
     return this.#bytes.subarray(at, at + length);
   }
 
-  /** A copy of numbers in the memory. */
+  /** A copy of numbers in the memory, from a multiple of four on. */
   numbers(at: number, count: number): Int32Array<ArrayBuffer> {
-    const bytes = this.#bytes.slice(at, at + 4 * count);
-    if (isBigEndian) Buffer.from(bytes.buffer).swap32();
-    return new Int32Array(bytes.buffer);
+    const numbers = this.#numbers.slice(at / 4, at / 4 + count) as Int32Array<ArrayBuffer>;
+    if (isBigEndian) Buffer.from(numbers.buffer).swap32();
+    return numbers;
   }
 }

@@ -19,56 +19,71 @@ export const blockFlags = {
   encoded: 8,
   /**
    * Equal bytes: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart. They are neither letters nor
-   * digits, and not fifteen in a row.
+   * digits, and none stands between two of them.
    */
   rhythm: 16,
-  /** Fourteen of letters, digits and `+/-_` before a space. */
-  word: 32,
-  /**
-   * The third of three equal signs, ` -./:` or newlines, 5 to 48 bytes apart, or the fifth of five 4 bytes apart, with what tokens have
-   * between them; near a digit.
-   */
-  wide: 64,
-  /** A backslash, `%`, `&`, a zero byte, an escape character, or a byte that is not ASCII. */
-  escaped: 128,
 } as const;
 
 /** What a text has somewhere. */
 export const textFlags = {
   ...blockFlags,
-  backslash: 1 << 8,
-  percent: 1 << 9,
-  ampersand: 1 << 10,
-  nul: 1 << 11,
   plus: 1 << 12,
   at: 1 << 13,
   parenthesis: 1 << 14,
   nonAscii: 1 << 15,
-  newline: 1 << 16,
-  escape: 1 << 17,
-  lessThan: 1 << 18,
-  equals: 1 << 19,
-  bracket: 1 << 20,
-  /** `eyJ` */
-  jsonToken: 1 << 21,
+  /** U+202E */
+  override: 1 << 16,
+  /** `<![CDATA[` */
+  cdata: 1 << 17,
+  /** `eyJ` with four dots behind it, as a JWE has them. */
+  encrypted: 1 << 21,
   /** `-----BEGI` */
   armour: 1 << 22,
   /** `transfer-enco` in either case */
   transferField: 1 << 23,
-  /** Eight of `chr(1`, at most 64 bytes apart, with any name that ends like that of such a call. */
-  charCalls: 1 << 24,
-  /** `=` before two hexadecimal digits or a line end. */
-  quoted: 1 << 25,
-  /** Two of them, at most 32 bytes apart. */
+  /** `<td` */
+  cell: 1 << 24,
+  /** `values (` */
+  values: 1 << 25,
+  /** Twice `=` before two hexadecimal digits or a line end, at most 32 bytes apart and in one word. */
   quotedWord: 1 << 26,
   /** `[` before another one, or white space between them. */
   grid: 1 << 27,
-  /** Of `encodedTexts` some. */
-  encodedText: 1 << 28,
+  /** `value"` or `values"` */
+  valueName: 1 << 28,
 } as const;
 
 /** Of every text, even of an empty one. */
 export const anyFlag = 1 << 30;
+
+/** What a run may be: text or packed bytes in base64, and anything in other codes. The same numbers as in `src/scan/kernel/runs.ts`. */
+export const runKinds = { text: 1, packed: 2, hex: 4, base32: 8 } as const;
+/** Bits of a number in `runs` that tell the kinds; the others tell where it begins. */
+export const runKindBits = 4;
+
+/**
+ * Where something may be found, from left to right. Other places need not be looked at; most of these hold nothing either. In the order
+ * of `src/scan/kernel/places.ts`.
+ */
+export interface Places {
+  /** Where runs of letters, digits and `+/-_` begin, of twenty or more, with their kinds. */
+  readonly runs: Int32Array;
+  /** Signs that may begin an escape. */
+  readonly escapes: Int32Array;
+  /** Line ends in which a token may be cut. */
+  readonly cuts: Int32Array;
+  /** Line ends of what may be the header of a table. */
+  readonly headers: Int32Array;
+  /** `<` between characters of a token. */
+  readonly seams: Int32Array;
+  /** Where runs begin that may be bytes as numbers. */
+  readonly codes: Int32Array;
+  /**
+   * The third of three equal signs, ` -./:` or newlines, 5 to 48 bytes apart, or the fifth of five 4 bytes apart, with what tokens have
+   * between them; near a digit.
+   */
+  readonly groups: Int32Array;
+}
 
 export interface Outline {
   /** Of `textFlags`. */
@@ -77,10 +92,7 @@ export interface Outline {
   readonly blocks: Int32Array;
   /** The places of the numbers in `blocks` that are not 0, in order. Prose has few of them. */
   readonly marked: readonly number[];
-  /** A bit for each byte of the text that is a newline, the first in the lowest bit; empty where there is none. */
-  readonly breaks: Int32Array;
-  /** The same of bytes that end twenty or more of letters, digits and `+/-_` which may stand for text in base64, or are many. */
-  readonly encodedTexts: Int32Array;
+  readonly places: Places;
 }
 
 /** Looked at in one step where most have nothing. */
@@ -88,16 +100,19 @@ const blocksPerWord = 4;
 const wordOf = (block: number): number => block >> 2;
 const bitsPerBlock = 8;
 
-/** The same number as in `src/scan/kernel/memory.ts`. */
-const breaksAt = tablesAt;
-const bitmapBytes = pieceBytesMax / 8;
-const encodedTextsAt = breaksAt + bitmapBytes;
-const bitsPerWord = 32;
-const tableBytes = 2048;
-const kernel = new Kernel(2 * bitmapBytes + tableBytes);
+/** The same numbers as in `src/scan/kernel`. */
+const knownBytes = 2560;
+const listsAt = tablesAt + knownBytes;
+const listBytes = 4 * (pieceBytesMax + 1);
+const listsCount = 7;
+const kernel = new Kernel(knownBytes + listsCount * listBytes);
 /** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
 const stepBytes = pieceBytesMax - 1024;
-const noBits = new Int32Array(0);
+const nowhere = new Int32Array(0);
+const noPlaces: Places = Object.freeze({
+  ...{ runs: nowhere, escapes: nowhere, cuts: nowhere, headers: nowhere },
+  ...{ seams: nowhere, codes: nowhere, groups: nowhere },
+});
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
@@ -106,17 +121,13 @@ export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
   const marked: number[] = [];
-  let breaks: Int32Array = noBits;
-  let encodedTexts: Int32Array = noBits;
+  let places = noPlaces;
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
-    const seen = kernel.exports.outline(end - from);
-    flags |= seen;
-    if ((seen & textFlags.newline) !== 0) breaks = withBits(breaks, breaksAt, { from, end, length });
-    if ((seen & textFlags.encodedText) !== 0)
-      encodedTexts = withBits(encodedTexts, encodedTextsAt, { from, end, length });
+    flags |= kernel.exports.outline(end - from);
+    places = withPlaces(places, from);
     const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
@@ -130,42 +141,41 @@ export function outlineOf(bytes: Uint8Array): Outline {
     }
     if (end === length) break;
   }
-  return { flags, blocks, marked, breaks, encodedTexts };
+  return { flags, blocks, marked, places };
 }
 
-/** The bits of a text with those of a piece of it, as they stand in the kernel's memory. */
-function withBits(
-  bits: Int32Array,
-  at: number,
-  { from, end, length }: { from: number; end: number; length: number },
-): Int32Array {
-  const all = bits === noBits ? new Int32Array(Math.ceil(length / bitsPerWord)) : bits;
-  const some = kernel.numbers(at, Math.ceil((end - from) / bitsPerWord));
-  const first = from / bitsPerWord;
-  if (from === 0) all.set(some);
-  // Of a run that begins in the piece before only that one knows.
-  else
-    for (let word = 0; word < some.length; word++)
-      all[first + word] = (all[first + word] as number) | (some[word] as number);
-  return all;
+/** The places so far with those of the piece that begins at `from`, as they stand in the kernel's memory. */
+function withPlaces(places: Places, from: number): Places {
+  return {
+    runs: listOf(0, from << runKindBits, places.runs),
+    escapes: listOf(1, from, places.escapes),
+    cuts: listOf(2, from, places.cuts),
+    headers: listOf(3, from, places.headers),
+    seams: listOf(4, from, places.seams),
+    codes: listOf(5, from, places.codes),
+    // Spaces are gone through apart from the other signs.
+    groups: listOf(6, from, places.groups).sort(),
+  };
 }
 
-/** Whether the run that ends behind this byte may stand for text. */
-export const mayBeText = ({ encodedTexts }: Outline, at: number): boolean =>
-  (((encodedTexts[at >>> 5] ?? 0) >>> (at & 31)) & 1) === 1;
+function listOf(list: number, base: number, before: Int32Array): Int32Array {
+  const at = listsAt + list * listBytes;
+  const count = kernel.view.getInt32(at, true);
+  if (count === 0) return before;
+  const places = kernel.numbers(at + 4, count);
+  if (base > 0) for (let i = 0; i < count; i++) places[i] = (places[i] as number) + base;
+  return before.length === 0 ? places : merged(before, places);
+}
 
-/** The next newline from `from` on, or -1. */
-export function nextBreak({ breaks }: Outline, from: number): number {
-  const { length } = breaks;
-  let word = from >>> 5;
-  if (word >= length) return -1;
-  let bits = (breaks[word] as number) & (-1 << (from & 31));
-  while (bits === 0) {
-    word += 1;
-    if (word >= length) return -1;
-    bits = breaks[word] as number;
-  }
-  return word * bitsPerWord + 31 - Math.clz32(bits & -bits);
+/** Where two pieces meet, both tell of a place. */
+function merged(one: Int32Array, other: Int32Array): Int32Array {
+  const all = new Int32Array(one.length + other.length);
+  all.set(one);
+  all.set(other, one.length);
+  all.sort();
+  let count = 0;
+  for (const place of all) if (place !== all[count - 1]) all[count++] = place;
+  return all.subarray(0, count);
 }
 
 /** Bytes of a text: the first, and the one behind them. */

@@ -1,10 +1,10 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
-import { blockFlags } from '../scan/outline.ts';
+import { runKinds } from '../scan/outline.ts';
 import { type BitCode, bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed, mayBePacked } from './compression.ts';
-import { findRun, hasRuns, runEnd } from './runs.ts';
+import { findRun, runEnd } from './runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
 const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
@@ -22,10 +22,9 @@ const textMin = 12;
 /** base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
 export const base32: BlockDecoder = {
   name: 'base32',
-  needs: blockFlags.encoded,
-  mayHold: hasRuns,
+  mayHold: (text) => (text.runKinds & runKinds.base32) !== 0,
   *find({ bytes, runs: all }: EncodedText, budget: Budget): Iterable<Block> {
-    const runs = all.filter(({ start, end }) => end - start >= lengthMin);
+    const runs = all.filter(({ kinds }) => (kinds & runKinds.base32) !== 0);
     for (const { code, has } of alphabets) {
       let end = 0;
       for (const run of runs) {

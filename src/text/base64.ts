@@ -1,10 +1,10 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
-import { blockFlags, mayBeText } from '../scan/outline.ts';
+import { runKinds } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed, mayBePacked } from './compression.ts';
-import { hasRuns, runEnd, runLengthMin } from './runs.ts';
+import { runEnd, runLengthMin } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const letters = upperCase + lowerCase + digits;
@@ -22,7 +22,7 @@ const slash = 0x2f;
  * What a run has beside the characters of digests and UUIDs, and beside those of words. Of 64 characters a text in base64 does not use these
  * 23 alone, and hardly ever small letters alone: each first byte of three would be no capital, digit or space, and others as few.
  */
-const kinds = { notHex: 1, notWord: 2, slash: 4, space: 8 } as const;
+const kinds = { notHex: 1, notWord: 2, slash: 4 } as const;
 const kindsOf = kindTable();
 
 function kindTable(): Uint8Array {
@@ -30,7 +30,7 @@ function kindTable(): Uint8Array {
   const isWord = byteSet(`${lowerCase}-_/\r\n\t `);
   return Uint8Array.from({ length: 256 }, (_, byte) => {
     const some = (isHex[byte] === 1 ? 0 : kinds.notHex) | (isWord[byte] === 1 ? 0 : kinds.notWord);
-    return some | (byte === slash ? kinds.slash : 0) | (byte <= 0x20 ? kinds.space : 0);
+    return some | (byte === slash ? kinds.slash : 0);
   });
 }
 
@@ -53,18 +53,16 @@ const pathBytesMax = 4096;
  */
 export const base64: BlockDecoder = {
   name: 'base64',
-  needs: blockFlags.encoded,
-  mayHold: hasRuns,
-  *find({ bytes, runs, outline }: EncodedText, budget: Budget): Iterable<Block> {
-    for (const { start, end } of runs) {
+  mayHold: (text) => (text.runKinds & (runKinds.text | runKinds.packed)) !== 0,
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+    for (const { start, end, kinds: mayBe } of runs) {
+      if ((mayBe & (runKinds.text | runKinds.packed)) === 0) continue;
       const some = kindsIn(bytes, start, end);
       if ((some & kinds.notHex) === 0 || (some & kinds.notWord) === 0) continue;
       const isLong = end - start > shortLength;
-      // Of several lines the kernel has seen each by itself.
-      const isText =
-        isLong || (some & kinds.space) !== 0 || mayBeText(outline, withoutPadding(bytes, end) - 1);
+      const mayBeText = (mayBe & runKinds.text) !== 0;
       const isEncoded = (from: number, min: number): boolean =>
-        (isText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
+        (mayBeText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
         beginsCompressed(bytes, { start: from, end }, code);
       if (isLong || isEncoded(start, textMin)) yield { start, end, bytes: decode(bytes, { start, end }) };
       else if (mayBePacked(bytes, { start, end }, code))
@@ -110,12 +108,6 @@ const isWordCharacter = byteSet(`${lowerCase}-_/`);
 function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: Budget): boolean {
   budget.work(run.end - run.start);
   return holdsText(bytes, run, code, min);
-}
-
-function withoutPadding(bytes: Buffer, end: number): number {
-  let at = end;
-  while (bytes[at - 1] === padding) at -= 1;
-  return at;
 }
 
 /** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */

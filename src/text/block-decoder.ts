@@ -7,8 +7,15 @@ import type { Span } from './span-map.ts';
 export interface EncodedText {
   readonly bytes: Buffer;
   readonly outline: Outline;
-  /** Long runs of the base64 alphabet (which holds those of hex and base32), from left to right. */
-  readonly runs: readonly Span[];
+  /** Long runs of the base64 alphabet (which holds those of hex and base32) that may stand for something, from left to right. */
+  readonly runs: readonly EncodedRun[];
+  /** What some of them may be. */
+  readonly runKinds: number;
+}
+
+export interface EncodedRun extends Span {
+  /** Of `runKinds`. */
+  readonly kinds: number;
 }
 
 /** An encoded value, to be cut as a whole, and what it stands for. */
@@ -27,10 +34,8 @@ export interface Block extends Span {
 /** An encoding that writes a value as a whole in another way. */
 export interface BlockDecoder {
   readonly name: string;
-  /** Flags of `Outline`: where a text has none of them, it is not asked. */
-  readonly needs?: number;
-  /** A quick look: where it says no, nothing is found. Most texts are sent away by it, and nothing is made for them. */
-  mayHold?(text: EncodedText): boolean;
+  /** A quick look: where it says no, nothing is found. Nearly all texts are sent away by it, and nothing is made for them. */
+  mayHold(text: EncodedText): boolean;
   /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
   find(text: EncodedText, budget: Budget): Iterable<Block>;
 }

@@ -19,6 +19,8 @@ const bytesPerCheck = 65_536;
 /** Of values that begin alike, and of beginnings. */
 const failedTriesMax = 64;
 const beginningsMax = 4096;
+/** Longer values are not remembered. */
+const failedValueBytes = 64;
 
 /** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
 export class Budget {
@@ -26,6 +28,7 @@ export class Budget {
   #spentBytes = 0;
   #uncheckedBytes = 0;
   #failedTries: Map<number, number> | undefined;
+  #failedValues: Set<string> | undefined;
 
   constructor(bounds: Bounds) {
     this.#bounds = bounds;
@@ -57,16 +60,20 @@ export class Budget {
     this.check();
   }
 
-  /** Whether a value that begins so may be tried to be unpacked: of identifiers that begin alike only the first are. */
-  mayTry(beginning: number): boolean {
-    return (this.#failedTries?.get(beginning) ?? 0) < failedTriesMax;
+  /** Whether a value may be tried to be unpacked: not one that was tried before, and of identifiers that begin alike only the first are. */
+  mayTry(beginning: number, value: Buffer): boolean {
+    if ((this.#failedTries?.get(beginning) ?? 0) >= failedTriesMax) return false;
+    return value.length > failedValueBytes || !this.#failedValues?.has(value.toString('latin1'));
   }
 
-  noteFailedTry(beginning: number): void {
+  noteFailedTry(beginning: number, value: Buffer): void {
     this.#failedTries ??= new Map();
+    this.#failedValues ??= new Set();
     const count = this.#failedTries.get(beginning);
     if (count !== undefined || this.#failedTries.size < beginningsMax)
       this.#failedTries.set(beginning, 1 + (count ?? 0));
+    if (value.length <= failedValueBytes && this.#failedValues.size < beginningsMax)
+      this.#failedValues.add(value.toString('latin1'));
   }
 
   tooLarge(): UnreadableError {

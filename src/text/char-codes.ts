@@ -1,19 +1,14 @@
 import { byteSet, isDigit, readHex } from '../scan/bytes.ts';
-import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import { isTextByte } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import { findRun, runEnd } from './runs.ts';
+import { runEnd } from './runs.ts';
 
 const separators = byteSet(' ,:;.-\t\r\n');
 /** These stand between decimal ones only: hexadecimal digits with them are read as hexadecimal. */
 const isDecimalOnly = byteSet('.-');
 const alphabet = byteSet('0123456789abcdefABCDEFx ,:;.-\t\r\n');
-/** So much is longer than a UUID. */
-const runLengthMin = 37;
 const codesMin = 12;
-/** Each code of a letter or a sign has a digit, in decimal and in hexadecimal. */
-const margin = { before: runLengthMin, after: runLengthMin };
 
 type Radix = 'decimal' | 'hex';
 
@@ -26,18 +21,14 @@ interface Code {
 /** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`, `115.107`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
-  needs: blockFlags.digit,
+  mayHold: ({ outline }) => outline.places.codes.length > 0,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
-    for (const { from, to } of stretchesOf(outline, blockFlags.digit, bytes.length, margin)) {
-      let start = findRun(bytes, Math.max(from, end), alphabet, runLengthMin, to);
-      while (start >= 0) {
-        budget.work(runLengthMin);
-        end = runEnd(bytes, start, alphabet);
-        yield* findSequences(bytes, start, end, 'decimal', budget);
-        yield* findSequences(bytes, start, end, 'hex', budget);
-        start = findRun(bytes, Math.max(from, end), alphabet, runLengthMin, to);
-      }
+    for (const start of outline.places.codes) {
+      if (start < end) continue;
+      end = runEnd(bytes, start, alphabet);
+      yield* findSequences(bytes, start, end, 'decimal', budget);
+      yield* findSequences(bytes, start, end, 'hex', budget);
     }
   },
 };

@@ -162,12 +162,12 @@ export function inflateUnmarked(
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
   if (bytes.length < packedBytesMin) return undefined;
   const beginning = bytes.readUIntBE(0, beginningBytes);
-  if (!budget.mayTry(beginning)) return undefined;
+  if (!budget.mayTry(beginning, bytes)) return undefined;
   const brotli = mayBeBrotli(bytes, bytes.length) ? textOf(bytes, unbrotli, budget) : undefined;
   if (brotli) return { text: brotli, compression: 'brotli' };
   const deflated = mayBeDeflate(bytes, bytes.length) ? textOf(bytes, inflateRaw, budget) : undefined;
   if (deflated) return { text: deflated, compression: 'deflate' };
-  budget.noteFailedTry(beginning);
+  budget.noteFailedTry(beginning, bytes);
   return undefined;
 }
 

@@ -1,27 +1,22 @@
 import { ansi } from './ansi.ts';
 import { base32 } from './base32.ts';
 import { base64 } from './base64.ts';
-import { binaryDigits } from './binary-digits.ts';
 import type { BlockDecoder } from './block-decoder.ts';
-import { charCalls } from './char-calls.ts';
 import { charCodes } from './char-codes.ts';
 import { declaredBase64 } from './declared-base64.ts';
 import { files } from './files.ts';
 import { grouped } from './grouped.ts';
 import { hex } from './hex.ts';
-import { hexDump } from './hex-dump.ts';
 import { htmlEntities } from './html-entities.ts';
 import { jsonEscapes } from './json-escapes.ts';
 import { lookAlikes } from './look-alikes.ts';
 import { markup } from './markup.ts';
-import { numberedLabels } from './numbered-labels.ts';
 import { pemLines } from './pem-lines.ts';
 import { percent } from './percent.ts';
 import { quotedPrintable } from './quoted-printable.ts';
 import { reversed } from './reversed.ts';
 import { spaced } from './spaced.ts';
 import { splitLines } from './split-lines.ts';
-import { splitWords } from './split-words.ts';
 import type { EscapeDecoder } from './unescape.ts';
 import { zeroWidth } from './zero-width.ts';
 
@@ -44,14 +39,9 @@ export const blockDecoders: readonly BlockDecoder[] = [
   grouped,
   splitLines,
   pemLines,
-  splitWords,
   quotedPrintable,
   declaredBase64,
   reversed,
   files,
   markup,
-  hexDump,
-  charCalls,
-  numberedLabels,
-  binaryDigits,
 ];

@@ -1,5 +1,5 @@
 import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../scan/bytes.ts';
-import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
+import { blockFlags, stretchesOf } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -17,23 +17,13 @@ const hyphen = 0x2d;
 /** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
 const widePeriodMax = 48;
 const shortPeriodMax = 5;
-const widePeriodMin = 4;
 /** What is longer is a list of things of one length. */
 const wideBytesMax = 6144;
-/** None that divides fields: pieces in fields are put together elsewhere, each in its place. */
-const wideSigns = ' -./:\n';
-/** For each byte the place of it among those signs, counted from 1; 0 for all others. */
-const wideSignOf = Uint8Array.from(
-  { length: 256 },
-  (_, byte) => 1 + wideSigns.indexOf(String.fromCharCode(byte)),
-);
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
 /** The shortest such token fits in before and behind the place that tells of it. */
 const margin = { before: 32, after: 32 };
-/** The block of the third sign tells of a token. */
-const wideMargin = { before: 2 * widePeriodMax, after: 0 };
 
 /**
  * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
@@ -42,7 +32,7 @@ const wideMargin = { before: 2 * widePeriodMax, after: 0 };
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
-  needs: blockFlags.rhythm | blockFlags.wide,
+  mayHold: ({ outline: { flags, places } }) => (flags & blockFlags.rhythm) !== 0 || places.groups.length > 0,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
@@ -57,7 +47,7 @@ export const grouped: BlockDecoder = {
         rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
       }
     }
-    yield* findWide(bytes, outline, budget);
+    yield* findWide(bytes, outline.places.groups, budget);
   },
 };
 
@@ -65,34 +55,28 @@ export const grouped: BlockDecoder = {
  * Groups of three and more characters: a sign that stands three times at one distance. Those of three and four end nothing, for a token with
  * strokes of its own has some of these by chance.
  */
-function* findWide(bytes: Buffer, outline: Outline, budget: Budget): Iterable<Block> {
+function* findWide(bytes: Buffer, thirds: Int32Array, budget: Budget): Iterable<Block> {
   let end = 0;
   let shortEnd = 0;
-  for (const { from, to } of stretchesOf(outline, blockFlags.wide, bytes.length, wideMargin)) {
-    budget.work(to - from);
-    forgetSigns();
-    for (let at = Math.max(from, end); at < to; at += 1) {
-      const sign = wideSignOf[bytes[at] as number] as number;
-      if (sign === 0) continue;
-      const period = at - (lastAt[sign] as number);
-      lastAt[sign] = at;
-      const isRhythm = period === lastPeriod[sign] && period >= widePeriodMin && period <= widePeriodMax;
-      lastPeriod[sign] = period;
-      if (!isRhythm || (period <= shortPeriodMax && at < shortEnd)) continue;
-      const rhythm = rhythmOf(bytes, at - 2 * period, period);
-      if (!isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) continue;
-      const groups = read(bytes, rhythm, end);
-      budget.work(groups.end - groups.start);
-      const token = tokenOf(bytes, groups, rhythm);
-      if (period <= shortPeriodMax) shortEnd = groups.end;
-      else {
-        end = Math.max(end, groups.end, rhythm.at + rhythm.width);
-        at = end - 1;
-        forgetSigns();
-      }
-      if (token) yield { ...groups, bytes: token };
-    }
+  for (const at of thirds) {
+    const period = periodBefore(bytes, at);
+    if (at - 2 * period < end || (period <= shortPeriodMax && at < shortEnd)) continue;
+    const rhythm = rhythmOf(bytes, at - 2 * period, period);
+    if (!isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) continue;
+    const groups = read(bytes, rhythm, end);
+    budget.work(groups.end - groups.start);
+    const token = tokenOf(bytes, groups, rhythm);
+    if (period <= shortPeriodMax) shortEnd = groups.end;
+    else end = Math.max(end, groups.end, rhythm.at + rhythm.width);
+    if (token) yield { ...groups, bytes: token };
   }
+}
+
+/** How far the same sign stands before the one at `at`. */
+function periodBefore(bytes: Buffer, at: number): number {
+  let period = 1;
+  while (period < widePeriodMax && bytes[at - period] !== bytes[at]) period += 1;
+  return period;
 }
 
 function tokenOf(bytes: Buffer, groups: Span, rhythm: Rhythm): Buffer | undefined {
@@ -110,15 +94,6 @@ function isOfToken(token: Buffer, period: number): boolean {
   if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
     return false;
   return period > shortPeriodMax || token.some((byte) => !isHexDigit(byte) && byte !== hyphen);
-}
-
-/** The place of each sign before, and how far it stood from the one before it. */
-const lastAt = new Int32Array(1 + wideSigns.length);
-const lastPeriod = new Int32Array(1 + wideSigns.length);
-
-function forgetSigns(): void {
-  lastAt.fill(-1 - widePeriodMax);
-  lastPeriod.fill(0);
 }
 
 /** A sign of `width` bytes at `at`, and again after each `period`. */

@@ -1,10 +1,10 @@
 import { byteSet } from '../scan/bytes.ts';
-import { blockFlags } from '../scan/outline.ts';
+import { runKinds } from '../scan/outline.ts';
 import { bitCode, decodeBits, holdsText } from './bits.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { beginsCompressed, mayBePacked } from './compression.ts';
-import { findRun, hasRuns, runEnd, runLengthMin } from './runs.ts';
+import { findRun, runEnd, runLengthMin } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
@@ -24,12 +24,12 @@ const piecesMax = 256;
  */
 export const hex: BlockDecoder = {
   name: 'hex',
-  needs: blockFlags.encoded,
-  mayHold: hasRuns,
+  mayHold: (text) => (text.runKinds & runKinds.hex) !== 0,
   *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     let pieces: Span[] = [];
     for (const run of runs) {
+      if ((run.kinds & runKinds.hex) === 0) continue;
       budget.work(run.end - run.start);
       let start = findRun(bytes, Math.max(run.start, end), alphabet, runLengthMin, run.end);
       while (start >= 0) {

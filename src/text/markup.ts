@@ -1,5 +1,5 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
-import { textFlags } from '../scan/outline.ts';
+import { type Outline, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { joinedParts } from './joined-parts.ts';
@@ -12,7 +12,6 @@ const nameLengthMax = 7;
 /** A longer tag or comment is none that only cuts a token. */
 const seamBytesMax = 256;
 const seamsMax = 8;
-const nearBytes = 32;
 const charactersMin = 12;
 const pieceBytesMax = 4096;
 const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.~:@!$*#%,;?&|'()[]{}`);
@@ -21,7 +20,6 @@ const cdataBegin = Buffer.from('<![CDATA[');
 const cdataEnd = Buffer.from(']]>');
 const commentBegin = Buffer.from('<!--');
 const commentEnd = Buffer.from('-->');
-const tagBegin = Buffer.from('<');
 const tagEnd = Buffer.from('>');
 /** Tags that a reader of HTML does not see between two letters: phrasing content (HTML, 4.5), and breaks of a line. */
 const inline = new Set(
@@ -39,9 +37,9 @@ const inline = new Set(
  */
 export const markup: BlockDecoder = {
   name: 'markup',
-  needs: textFlags.lessThan,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
-    const seams = new Seams(bytes);
+  mayHold: ({ outline }) => outline.places.seams.length > 0,
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    const seams = new Seams(bytes, outline);
     let end = 0;
     for (let seam = seams.next(0); seam < bytes.length; seam = seams.next(Math.max(seam + 1, end))) {
       budget.work(1);
@@ -83,24 +81,24 @@ function read(
  */
 class Seams {
   readonly #bytes: Buffer;
+  readonly #tags: Int32Array;
+  #tagsPassed = 0;
   /** The next of each behind the last place that was asked for: a text of beginnings only is not searched for each of them. */
-  #tag = -1;
-  #cdata = -1;
+  #cdata: number;
   #tagEnd = -1;
   #commentEnd = -1;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, { flags, places }: Outline) {
     this.#bytes = bytes;
+    this.#tags = places.seams;
+    this.#cdata = (flags & textFlags.cdata) === 0 ? Number.POSITIVE_INFINITY : -1;
   }
 
   /** Where the first that may be one begins, from `from` on; never where none does. */
   next(from: number): number {
-    // Where there is one, the next is near: to look for each of them in the whole takes longer.
-    for (let at = from; at < from + nearBytes; at += 1)
-      if (this.#bytes[at] === lessThan || isAt(this.#bytes, at, cdataEnd)) return at;
-    if (this.#tag < from) this.#tag = placeOf(this.#bytes, tagBegin, from);
+    while ((this.#tags[this.#tagsPassed] ?? from) < from) this.#tagsPassed += 1;
     if (this.#cdata < from) this.#cdata = placeOf(this.#bytes, cdataEnd, from);
-    return Math.min(this.#tag, this.#cdata);
+    return Math.min(this.#tags[this.#tagsPassed] ?? Number.POSITIVE_INFINITY, this.#cdata);
   }
 
   /** Where the seams end that stand at `at`, at most eight, one behind the other; `at` where none does. */

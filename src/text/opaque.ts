@@ -127,7 +127,7 @@ export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): Opaque
       const start = bytes.indexOf(armour);
       if (start >= 0) return { kind: 'encrypted', start, end: start + armour.length };
     }
-  if ((outline.flags & textFlags.jsonToken) === 0) return undefined;
+  if ((outline.flags & textFlags.encrypted) === 0) return undefined;
   let count = 0;
   for (let at = bytes.indexOf(thirdOfHeader); at >= 0; at = bytes.indexOf(thirdOfHeader, at + 1)) {
     if (bytes[at - 1] !== 0x79 || bytes[at - 2] !== 0x65) continue;

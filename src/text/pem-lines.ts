@@ -3,7 +3,6 @@ import { textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
 import { joinedParts } from './joined-parts.ts';
-import { hasRuns } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const begin = Buffer.from('-----BEGIN ');
@@ -27,8 +26,7 @@ const space = 0x20;
  */
 export const pemLines: BlockDecoder = {
   name: 'pem-lines',
-  needs: textFlags.armour,
-  mayHold: hasRuns,
+  mayHold: ({ outline }) => (outline.flags & textFlags.armour) !== 0,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at + begin.length)) {
       const parts = partsAt(bytes, at, budget);

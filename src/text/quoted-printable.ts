@@ -24,7 +24,6 @@ const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
-  needs: textFlags.quoted,
   mayHold: ({ outline: { flags } }) => (flags & (textFlags.quotedWord | textFlags.transferField)) !== 0,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let declaredFrom = (outline.flags & textFlags.transferField) === 0 ? Number.POSITIVE_INFINITY : undefined;

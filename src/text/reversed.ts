@@ -11,7 +11,7 @@ const lengthMax = 65_536;
 /** Text behind a right-to-left override (U+202E), as a reader sees it: backwards, up to the end of its string. */
 export const reversed: BlockDecoder = {
   name: 'bidi',
-  needs: textFlags.nonAscii,
+  mayHold: ({ outline }) => (outline.flags & textFlags.override) !== 0,
   *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
     const nextPop = searchForwards(bytes, pop, budget);
     const nextQuote = searchForwards(bytes, quote, budget);

@@ -1,14 +1,10 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
-import { blockFlags, type Outline, stretchesOf } from '../scan/outline.ts';
-import type { EncodedText } from './block-decoder.ts';
+import { type Outline, runKindBits } from '../scan/outline.ts';
+import type { EncodedRun } from './block-decoder.ts';
 import type { Budget } from './budget.ts';
-import type { Span } from './span-map.ts';
 
 /** Shorter runs are words; 20 characters of base64 are 15 bytes. */
 export const runLengthMin = 20;
-
-/** A stretch is told by the last byte of a run of that length. */
-const margin = { before: runLengthMin - 1, after: 0 };
 
 /** Of base64 and base64url, hence of base32 and hexadecimal digits. */
 export const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
@@ -52,21 +48,23 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
   return end;
 }
 
+const noRuns: readonly EncodedRun[] = Object.freeze([]);
+
 /**
  * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together. One character over and
  * over again is a rule under a heading, or what fills a field: in no code it stands for text.
  */
-export function findEncodedRuns(bytes: Buffer, outline: Outline, budget: Budget): Span[] {
-  const runs: Span[] = [];
+export function findEncodedRuns(bytes: Buffer, { places }: Outline, budget: Budget): readonly EncodedRun[] {
+  if (places.runs.length === 0) return noRuns;
+  const runs: EncodedRun[] = [];
   let end = 0;
-  for (const { from, to } of stretchesOf(outline, blockFlags.encoded, bytes.length, margin)) {
-    let start = findRun(bytes, Math.max(from, end), encodedAlphabet, runLengthMin, to);
-    while (start >= 0) {
-      end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
-      budget.work(end - start);
-      if (!isRule(bytes, start, end)) runs.push({ start, end });
-      start = findRun(bytes, end, encodedAlphabet, runLengthMin, to);
-    }
+  for (const place of places.runs) {
+    const start = place >>> runKindBits;
+    // Where the kernel begins with another piece, a run may go on there that it has told of before.
+    if (start < end || (start > 0 && encodedAlphabet[bytes[start - 1] as number] === 1)) continue;
+    end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
+    budget.work(end - start);
+    if (!isRule(bytes, start, end)) runs.push({ start, end, kinds: place & ((1 << runKindBits) - 1) });
   }
   return runs;
 }
@@ -77,8 +75,6 @@ function isRule(bytes: Buffer, start: number, end: number): boolean {
   while (at < end && bytes[at] === first) at += 1;
   return at === end;
 }
-
-export const hasRuns = ({ runs }: EncodedText): boolean => runs.length > 0;
 
 /**
  * The end of the last of the lines that continue a run which ends at `end`, indented or not. A word that begins the line behind it

@@ -14,7 +14,7 @@ const margin = { before: 32, after: 32 };
 /** A word with a space between all its characters (`g h p _ …`), put together again. */
 export const spaced: BlockDecoder = {
   name: 'spaced',
-  needs: blockFlags.rhythm,
+  mayHold: ({ outline }) => (outline.flags & blockFlags.rhythm) !== 0,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {

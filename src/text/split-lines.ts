@@ -1,5 +1,4 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
-import { nextBreak, textFlags } from '../scan/outline.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
@@ -37,42 +36,20 @@ const brokenLine: Gap = {
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
-  needs: textFlags.newline,
+  mayHold: ({ outline }) => outline.places.cuts.length > 0,
   *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
-    let newlineAt = nextBreak(outline, 0);
-    while (newlineAt >= 0) {
-      let next = nextBreak(outline, newlineAt + 1);
+    let from = 0;
+    for (const newlineAt of outline.places.cuts) {
+      if (newlineAt < from) continue;
+      const next = bytes.indexOf(newline, newlineAt + 1);
       budget.work((next < 0 ? bytes.length : next) - newlineAt);
-      const parts = mayBeCut(bytes, newlineAt, next) ? partsAt(bytes, newlineAt, next, budget) : undefined;
-      if (parts) {
-        yield joinedParts(bytes, parts);
-        next = nextBreak(outline, Math.max(newlineAt + 1, parts.at(-1)?.start ?? 0));
-      }
-      newlineAt = next;
+      const parts = partsAt(bytes, newlineAt, next, budget);
+      if (!parts) continue;
+      yield joinedParts(bytes, parts);
+      from = parts.at(-1)?.start ?? 0;
     }
   },
 };
-
-/** What nearly all line ends fail: a token before and behind it, or behind it a short line that ends like one. */
-function mayBeCut(bytes: Buffer, newlineAt: number, next: number): boolean {
-  if (!endsInToken(bytes, newlineAt) && !mayEndShortLine(bytes, newlineAt, next)) return false;
-  return isSpacedToken[bytes[lineBreakEnd(bytes, newlineAt)] ?? 0] === 1;
-}
-
-/** Its indentation is not counted. */
-function mayEndShortLine(bytes: Buffer, newlineAt: number, next: number): boolean {
-  const end = bytes[next - 1] === carriageReturn ? next - 1 : next;
-  return end - newlineAt > lengthMin && isSpacedToken[bytes[end - 1] as number] === 1;
-}
-
-/** Whether as much of a token as is before a gap stands before the line end, or before spaces there. */
-function endsInToken(bytes: Buffer, newlineAt: number): boolean {
-  const end = withoutSpaces(bytes, bytes[newlineAt - 1] === carriageReturn ? newlineAt - 1 : newlineAt);
-  const start = end - pairLengthMin;
-  let at = end;
-  while (at > start && isToken[bytes[at - 1] ?? 0] === 1) at -= 1;
-  return at === start;
-}
 
 /** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
 function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget): Span[] | undefined {

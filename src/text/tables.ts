@@ -27,7 +27,7 @@ export function readTables(
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;
   for (const reader of readers) {
-    if ((outline.flags & reader.needs) === 0 || reader.mayHold?.(bytes) === false) continue;
+    if (!reader.mayHold(outline)) continue;
     const take = (name: Span, value: Span): void => {
       const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
       if (isKnown(span)) return;

@@ -1,4 +1,5 @@
-import { blockFlags, type Outline, type Stretch, stretchesOf } from '../scan/outline.ts';
+import { type Outline, textFlags } from '../scan/outline.ts';
+import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 
 /** What an escape can stand for. Never longer than the escape, so a text of its source's size holds any result. */
@@ -71,11 +72,15 @@ export interface Unescaped {
 const checkEvery = 4096;
 /** What one escape stands for; more than any does. Emptied for each of them. */
 const decoded = new Output(64);
+/** As much of a text as any detector looks at beside a value, and of a value that begins there. */
+const marginBytes = 512;
+const valueBytesMax = 4096;
+const plus = 0x2b;
 
 /**
- * The whole text with one layer of escapes taken off, or undefined where there are none; what remains is for the next layer.
- * All encodings in one walk, because one view for each of them and for each order of them would multiply what is to be
- * searched. `check` is called now and then and may throw.
+ * The text around all escapes with one layer of them taken off, or undefined where there are none; what remains is for the next layer.
+ * What stands there without an escape was read already. All encodings in one walk, because one view for each of them and for each order of
+ * them would multiply what is to be searched. `check` is called now and then and may throw.
  */
 export function unescapeText(
   bytes: Buffer,
@@ -83,64 +88,149 @@ export function unescapeText(
   check: () => void,
   outline: Outline,
 ): Unescaped | undefined {
-  const { isLead, byLead } = table;
-  const names = new Set<string>();
-  const spans = new SpanMap();
-  let out: Output | undefined;
-  let literalStart = 0;
-  let at = 0;
-  let seen = 0;
-  for (const { from, to } of leadStretches(bytes, table, outline)) {
-    at = nextLead(bytes, Math.max(at, from), to, isLead);
-    while (at < to) {
-      seen += 1;
-      if (seen % checkEvery === 0) check();
-      const length = readEscape(bytes, at, byLead[bytes[at] ?? 0] ?? [], decoded, names);
-      if (length > 0) {
-        out ??= new Output(bytes.length);
-        appendLiteral(out, spans, bytes, literalStart, at);
-        if (decoded.length > 0) spans.addWhole(out.length, at, at + length);
-        out.copy(decoded.bytes, 0, decoded.length);
-        literalStart = at + length;
-      }
-      at = nextLead(bytes, at + Math.max(1, Math.abs(length)), to, isLead);
+  const escapes = findEscapes(bytes, table, check, outline);
+  return escapes && withoutEscapes(bytes, escapes);
+}
+
+/** Escapes from left to right, and what they stand for. */
+interface Escapes {
+  /** Of each its start, its end, and where that ends in `plain` what it stands for. */
+  readonly numbers: number[];
+  plain: Output;
+  readonly names: Set<string>;
+}
+
+const numbersPerEscape = 3;
+const plainBytesMin = 256;
+
+function findEscapes(
+  bytes: Buffer,
+  { isLead, byLead }: DecoderTable,
+  check: () => void,
+  { flags, places }: Outline,
+): Escapes | undefined {
+  // The `+` of forms is as frequent as a letter, so its places are not told.
+  const isEverywhere = isLead[plus] === 1 && (flags & textFlags.plus) !== 0;
+  const count = isEverywhere ? bytes.length : places.escapes.length;
+  let escapes: Escapes | undefined;
+  let end = 0;
+  for (let index = 0; index < count; index += 1) {
+    const at = isEverywhere ? index : (places.escapes[index] as number);
+    if (index % checkEvery === checkEvery - 1) check();
+    const lead = bytes[at] as number;
+    if (at < end || isLead[lead] === 0) continue;
+    for (const decoder of byLead[lead] as readonly EscapeDecoder[]) {
+      decoded.length = 0;
+      const length = decoder.read(bytes, at, decoded);
+      if (length === 0) continue;
+      end = at + Math.abs(length);
+      if (length < 0) break;
+      escapes ??= { numbers: [], plain: new Output(plainBytesMin), names: new Set() };
+      escapes.plain = withRoom(escapes.plain, decoded.length);
+      escapes.names.add(decoder.name);
+      escapes.plain.copy(decoded.bytes, 0, decoded.length);
+      escapes.numbers.push(at, end, escapes.plain.length);
+      break;
     }
   }
-  if (!out) return undefined;
-  appendLiteral(out, spans, bytes, literalStart, bytes.length);
+  return escapes;
+}
+
+/** The same, or one twice as large where it has no room for so many bytes. */
+function withRoom(out: Output, count: number): Output {
+  if (out.length + count <= out.bytes.length) return out;
+  const larger = new Output(2 * out.bytes.length + count);
+  larger.copy(out.bytes, 0, out.length);
+  return larger;
+}
+
+/** A part of the text, and the escapes in it. */
+interface Region {
+  from: number;
+  to: number;
+  readonly first: number;
+  behind: number;
+}
+
+function withoutEscapes(bytes: Buffer, escapes: Escapes): Unescaped {
+  const { names } = escapes;
+  const regions = regionsAround(bytes, escapes);
+  const size = regions.reduce((sum, { from, to }) => sum + to - from + separator.length, 0);
+  const isWhole = size * 4 > bytes.length * 3;
+  const out = new Output(isWhole ? bytes.length : size);
+  const spans = new SpanMap();
+  if (isWhole) {
+    appendRegion(
+      bytes,
+      escapes,
+      { from: 0, to: bytes.length, first: 0, behind: countOf(escapes) },
+      out,
+      spans,
+    );
+  } else
+    for (const region of regions) {
+      appendRegion(bytes, escapes, region, out, spans);
+      spans.addWhole(out.length, region.to, region.to);
+      out.copy(separator, 0, separator.length);
+    }
   return { bytes: out.bytes.subarray(0, out.length), spans, names: [...names] };
 }
 
-const plus = 0x2b;
-const noMargin = { before: 0, after: 0 };
+const countOf = ({ numbers }: Escapes): number => numbers.length / numbersPerEscape;
 
-/** Where the escapes of a table can begin. The `+` of forms is as frequent as a letter, and no block is told by it. */
-const leadStretches = (bytes: Buffer, { isLead }: DecoderTable, outline: Outline): readonly Stretch[] =>
-  isLead[plus] === 1
-    ? [{ from: 0, to: bytes.length }]
-    : stretchesOf(outline, blockFlags.escaped, bytes.length, noMargin);
+const isValueByte = (byte: number | undefined): boolean => byte !== undefined && byte > 0x20;
 
-function nextLead(bytes: Buffer, from: number, to: number, isLead: Uint8Array): number {
-  let at = from;
-  while (at < to && isLead[bytes[at] as number] === 0) at += 1;
-  return at;
+function regionsAround(bytes: Buffer, escapes: Escapes): readonly Region[] {
+  const regions: Region[] = [];
+  const { numbers } = escapes;
+  let last: Region | undefined;
+  for (let index = 0; index < countOf(escapes); index += 1) {
+    const start = numbers[index * numbersPerEscape] as number;
+    const end = numbers[index * numbersPerEscape + 1] as number;
+    if (last && end + marginBytes <= last.to) {
+      last.behind = index + 1;
+      continue;
+    }
+    let from = Math.max(0, start - marginBytes);
+    let to = Math.min(bytes.length, end + marginBytes);
+    for (const stop = Math.max(0, from - valueBytesMax); from > stop && isValueByte(bytes[from - 1]); )
+      from -= 1;
+    for (const stop = Math.min(bytes.length, to + valueBytesMax); to < stop && isValueByte(bytes[to]); )
+      to += 1;
+    if (last && from <= last.to) {
+      last.to = Math.max(last.to, to);
+      last.behind = index + 1;
+    } else {
+      last = { from, to, first: index, behind: index + 1 };
+      regions.push(last);
+    }
+  }
+  return regions;
 }
 
-function readEscape(
+function appendRegion(
   bytes: Buffer,
-  at: number,
-  decoders: readonly EscapeDecoder[],
+  { numbers, plain }: Escapes,
+  { from, to, first, behind }: Region,
   out: Output,
-  names: Set<string>,
-): number {
-  for (const decoder of decoders) {
-    out.length = 0;
-    const length = decoder.read(bytes, at, out);
-    if (length === 0) continue;
-    if (length > 0) names.add(decoder.name);
-    return length;
+  spans: SpanMap,
+): void {
+  let at = from;
+  for (
+    let number = first * numbersPerEscape;
+    number < behind * numbersPerEscape;
+    number += numbersPerEscape
+  ) {
+    const start = numbers[number] as number;
+    const end = numbers[number + 1] as number;
+    const plainStart = number === 0 ? 0 : (numbers[number - 1] as number);
+    const plainEnd = numbers[number + 2] as number;
+    appendLiteral(out, spans, bytes, at, start);
+    if (plainEnd > plainStart) spans.addWhole(out.length, start, end);
+    out.copy(plain.bytes, plainStart, plainEnd);
+    at = end;
   }
-  return 0;
+  appendLiteral(out, spans, bytes, at, to);
 }
 
 /** Appends what stands there as it is. */

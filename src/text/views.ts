@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { type Outline, outlineOf, textFlags } from '../scan/outline.ts';
+import { type Outline, outlineOf } from '../scan/outline.ts';
 import { isBinaryFile } from './binary-format.ts';
 import type { Block } from './block-decoder.ts';
 import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
-import { aroundEscapes } from './islands.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
 import { findEncrypted, type OpaqueContent } from './opaque.ts';
 import { formSpace } from './percent.ts';
@@ -70,15 +69,6 @@ interface Layer extends View {
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 const backslash = 0x5c;
-/** Without any of these there is nothing to unescape. */
-const escapeSigns =
-  textFlags.backslash |
-  textFlags.percent |
-  textFlags.ampersand |
-  textFlags.nul |
-  textFlags.escape |
-  textFlags.nonAscii;
-const formSigns = escapeSigns | textFlags.plus;
 /** Of which the places are told. */
 const opaqueMax = 16;
 /** Where escapes stand closer together, hardly anything is seen without one of them. */
@@ -185,13 +175,11 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
-  const signs = table === formEscapes ? formSigns : escapeSigns;
-  if ((layer.outline.flags & signs) === 0) return undefined;
   const unescaped = unescapeText(layer.bytes, table, () => budget.check(), layer.outline);
   if (!unescaped) return undefined;
-  const { bytes, spans } = aroundEscapes(unescaped);
+  const { bytes, names, spans } = unescaped;
   budget.spend(bytes.length);
-  return childOf(layer, bytes, unescaped.names, spans, spans);
+  return childOf(layer, bytes, names, spans, spans);
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
@@ -231,14 +219,13 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;
   const all = findEncodedRuns(bytes, outline, budget);
-  const runs = layer.spans ? all.filter(isNew) : all;
-  const text = { bytes, outline, runs };
+  const runs = layer.spans && all.length > 0 ? all.filter(isNew) : all;
+  const text = { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
     // Also for those that are not asked: what led up to here took its time, too.
     budget.work(bytes.length);
-    if (decoder.needs !== undefined && (outline.flags & decoder.needs) === 0) continue;
-    if (decoder.mayHold?.(text) === false) continue;
+    if (!decoder.mayHold(text)) continue;
     for (const block of decoder.find(text, budget)) {
       // A file with escapes taken off is none any more.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;

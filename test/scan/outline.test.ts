@@ -2,18 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { pieceBytesMax } from '../../src/scan/kernel.ts';
 import {
   blockBytes,
   blockFlags,
-  mayBeText,
-  nextBreak,
   nextDigit,
+  type Outline,
   outlineOf,
+  runKindBits,
+  runKinds,
   stretchesOf,
   textFlags,
 } from '../../src/scan/outline.ts';
+import { onePass } from '../../src/text/budget.ts';
+import { blockDecoders, escapeDecoders } from '../../src/text/decoders.ts';
+import { findEncodedRuns } from '../../src/text/runs.ts';
+import { readTables } from '../../src/text/tables.ts';
+import { decoderTable, unescapeText } from '../../src/text/unescape.ts';
 
 type Flag = keyof typeof blockFlags;
 
@@ -36,24 +43,18 @@ const endsOf: Readonly<Record<Flag, (text: string) => number[]>> = {
     const withDigit = new Set([...text.matchAll(/\d/g)].map(({ index }) => Math.floor(index / blockBytes)));
     const isNearDigit = (at: number): boolean =>
       [-1, 0, 1].some((offset) => withDigit.has(Math.floor(at / blockBytes) + offset));
-    const isRule = (at: number): boolean =>
-      at >= 14 && text.slice(at - 14, at + 1) === (text[at] as string).repeat(15);
+    const isInRow = (at: number): boolean => text[at - 1] === text[at] && text[at + 1] === text[at];
     const signs = new Set([...text.matchAll(/[^0-9A-Za-z]/g)].map(({ index }) => index));
     return [...signs].filter((at) => {
       const comeEvery = (step: number, times: number): boolean => {
-        for (let n = 1; n < times; n++) if (text[at - n * step] !== text[at]) return false;
-        return at >= (times - 1) * step && !isRule(at);
+        for (let n = 0; n < times; n++)
+          if (text[at - n * step] !== text[at] || isInRow(at - n * step)) return false;
+        return at >= (times - 1) * step;
       };
       const isShort = comeEvery(2, 8) || comeEvery(3, 7) || comeEvery(4, 5);
       return isShort || (isNearDigit(at) && (comeEvery(5, 4) || comeEvery(9, 4)));
     });
   },
-  word: (text) => [...text.matchAll(/[\w+/-]{14,}(?= )/g)].map(({ 0: run, index }) => index + run.length - 1),
-  wide: (text) => [...' -./:\n'].flatMap((sign) => wideEnds(text, sign)),
-  escaped: (text) =>
-    [...Buffer.from(text, 'latin1').entries()].flatMap(([at, byte]) =>
-      byte >= 0x80 || '\\%&\0\x1b'.includes(String.fromCharCode(byte)) ? [at] : [],
-    ),
 };
 
 /** Of groups that have a letter and a digit in each two of them, which stand in the block where they end. */
@@ -78,16 +79,13 @@ function runEnds(text: string, isIn: RegExp, length: number): number[] {
   });
 }
 
-/** The blocks that have a flag, told twice. Of wide groups the kernel may tell more. */
+/** The blocks that have a flag, told twice. */
 function blocksWith(text: string, flag: Flag): { seen: number[]; wanted: number[] } {
   const { blocks } = outlineOf(Buffer.from(text, 'latin1'));
   const flags = Buffer.from(blocks.buffer);
   const wanted = new Set(endsOf[flag](text).map((at) => Math.floor(at / blockBytes)));
   const seen = [...flags.keys()].filter((index) => ((flags[index] as number) & blockFlags[flag]) !== 0);
-  return {
-    seen: flag === 'wide' ? seen.filter((index) => wanted.has(index)) : seen,
-    wanted: [...wanted].sort((a, b) => a - b),
-  };
+  return { seen, wanted: [...wanted].sort((a, b) => a - b) };
 }
 
 const alphabets = [
@@ -101,6 +99,9 @@ const alphabets = [
   'a1b2- -',
   'a\\b%c&d\x1b',
 ];
+
+const kindsAt = ({ places }: Outline, start: number): number =>
+  places.runs.reduce((kinds, run) => kinds | (run >>> runKindBits === start ? run & 15 : 0), 0);
 
 for (const flag of Object.keys(blockFlags) as Flag[]) {
   t.test(`tells the blocks of ${flag} as a byte-wise search does`, async (t) => {
@@ -121,9 +122,6 @@ for (const flag of Object.keys(blockFlags) as Flag[]) {
       token: 'abcdefgh=ijkl~',
       encoded: 'abcdefghijklmnopqrst',
       rhythm: 'abcd-bcde-cdef-defg-efg7',
-      word: 'sk-abcdefghijkl mnop',
-      wide: 'k7fh2m q9wz4x p3vn8t r5yb6d',
-      escaped: '\\',
     };
     const filling = ' a bc def'.repeat(pieceBytesMax / 8);
     // The last blocks of a piece are looked at again as the first ones of the next.
@@ -136,21 +134,27 @@ for (const flag of Object.keys(blockFlags) as Flag[]) {
   });
 }
 
+t.test('tells of the signs between groups of a token, wherever they stand', async (t) => {
+  const group = 'k7fh2m q9wz4x p3vn8t r5yb6d';
+  const random = seeded(3);
+  for (let round = 0; round < 400; round++) {
+    const alphabet = round % 2 === 0 ? 'ab1  -' : 'a1b2- -';
+    const around = Array.from({ length: random(200) }, () => alphabet[random(alphabet.length)]).join('');
+    const filled = round % 10 === 0 ? 'x'.repeat(pieceBytesMax - random(300)) + around : around;
+    const text = `${filled} ${group} ${around}`;
+    const { groups } = outlineOf(Buffer.from(text)).places;
+    for (const at of [...' -'].flatMap((sign) => wideEnds(text, sign)))
+      if (!groups.includes(at)) return t.fail('a difference', { text: text.slice(-500), place: at });
+  }
+  t.pass('no difference');
+});
+
 t.test('tells which signs stand anywhere in a text', async (t) => {
   const signs = {
-    backslash: '\\',
-    percent: '%',
-    ampersand: '&',
-    nul: '\0',
     plus: '+',
     at: '@',
     parenthesis: '(',
     nonAscii: '\x80',
-    newline: '\n',
-    escape: '\x1b',
-    lessThan: '<',
-    equals: '=',
-    bracket: '[',
   } as const;
   for (const [name, sign] of Object.entries(signs) as [keyof typeof signs, string][]) {
     for (const at of [0, 15, 16, 63, 64, pieceBytesMax - 1, pieceBytesMax, 2.5 * pieceBytesMax]) {
@@ -175,17 +179,15 @@ t.test('tells which signs stand anywhere in a text', async (t) => {
 });
 
 t.test('tells which rare things begin anywhere in a text', async (t) => {
-  const call = 'String.fromCharCode ( 0x67 )';
   const things = {
-    jsonToken: ['eyJ'],
+    override: ['\u202e'],
+    cdata: ['<![CDATA['],
+    encrypted: [`eyJ${'a'.repeat(40)}.${'b'.repeat(9)}..${'c'.repeat(20)}.d`],
     armour: ['-----BEGIN '],
+    cell: ['<td>', '<TD '],
+    values: ['VALUES (', 'Values(', 'values\n  ('],
+    valueName: ['value"', 'values"'],
     transferField: ['Content-Transfer-Encoding', 'content-transfer-encoding', 'CONTENT-TRANSFER-ENCODING'],
-    charCalls: [
-      Array(8).fill('chr(103)').join('+'),
-      Array(8).fill('CHR$(7 )').join(''),
-      Array(8).fill(call).join('; s = s + (y);  '),
-    ],
-    quoted: ['=4a', '=\n', '=\r\n', `=${' \t'.repeat(15)}\r\n`],
     quotedWord: [`=4A${'b'.repeat(32)}=5F`, '=\nab=\r\n', '=41=42'],
     grid: ['[[', '[ \n\t[', `[${' '.repeat(300)}[`],
   };
@@ -195,18 +197,21 @@ t.test('tells which rare things begin anywhere in a text', async (t) => {
       const seams = Array.from({ length: text.length + 1 }, (_, cut) => pieceBytesMax - cut);
       for (const at of [0, 15, 16, 50, 63, 64, ...ends, ...seams, 2.5 * pieceBytesMax]) {
         const bytes = Buffer.alloc(at + text.length + 40, 'x');
-        bytes.write(text, at, 'latin1');
+        bytes.write(text, at);
         if ((outlineOf(bytes).flags & textFlags[name]) === 0) t.fail(`${name} at ${at}`, { text });
       }
       t.not(outlineOf(Buffer.from(text)).flags & textFlags[name], 0, `${name} alone`);
     }
   const others = {
-    jsonToken: ['exJ', 'yyJ', 'J'],
+    override: ['\u202d'],
+    cdata: ['<!CDATA['],
+    encrypted: ['exJ', `eyJ${'a'.repeat(40)}.${'b'.repeat(40)}.${'c'.repeat(40)}`],
+    cell: ['<tr>', '< td>'],
+    values: ['VALUE (', 'values = ('],
+    valueName: ['valued"', 'value', 'alue"'],
     armour: ['----BEGIN', '-----END'],
     transferField: ['content-transfer', 'transfer-en', 'transfer_encoding'],
-    charCalls: [Array(7).fill('chr(103)').join('+'), Array(9).fill('call(103)').join('+')],
-    quoted: ['=4', '=g4', '= a', '==', `=${' '.repeat(40)}\n`],
-    quotedWord: ['=41', `=4A${'b'.repeat(33)}=5F`],
+    quotedWord: ['=41', '=4=41', '=41&b=41', `=4A${'b'.repeat(33)}=5F`],
     grid: ['[a[', '[]', '[ a'],
   };
   for (const [name, texts] of Object.entries(others) as [keyof typeof things, readonly string[]][])
@@ -237,29 +242,13 @@ t.test('tells of every run that stands for text in base64, wherever it stands', 
         for (const at of [...places, ...(front.length < 2 && alphabet === 'base64' ? seams : [])]) {
           const run = front + text.toString(alphabet).replaceAll('=', '');
           const outline = outlineOf(Buffer.from(`${' '.repeat(at)}${run}=="${behind}`));
-          if (!mayBeText(outline, at + run.length - 1)) t.fail('a text', { run, place: at });
+          const kinds = kindsAt(outline, at);
+          if ((kinds & runKinds.text) === 0) t.fail('a text', { run, place: at });
         }
-  t.ok(mayBeText(outlineOf(Buffer.alloc(3000, 'a')), 2999), 'a long run may always be one');
+  const long = outlineOf(Buffer.alloc(3000, 'a'));
+  t.equal(kindsAt(long, 0), 15, 'a long run may always be one');
   const names = ['ResponseContentLengthMismatchError', 'com/acme/app/issues/22257', 'I_rmYZpzGhFkaQuqAZt5'];
-  for (const name of names) t.notOk(mayBeText(outlineOf(Buffer.from(name)), name.length - 1), name);
-});
-
-t.test('tells where the next line ends', async (t) => {
-  const random = seeded(5);
-  for (let round = 0; round < 300; round++) {
-    const text = Array.from({ length: random(400) }, () => (random(20) === 0 ? '\n' : 'x')).join('');
-    const filled = round % 10 === 0 ? 'x'.repeat(pieceBytesMax - random(300)) + text : text;
-    const bytes = Buffer.from(filled);
-    const outline = outlineOf(bytes);
-    let at = -1;
-    do {
-      const wanted = filled.indexOf('\n', at + 1);
-      at = nextBreak(outline, at + 1);
-      if (at !== wanted) return t.fail('a difference', { text, seen: at, wanted });
-    } while (at >= 0);
-  }
-  t.equal(nextBreak(outlineOf(Buffer.from('a\n')), 2), -1, 'behind the text is none');
-  t.equal(nextBreak(outlineOf(Buffer.alloc(0)), 0), -1);
+  for (const name of names) t.equal(outlineOf(Buffer.from(`${name} `)).places.runs.length, 0, name);
 });
 
 t.test('tells where the next digit stands', async (t) => {
@@ -305,6 +294,126 @@ t.test('stretches are wide enough, do not overlap, and stay within the text', as
     { from: 92, to: 326 },
     { from: 348, to: text.length },
   ]);
+});
+
+/** Parts of texts in which decoders find something, or nearly do. */
+const parts = [
+  ...[
+    '\n',
+    '\n',
+    '\r\n',
+    '\n  ',
+    ' ',
+    ' ',
+    '"',
+    ',',
+    ';',
+    '\t',
+    '|',
+    '-',
+    '.',
+    '<b>',
+    '</i>',
+    '<td>',
+    '&amp;',
+    '\\n',
+    '%41',
+  ],
+  ...[
+    'name',
+    'name,id\n1,2\n',
+    '|a|b|\n',
+    'id',
+    'Passport No',
+    'hunter2',
+    'aB3dE5gH',
+    'my_Secret1isOut2',
+    'ABCDEFGHIJ',
+    'x',
+    '|---|',
+    '42',
+    '73 6b',
+    '115,107,',
+  ],
+  ...[
+    '\u00ad',
+    '\u0430pple',
+    'p\u0430ssword',
+    '\uff41',
+    '1\u20131',
+    '\u202eabc',
+    '&#65;',
+    '\\u0041',
+    '\x1b[0m',
+    '=41',
+    '=\n',
+  ],
+  ...[
+    '6d795f73656372657420',
+    'bXlfc2VjcmV0X2lzX291dA==',
+    'MFRGGZDFMZTWQ2LKNNWG23TPOA',
+    'H4sIAAAAAAAAA8tOrVTIT1MoLQYAtn',
+    '7f3a9c0b-1d2e',
+  ],
+];
+
+/** All places where something could be, told without a look at what is there. */
+function everywhere(outline: Outline, bytes: Buffer): Outline {
+  const all = (isOne: (byte: number) => boolean): Int32Array =>
+    Int32Array.from([...bytes.keys()].filter((at) => isOne(bytes[at] as number)));
+  const runs = [...bytes.toString('latin1').matchAll(/[\w+/-]{20,}/g)].map(
+    ({ index }) => (index << runKindBits) | 15,
+  );
+  const codes = [...bytes.toString('latin1').matchAll(/[0-9a-fA-Fx ,:;.\t\r\n-]{37,}/g)].map(
+    ({ index }) => index,
+  );
+  const breaks = all((byte) => byte === 0x0a);
+  return {
+    ...outline,
+    places: {
+      ...outline.places,
+      runs: Int32Array.from(runs),
+      escapes: all(
+        (byte) =>
+          byte >= 0xc0 || byte === 0x5c || byte === 0x25 || byte === 0x26 || byte === 0 || byte === 0x1b,
+      ),
+      cuts: breaks,
+      headers: breaks.filter((at) => /[\w"'|)*? \t\x80-\xff]\r?$/.test(bytes.toString('latin1', at - 2, at))),
+      seams: all((byte) => byte === 0x3c),
+      codes: Int32Array.from(codes),
+    },
+  };
+}
+
+/** What all decoders find. */
+function foundIn(bytes: Buffer, outline: Outline): unknown {
+  const runs = findEncodedRuns(bytes, outline, onePass());
+  const text = { bytes, outline, runs, runKinds: 15 };
+  const blocks = blockDecoders.map(({ name, find }) =>
+    [...find(text, onePass())]
+      .filter((it) => !it.isGuess)
+      .map((it) => [name, it.start, it.end, it.bytes.toString('hex')]),
+  );
+  const cells = readTables({ bytes, outline }, () => false, Buffer.from('\n'), onePass());
+  const unescaped = unescapeText(bytes, decoderTable(escapeDecoders), () => undefined, outline);
+  return { blocks, cells: cells?.bytes().toString(), unescaped: unescaped?.bytes.toString('hex') };
+}
+
+t.test('decoders find nothing in other places than those that are told', async (t) => {
+  const random = seeded(13);
+  for (let round = 0; round < 600; round++) {
+    const few = Array.from({ length: 2 + random(5) }, () => parts[random(parts.length)] as string);
+    const text = Array.from({ length: 1 + random(60) }, () => few[random(few.length)]).join('');
+    const before = round % 50 === 0 ? ' word'.repeat(pieceBytesMax / 5).slice(random(1300)) : '';
+    const bytes = Buffer.from(before + text);
+    const outline = outlineOf(bytes);
+    const [seen, wanted] = [outline, everywhere(outline, bytes)].map((it) => foundIn(bytes, it));
+    if (!isDeepStrictEqual(seen, wanted)) {
+      t.same(seen, wanted, JSON.stringify(text));
+      return;
+    }
+  }
+  t.pass('no difference');
 });
 
 t.test('the kernel is what its source compiles to', async (t) => {

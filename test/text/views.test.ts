@@ -555,13 +555,6 @@ const cases: readonly Case[] = [
     encodings: ['split-lines'],
   },
   {
-    name: 'a token with a space in it',
-    source: 'use my_Secret1isOut2 now3And4ever, please',
-    finds: 'use my_Secret1isOut2now3And4ever',
-    cut: 'use my_Secret1isOut2 now3And4ever',
-    encodings: ['split-words'],
-  },
-  {
     name: 'Markdown escapes',
     source: 'use my\\_secret\\-is\\.out now',
     finds: 'my_secret-is.out',

@@ -13,11 +13,9 @@ export const placesAt: i32 = blocksAt + textBytesMax / 64;
 export const pairsAt: i32 = placesAt + 4 * (goBytes / 2) + 64;
 /** What a matcher needs stands behind that, its filter first. */
 export const filterAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
-/**
- * What `outline` writes: a bit for each byte of the text that ends a line, one for each that ends a run which may stand for text, and what it
- * knows of signs and of characters.
- */
-export const breaksAt: i32 = filterAt;
-export const encodedTextsAt: i32 = breaksAt + textBytesMax / 8;
-export const signsAt: i32 = encodedTextsAt + textBytesMax / 8;
+/** What `outline` knows of signs and of characters, and the lists of places that it writes. */
+export const signsAt: i32 = filterAt;
 export const valuesAt: i32 = signsAt + 512;
+export const headAt: i32 = valuesAt + 1472;
+export const traitsAt: i32 = valuesAt + 1536;
+export const listsAt: i32 = traitsAt + 512;

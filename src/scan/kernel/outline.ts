@@ -1,15 +1,21 @@
-import { mayHoldText } from './encoded-text';
-import { blocksAt, breaksAt, encodedTextsAt, textAt } from './memory';
+import { beginCodes, takeDigits } from './codes';
+import { takeEscapes } from './escapes';
+import { beginLines, endLines, takeLineEnd } from './lines';
+import { blocksAt, textAt } from './memory';
+import { clearLists } from './places';
+import { beginRuns, takeRun } from './runs';
 import {
   beginSigns,
   takeBracket,
-  takeCall,
   takeEquals,
   takeGroupSigns,
   takeHyphen,
   takeJ,
+  takeLess,
+  takeParenthesis,
   takeSpaces,
 } from './signs';
+import { ofEncoded, traitsOf, writeTraits } from './traits';
 
 /*
  * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
@@ -22,26 +28,23 @@ const hasNumber: u32 = 2;
 const hasToken: u32 = 4;
 const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
-const hasWord: u32 = 32;
-const hasWide: u32 = 64;
-const hasEscape: u32 = 128;
 
-// Flags of the whole text: those, this, and these from the ninth bit on.
-const hasEncodedText: u32 = 1 << 28;
+// Flags of the whole text: those, these from the ninth bit on, and what is told of signs.
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
-const furtherSignBits: u32 = 16;
+const hasValueName: u32 = 1 << 28;
 // Bits of signs, as `signsOf` and `furtherSignsOf` have them.
 const beginEscapes: i8 = 0x0f;
 const parentheses: i8 = 0x40;
 const newlines: i8 = 1;
 const escapeCharacters: i8 = 2;
+const lesses: i8 = 4;
 const equals: i8 = 8;
 const brackets: i8 = 0x10;
 const capitalJs: i8 = 0x20;
 const hyphens: i8 = 0x40;
-/** Of the further signs those of which it is enough that they stand there. */
-const plainSigns: u32 = 0x1f;
+/** Those of which it is enough that they stand there: `+`, `@` and `(`. */
+const plainSigns: u32 = 0x70;
 
 /*
  * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
@@ -122,12 +125,8 @@ function placesOf(byte: i32, at: i32): u64 {
   );
 }
 
-/** Of the block that was looked at last, the bytes at which a run ends that may stand for text. */
-let encodedTexts: u64 = 0;
-
-/** The flags of encoded bytes in the block at `at`: twenty in a row end there, or fourteen before a space. */
-function encodedFlags(at: i32): u32 {
-  const encodeds = encodedsOf(at);
+/** The flags of encoded bytes in the block at `at`: twenty in a row end there. */
+function encodedFlags(at: i32, encodeds: u64, length: i32): u32 {
   const before = at > 0 ? encodedsOf(at - 64) : 0;
   const two = encodeds & moved(encodeds, before, 1);
   const twoBefore = before & (before << 1);
@@ -135,16 +134,12 @@ function encodedFlags(at: i32): u32 {
   const fourBefore = twoBefore & (twoBefore << 2);
   const eight = four & moved(four, fourBefore, 4);
   const eightBefore = fourBefore & (fourBefore << 4);
-  const fourteen = eight & moved(eight, eightBefore, 6);
-  let flags: u32 = 0;
   const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
-  if (twenty !== 0) {
-    flags = hasEncoded;
-    for (let ends = twenty & ~encodedsOf(at + 1); ends !== 0; ends &= ends - 1)
-      if (mayHoldText(at + <i32>ctz(ends) + 1)) encodedTexts |= ends & (0 - ends);
-  }
-  if (fourteen !== 0 && (fourteen & placesOf(0x20, at + 1)) !== 0) flags |= hasWord;
-  return flags;
+  if (twenty === 0) return 0;
+  const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
+  for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1)
+    takeRun(at + <i32>ctz(ends) + 1, length);
+  return hasEncoded;
 }
 
 function encodedsOf(at: i32): u64 {
@@ -169,25 +164,56 @@ function furtherFlags(signs: v128, at: i32, length: i32): u32 {
     for (let rest = placesOf(0x5b, at); rest !== 0; rest &= rest - 1)
       flags |= takeBracket(at + <i32>ctz(rest), length);
   if (hasAnyOf(signs, capitalJs))
-    for (let rest = placesOf(0x4a, at); rest !== 0; rest &= rest - 1) flags |= takeJ(at + <i32>ctz(rest));
+    for (let rest = placesOf(0x4a, at); rest !== 0; rest &= rest - 1)
+      flags |= takeJ(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, lesses))
+    for (let rest = placesOf(0x3c, at); rest !== 0; rest &= rest - 1)
+      flags |= takeLess(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, newlines))
+    for (let rest = placesOf(0x0a, at); rest !== 0; rest &= rest - 1)
+      takeLineEnd(at + <i32>ctz(rest), length);
   return flags;
 }
 
-function charCalls(at: i32): u32 {
-  let flags: u32 = 0;
-  for (let rest = placesOf(0x28, at); rest !== 0; rest &= rest - 1) flags |= takeCall(at + <i32>ctz(rest));
-  return flags;
-}
-
-/** Whether groups of a token end in the block. All signs are gone through, for those behind it. */
-function hasGroups(at: i32): bool {
-  const isOther = takeGroupSigns(
+/** Groups of a token that end in the block. All signs are gone through, for those behind it. */
+function takeGroups(at: i32): void {
+  takeGroupSigns(
     at,
     mask(areGroupSigns(at), areGroupSigns(at + 16), areGroupSigns(at + 32), areGroupSigns(at + 48)),
   );
   const spaces = placesOf(0x20, at);
   // Of those in a row, as lines begin with, the first and the last are enough.
-  return takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1))) || isOther;
+  takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1)));
+}
+
+/** Those bytes that begin a character beyond ASCII. */
+function areLeads(bytes: v128): v128 {
+  return v128.and(bytes, i16x8.shl(bytes, 1));
+}
+
+/** Those bytes that are a quote behind an `e` or `s`. */
+function areEndsOfNames(at: i32): v128 {
+  const before = v128.load(textAt + at - 1);
+  return v128.and(
+    i8x16.eq(v128.load(textAt + at), i8x16.splat(0x22)),
+    v128.or(i8x16.eq(before, i8x16.splat(0x65)), i8x16.eq(before, i8x16.splat(0x73))),
+  );
+}
+
+/** Whether `value"` or `values"` ends in the block. */
+function holdsValueName(at: i32): bool {
+  let rest = mask(
+    areEndsOfNames(at),
+    areEndsOfNames(at + 16),
+    areEndsOfNames(at + 32),
+    areEndsOfNames(at + 48),
+  );
+  for (; rest !== 0; rest &= rest - 1) {
+    const quote = textAt + at + <i32>ctz(rest);
+    const end = load<u8>(quote - 1) === 0x73 ? quote - 1 : quote;
+    if (load<u32>(end - 4) === 0x65756c61 && load<u8>(end - 5) === 0x76) return true;
+  }
+  return false;
 }
 
 /** Those bytes that are one of `-./:` or a newline. */
@@ -211,33 +237,30 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
 
 /** Whether the last of such signs stands in the block that are the same sign. */
 function isShortRhythm(at: i32, signs: u64): bool {
-  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5)) & ~rules(at)) !== 0;
+  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5))) !== 0;
 }
 
 function isLongRhythm(at: i32, signs: u64): bool {
-  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4)) & ~rules(at)) !== 0;
+  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4))) !== 0;
 }
 
-/** The last of so many equal bytes, each `step` behind the one before. */
+/** The last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
 function comeEvery(at: i32, step: i32, times: i32): u64 {
   const equals = equalsBehind(at, step);
   const before = at > 0 ? equalsBehind(at - 64, step) : 0;
   let all = equals;
   for (let n = 1; n < times - 1; n += 1) all &= moved(equals, before, <u64>(n * step));
+  if (all === 0) return 0;
+  const ends = endsOfRows(at);
+  const endsBefore = at > 0 ? endsOfRows(at - 64) : 0;
+  all &= ends;
+  for (let n = 1; n < times; n += 1) all &= moved(ends, endsBefore, <u64>(n * step));
   return all;
 }
 
-/** The last of fifteen equal bytes in a row or more, as rules and the beginnings of lines have them. */
-function rules(at: i32): u64 {
-  const two = equalsBehind(at, 1);
-  const twoBefore = at > 0 ? equalsBehind(at - 64, 1) : 0;
-  const three = two & moved(two, twoBefore, 1);
-  const threeBefore = twoBefore & (twoBefore << 1);
-  const five = three & moved(three, threeBefore, 2);
-  const fiveBefore = threeBefore & (threeBefore << 2);
-  const nine = five & moved(five, fiveBefore, 4);
-  const nineBefore = fiveBefore & (fiveBefore << 4);
-  return nine & moved(nine, nineBefore, 6);
+/** The bytes that do not stand between two equal ones. */
+function endsOfRows(at: i32): u64 {
+  return ~(equalsBehind(at, 1) & equalsBehind(at + 1, 1));
 }
 
 /** The bytes of the block at `at` that are equal to the one so far before. */
@@ -259,10 +282,13 @@ function equalsBehind(at: i32, step: i32): u64 {
 export function outline(length: i32): u32 {
   let all: u32 = 0;
   let seen = i8x16.splat(0);
+  writeTraits();
+  clearLists();
   beginSigns();
+  beginRuns();
+  beginLines();
+  beginCodes();
   let signSeen = i8x16.splat(0);
-  let furtherSignSeen = i8x16.splat(0);
-  let someBefore = i8x16.splat(0);
   let digitsBefore: u64 = 0;
   let digitsEarlier: u64 = 0;
   let numbers1Before: u64 = 0;
@@ -298,27 +324,36 @@ export function outline(length: i32): u32 {
       v128.or(areSigns(highC, lowC), areSigns(highD, lowD)),
     );
     let flags: u32 = 0;
-    let breaks: u64 = 0;
-    let some = i8x16.splat(0);
+    let escapes: u64 = 0;
     if (v128.any_true(haveSigns)) {
-      some = v128.or(
-        v128.or(signsOf(highA, lowA), signsOf(highB, lowB)),
-        v128.or(signsOf(highC, lowC), signsOf(highD, lowD)),
-      );
+      const someA = signsOf(highA, lowA);
+      const someB = signsOf(highB, lowB);
+      const someC = signsOf(highC, lowC);
+      const someD = signsOf(highD, lowD);
+      const some = v128.or(v128.or(someA, someB), v128.or(someC, someD));
       const further = v128.or(
         v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB)),
         v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
       );
       signSeen = v128.or(signSeen, some);
-      furtherSignSeen = v128.or(furtherSignSeen, further);
-      if (hasAnyOf(some, beginEscapes) || hasAnyOf(further, escapeCharacters)) flags |= hasEscape;
-      if (hasAnyOf(further, newlines)) breaks = placesOf(0x0a, at);
+      if (hasAnyOf(some, beginEscapes))
+        escapes = ~mask(
+          isNoneOf(someA, beginEscapes),
+          isNoneOf(someB, beginEscapes),
+          isNoneOf(someC, beginEscapes),
+          isNoneOf(someD, beginEscapes),
+        );
+      if (hasAnyOf(further, escapeCharacters)) escapes |= placesOf(0x1b, at);
+      if (hasAnyOf(some, parentheses))
+        for (let rest = placesOf(0x28, at); rest !== 0; rest &= rest - 1)
+          all |= takeParenthesis(at + <i32>ctz(rest));
       all |= furtherFlags(further, at, length);
     }
-    store<u64>(breaksAt + (at >> 3), breaks);
     const bytes = v128.or(v128.or(a, b), v128.or(c, d));
-    if (i8x16.bitmask(bytes) !== 0) flags |= hasEscape;
+    if (i8x16.bitmask(bytes) !== 0) escapes |= mask(areLeads(a), areLeads(b), areLeads(c), areLeads(d));
+    if (escapes !== 0) all |= takeEscapes(at, escapes);
     seen = v128.or(seen, bytes);
+    if ((all & hasValueName) === 0 && holdsValueName(at)) all |= hasValueName;
     const classesA = classesOf(highA, lowA);
     const classesB = classesOf(highB, lowB);
     const classesC = classesOf(highC, lowC);
@@ -331,6 +366,9 @@ export function outline(length: i32): u32 {
     );
     // What stands behind the text is a sign too, but none of it.
     if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
+    const spaces = placesOf(0x20, at);
+    // Lines begin with them.
+    signs &= ~(spaces & (spaces << 1) & (spaces >> 1));
     const tokens = ~mask(
       isNoneOf(classesA, token),
       isNoneOf(classesB, token),
@@ -349,15 +387,11 @@ export function outline(length: i32): u32 {
       );
     }
 
+    if (digits !== 0) takeDigits(at, digits, length);
     // Groups count near digits: in the blocks before and behind one, too.
-    if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0 && hasGroups(at - 64)) {
-      store<u8>(block - 1, load<u8>(block - 1) | <u8>hasWide);
-      all |= hasWide;
-    }
+    if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0) takeGroups(at - 64);
     if ((digits | digitsBefore) !== 0) {
-      if (hasGroups(at)) flags |= hasWide;
-      // Its digits may stand in the block behind it.
-      if (hasAnyOf(v128.or(some, someBefore), parentheses)) all |= charCalls(max(at - 2, 0));
+      takeGroups(at);
       // Eight bytes of digits and of separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
@@ -379,19 +413,21 @@ export function outline(length: i32): u32 {
       numbers2Before = 0;
       numbers4Before = 0;
     }
-    someBefore = some;
     digitsEarlier = digitsBefore;
     digitsBefore = digits;
 
-    encodedTexts = 0;
     const tokens2 = tokens & moved(tokens, tokens1Before, 1);
     const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
     const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
     if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
-      flags |= hasToken | encodedFlags(at);
-      if (encodedTexts !== 0) all |= hasEncodedText;
+      const encodeds = ~mask(
+        isNoneOf(classesA, encoded),
+        isNoneOf(classesB, encoded),
+        isNoneOf(classesC, encoded),
+        isNoneOf(classesD, encoded),
+      );
+      flags |= hasToken | encodedFlags(at, encodeds, length);
     }
-    store<u64>(encodedTextsAt + (at >> 3), encodedTexts);
     tokens1Before = tokens;
     tokens2Before = tokens2;
     tokens4Before = tokens4;
@@ -423,8 +459,8 @@ export function outline(length: i32): u32 {
     store<u8>(block, <u8>flags);
     all |= flags;
   }
-  all |= (joined(signSeen) & 0x7f) << signBits;
-  all |= (joined(furtherSignSeen) & plainSigns) << furtherSignBits;
+  endLines();
+  all |= (joined(signSeen) & plainSigns) << signBits;
   if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
   return all;
 }

@@ -8,10 +8,8 @@ export type TakeCell = (name: Span, value: Span) => void;
 
 /** A way to write tables. */
 export interface TableReader {
-  /** A flag of `Outline`: a text without it is not looked at. */
-  readonly needs: number;
-  /** A few quick looks, where there are any: nearly all texts hold no table. */
-  mayHold?(bytes: Buffer): boolean;
+  /** A quick look: nearly all texts hold no table. */
+  mayHold(outline: Outline): boolean;
   /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
   read(bytes: Buffer, take: TakeCell, budget: Budget, outline: Outline): void;
 }

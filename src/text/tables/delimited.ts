@@ -1,5 +1,4 @@
-import { byteSet, digits, lowerCase, upperCase } from '../../scan/bytes.ts';
-import { nextBreak, textFlags } from '../../scan/outline.ts';
+import { byteSet } from '../../scan/bytes.ts';
 import type { Span } from '../span-map.ts';
 import {
   columnsMax,
@@ -19,8 +18,6 @@ const pipe = 0x7c;
 const space = 0x20;
 
 const isDelimiter = byteSet('\t|;,');
-/** With what the line of a header can end: a sentence, a line of code and one of JSON end with something else. */
-const isHeaderEnd = byteSet(`${digits}${lowerCase}${upperCase}"'|)_*? \t`).fill(1, 0x80);
 /** Behind one of these the first name begins, where something stands before the table in its line: `{"csv":"`, `data=`, `Here it is: `. */
 const isHeaderStart = byteSet('"\'`>:={}\n\x1e');
 /** In a row of pipes most of these are part of the text. */
@@ -33,22 +30,16 @@ const quotedBytesMax = 4096;
 
 /** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
 export const delimited: TableReader = {
-  needs: textFlags.newline,
-  read(bytes, take, budget, outline) {
-    let lineEnd = nextBreak(outline, 0);
-    let searched = 0;
-    while (lineEnd >= 0) {
-      const end = isHeaderEnd[lastByte(bytes, lineEnd)] === 1 ? readTable(bytes, lineEnd, take) : 0;
-      const next = Math.max(end, lineEnd + 1);
-      budget.work(next - searched);
-      searched = next;
-      lineEnd = nextBreak(outline, next);
+  mayHold: ({ places }) => places.headers.length > 0,
+  read(bytes, take, budget, { places }) {
+    let from = 0;
+    for (const lineEnd of places.headers) {
+      if (lineEnd < from) continue;
+      from = Math.max(readTable(bytes, lineEnd, take), lineEnd + 1);
+      budget.work(from - lineEnd);
     }
   },
 };
-
-const lastByte = (bytes: Buffer, lineEnd: number): number =>
-  bytes[lineEnd - (bytes[lineEnd - 1] === carriageReturn ? 2 : 1)] ?? newline;
 
 /** The table whose header ends there: takes its cells, and answers where it ends; 0 where there is none. */
 function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {

@@ -3,7 +3,6 @@ import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
 const tag = /<(\/?)(table|tr|th|td)(?:\s[^<>]{0,512})?>/gi;
-const signs = ['<td', '<TD'].map((it) => Buffer.from(it));
 const less = 0x3c;
 const greater = 0x3e;
 
@@ -15,8 +14,7 @@ interface Row {
 
 /** Tables of HTML: cells belong to the header above them, and to one at the beginning of their row. */
 export const html: TableReader = {
-  needs: textFlags.lessThan,
-  mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
+  mayHold: ({ flags }) => (flags & textFlags.cell) !== 0,
   read(bytes, take, budget) {
     const rows = new Rows(bytes, take);
     let searched = 0;

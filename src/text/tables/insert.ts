@@ -25,8 +25,7 @@ const rowBytesMax = 16_384;
  * Rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too.
  */
 export const insert: TableReader = {
-  needs: textFlags.parenthesis,
-  mayHold: (bytes) => signs.some((sign) => bytes.includes(sign)),
+  mayHold: ({ flags }) => (flags & textFlags.values) !== 0,
   read(bytes, take, budget) {
     let readTo = 0;
     for (const sign of placesOf(bytes, budget)) {

@@ -1,4 +1,4 @@
-import { anyFlag } from '../../scan/outline.ts';
+import { textFlags } from '../../scan/outline.ts';
 import { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 import { isName, type TableReader, type TakeCell } from './cell.ts';
@@ -11,15 +11,13 @@ const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', '
  * with. What has none of these mostly has its label right before its value anyway.
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
-const beginning = Buffer.from('value');
 const objectBytesMax = 2048;
 /** From one sign to the next that is looked at, where no object was found around it. */
 const stride = 512;
 
 /** Objects of JSON that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
 export const jsonFields: TableReader = {
-  needs: anyFlag,
-  mayHold: (bytes) => bytes.includes(beginning) && signs.some((sign) => bytes.includes(sign)),
+  mayHold: ({ flags }) => (flags & textFlags.valueName) !== 0,
   read(bytes, take, budget) {
     for (const sign of signs) {
       let end = 0;

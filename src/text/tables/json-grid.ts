@@ -38,7 +38,7 @@ const frameOf = (isObject: boolean): Frame => ({
 
 /** Arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
 export const jsonGrid: TableReader = {
-  needs: textFlags.grid,
+  mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
   read(bytes, take, budget) {
     let walked = { start: 0, end: 0 };
     // An object around what was walked is walked from its beginning, but no more than all that is there in sum.
@@ -48,7 +48,10 @@ export const jsonGrid: TableReader = {
       const { object, reached } = enclosingObject(bytes, grid, from, walked);
       const start = object ?? grid;
       againBytes -= Math.max(0, walked.end - reached);
-      const end = new GridWalk(bytes, start, take).run((length) => budget.work(length));
+      const work = (length: number): void => budget.work(length);
+      const reachedEnd = new GridWalk(bytes, start, take).run(work);
+      // What stands before it may be code.
+      const end = reachedEnd > grid ? reachedEnd : new GridWalk(bytes, grid, take).run(work);
       walked = { start, end: Math.max(grid + 2, end) };
     }
   },
@@ -80,13 +83,17 @@ class GridWalk {
     this.#take = take;
   }
 
-  /** Answers where the value ends; `work` is told how far it came. */
+  /** Answers where the value ends, or where it is none any more; `work` is told how far it came. */
   run(work: (length: number) => void): number {
     const tokens = this.#tokens;
+    let before: JsonTokenKind = ',';
     do {
       const from = tokens.end;
       const kind = tokens.next();
       if (kind === 'end') return this.#bytes.length;
+      // Two words side by side are a text, or code.
+      if (kind === 'scalar' && before === 'scalar') return tokens.end;
+      before = kind;
       work(tokens.end - from);
       this.#step(kind);
     } while (this.#open.length > 0);
