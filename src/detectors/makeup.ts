@@ -200,10 +200,10 @@ export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to:
 /** Whether a match can have this byte. */
 export const mayHave = ({ alphabet }: Makeup, byte: number): boolean => has(alphabet, byte);
 
-const has = (bits: Int32Array, byte: number): boolean =>
+export const has = (bits: Int32Array, byte: number): boolean =>
   (((bits[byte >> 5] as number) >> (byte & 31)) & 1) === 1;
 
-const bitsOf = (set: ByteSet): Int32Array =>
+export const bitsOf = (set: ByteSet): Int32Array =>
   Int32Array.from({ length: 8 }, (_, index) => Number(BigInt.asIntN(32, set >> BigInt(32 * index))));
 
 /** What is only looked at is no part of a match. */

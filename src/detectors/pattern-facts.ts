@@ -1,9 +1,18 @@
-import { type ByteSet, bytesMatching, isWithin } from './byte-set.ts';
+import { bytesMatching, isWithin, overlap, singleByte } from './byte-set.ts';
 import { chanceBitsOf } from './chance.ts';
 import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
-import { type Core, coreOf, type Head, headOf, type Makeup, makeupOf, neededBytes } from './makeup.ts';
-import { openingOf } from './opening.ts';
+import {
+  bitsOf,
+  type Core,
+  coreOf,
+  type Head,
+  headOf,
+  type Makeup,
+  makeupOf,
+  neededBytes,
+} from './makeup.ts';
+import { neighboursOf, openingOf } from './opening.ts';
 import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
 
 /*
@@ -16,7 +25,8 @@ export interface PatternFacts {
   readonly makeup: Makeup;
   readonly core: Core;
   readonly head: Head;
-  readonly neededBytes: ByteSet;
+  /** Of the keyword where it is a byte that any match has: what may stand before it, and behind it; 32 of the 256 in each number. */
+  readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
   /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
   readonly digitLead: number | undefined;
   /** Whether any match has a long run of characters as tokens have them. */
@@ -39,7 +49,7 @@ export interface PatternBounds {
 }
 
 /** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
-export function analysePattern(pattern: string, flags = ''): PatternFacts {
+export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
   return {
@@ -47,13 +57,22 @@ export function analysePattern(pattern: string, flags = ''): PatternFacts {
     makeup: makeupOf(root),
     core: coreOf(root),
     head: headOf(root),
-    neededBytes: neededBytes(root),
+    besideKeyword: besideKeyword(root, keywords),
     digitLead: leadTo(root, isDigit),
     hasRun: leadTo(root, isRun) !== undefined,
     tokenBody: bodyOf(root),
     opening: openingOf(root),
     chanceBits: chanceBitsOf(root),
   };
+}
+
+function besideKeyword(root: Node, keywords: readonly string[]): PatternFacts['besideKeyword'] {
+  const [keyword = ''] = keywords;
+  if (keywords.length !== 1 || Buffer.byteLength(keyword) !== 1) return undefined;
+  const byte = singleByte(keyword.charCodeAt(0));
+  if (!overlap(neededBytes(root), byte)) return undefined;
+  const { before, behind } = neighboursOf(byte, root);
+  return { before: bitsOf(before), behind: bitsOf(behind) };
 }
 
 /** An edge (`\b`, `^`) looks one byte back. */

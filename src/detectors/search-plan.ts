@@ -1,6 +1,5 @@
 import { isAscii } from 'node:buffer';
 import { anyFlag, textFlags } from '../scan/outline.ts';
-import { overlap, singleByte } from './byte-set.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { markerStart } from './markers.ts';
@@ -180,17 +179,12 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
         ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
         ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords, isTelling: isTelling(word) },
         window: windowOf(word, window),
-        isOfMatch: isOfMatches(rule.detector, bytes),
+        isOfMatch: rule.detector.besideKeyword !== undefined && window.after === 0,
       });
       usesOf.set(folded(word), uses);
     }
   }
   return usesOf;
-}
-
-function isOfMatches({ neededBytes, window }: Detector, word: Uint8Array): boolean {
-  const [byte = 0] = word;
-  return word.length === 1 && window.after === 0 && overlap(neededBytes, singleByte(byte));
 }
 
 const tellingLengthMin = 4;

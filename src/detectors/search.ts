@@ -5,7 +5,7 @@ import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
 import { LatinText } from './latin-text.ts';
-import { beginOf, endOf, mayBegin, nextOf } from './makeup.ts';
+import { beginOf, endOf, has, mayBegin, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import { type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
@@ -108,11 +108,19 @@ export class Search {
       } else if (use.kind === 'match') this.#takeWord(use, start);
       else {
         const end = start + use.wordLength;
+        if (use.isOfMatch && !this.#fitsBeside(use.rule, start, end)) continue;
         if (use.isWholeWord) isWord ??= standsAsWord(this.#bytes, start, end);
         if (!use.isWholeWord || isWord)
           this.#widen(use.rule, start - this.#before(use, start), end + use.window.after);
       }
     }
+  }
+
+  /** Whether a match may have the keyword that stands there. */
+  #fitsBeside({ detector: { besideKeyword } }: Rule, start: number, end: number): boolean {
+    if (!besideKeyword || start === 0 || end >= this.#bytes.length) return true;
+    const { before, behind } = besideKeyword;
+    return has(before, this.#bytes[start - 1] as number) && has(behind, this.#bytes[end] as number);
   }
 
   /** How far before a keyword a match may begin. */
