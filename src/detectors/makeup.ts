@@ -181,7 +181,10 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
     // From behind: what is found there rules out all places before it at once.
     const last = start + lengthMin - 1;
     let at = last;
-    while (at >= known && has(alphabet, bytes[at] as number)) at -= 1;
+    for (; at >= known; at -= 1) {
+      const byte = bytes[at] as number;
+      if ((((alphabet[byte >> 5] as number) >> (byte & 31)) & 1) === 0) break;
+    }
     if (at < known) return start;
     start = at + 1;
     known = last + 1;
@@ -207,13 +210,13 @@ export const bitsOf = (set: ByteSet): Int32Array =>
   Int32Array.from({ length: 8 }, (_, index) => Number(BigInt.asIntN(32, set >> BigInt(32 * index))));
 
 /** What is only looked at is no part of a match. */
-function bytesOf(node: Node): ByteSet {
+export function bytesOf(node: Node): ByteSet {
   if (node.kind === 'set') return node.has;
   if (node.kind === 'look') return noBytes;
   return childrenOf(node).map(bytesOf).reduce(union, noBytes);
 }
 
-function lengthMinOf(node: Node): number {
+export function lengthMinOf(node: Node): number {
   switch (node.kind) {
     case 'set':
       return 1;

@@ -4,10 +4,12 @@ import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
 import {
   bitsOf,
+  bytesOf,
   type Core,
   coreOf,
   type Head,
   headOf,
+  lengthMinOf,
   type Makeup,
   makeupOf,
   neededBytes,
@@ -29,6 +31,8 @@ export interface PatternFacts {
   readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
   /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
   readonly digitLead: number | undefined;
+  /** With how many letters and digits any match begins. */
+  readonly runLength: number;
   /** Whether any match has a long run of characters as tokens have them. */
   readonly hasRun: boolean;
   /** What its tokens consist of behind their prefix; undefined where they have no such form. */
@@ -59,6 +63,7 @@ export function analysePattern(pattern: string, flags = '', keywords: readonly s
     head: headOf(root),
     besideKeyword: besideKeyword(root, keywords),
     digitLead: leadTo(root, isDigit),
+    runLength: runLengthOf(root),
     hasRun: leadTo(root, isRun) !== undefined,
     tokenBody: bodyOf(root),
     opening: openingOf(root),
@@ -115,6 +120,17 @@ function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined
   }
 }
 
+/** Of letters and digits at the start of any match. */
+function runLengthOf(node: Node): number {
+  if (isWithin(bytesOf(node), alphanumerics)) return lengthMinOf(node);
+  if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));
+  if (node.kind !== 'sequence') return 0;
+  const end = node.items.findIndex((item) => !isWithin(bytesOf(item), alphanumerics));
+  const whole = node.items.slice(0, end).reduce((sum, item) => sum + lengthMinOf(item), 0);
+  return whole + runLengthOf(node.items[end] as Node);
+}
+
+const alphanumerics = bytesMatching(/[0-9A-Za-z]/);
 const digits = bytesMatching(/\d/);
 const isDigit = (node: Node): boolean => node.kind === 'set' && isWithin(node.has, digits);
 

@@ -4,6 +4,7 @@ import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
 import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
+import { runLengthMin } from './token-runs.ts';
 
 /* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
 
@@ -70,6 +71,8 @@ export interface SearchPlan {
   readonly allowSha256: ReadonlySet<string>;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
   readonly singles: readonly Single[];
+  /** What is looked for where a long run of letters and digits begins, by its two bytes, the first one lower. */
+  readonly runUses: ReadonlyMap<number, readonly Use[]>;
   readonly digitRules: readonly Rule[];
   /** Those that are searched around what others have found. */
   readonly nearRules: readonly Rule[];
@@ -86,7 +89,7 @@ export function planSearch(
   rules: readonly Rule[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
 ): SearchPlan {
-  const usesOf = usesOfWords(rules);
+  const usesOf = usesOfWords(rules.filter((rule) => !beginsRun(rule)));
   const search = wordSearchOf(usesOf, [folded(markerStart)]);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
@@ -94,6 +97,9 @@ export function planSearch(
     ...search,
     allowSha256,
     singles: singles.map((word) => singleOf(word, usesOf.get(word) ?? [])),
+    runUses: Map.groupBy([...usesOfWords(rules.filter(beginsRun)).values()].flat(), ({ exact }) =>
+      (exact as Buffer).readUInt16LE(),
+    ),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     nearRules: rules.filter((rule) => rule.detector.near.length > 0),
     ids,
@@ -106,6 +112,15 @@ export function planSearch(
     },
   };
 }
+
+/** A rule whose anchors have two bytes and begin a long run of letters and digits: there it is looked for, and not everywhere. */
+const beginsRun = ({ detector: { anchors, anchorCase, boundary, runLength }, mayBeCut }: Rule): boolean =>
+  anchors.length > 0 &&
+  anchors.every((anchor) => /^[0-9A-Za-z]{2}$/.test(anchor)) &&
+  anchorCase &&
+  boundary &&
+  !mayBeCut &&
+  runLength >= runLengthMin;
 
 const singleFlags: Readonly<Record<string, number>> = {
   '@': textFlags.at,
@@ -230,6 +245,7 @@ export function tunePlan(
     allowSha256,
     usesOfWord: plan.usesOfWord.map(tunedUses),
     singles: plan.singles.map((single) => ({ ...single, uses: tunedUses(single.uses) })),
+    runUses: new Map([...plan.runUses].map(([pair, uses]) => [pair, tunedUses(uses)])),
     digitRules: tunedRules(plan.digitRules),
     nearRules: tunedRules(plan.nearRules),
   };

@@ -8,6 +8,7 @@ import { LatinText } from './latin-text.ts';
 import { beginOf, endOf, has, mayBegin, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import { type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
+import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
 import { Verdicts } from './verdicts.ts';
@@ -55,7 +56,7 @@ export class Search {
   }
 
   run(): Found {
-    const { matcher, usesOfWord, singles, digitRules, nearRules } = this.#plan;
+    const { matcher, usesOfWord, singles, runUses, digitRules, nearRules } = this.#plan;
     const onHit = (word: number, start: number): void => {
       // Noted before the words in it, for the matcher goes from left to right.
       if (word === this.#plan.markerWord) this.#noteMarker(start);
@@ -73,6 +74,11 @@ export class Search {
         this.#hit(uses, at);
       }
     }
+    if (runUses.size > 0)
+      findTokenStarts(this.#bytes, this.#outline, (start) => {
+        const uses = runUses.get((this.#bytes[start] ?? 0) | ((this.#bytes[start + 1] ?? 0) << 8));
+        if (uses) this.#hit(uses, start);
+      });
     if (digitRules.length > 0)
       findDigitRuns(this.#bytes, this.#outline, (start, end, count) => this.#digits(start, end, count));
     if (this.#waiting.length > 0) this.#searchWindows();
