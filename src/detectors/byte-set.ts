@@ -30,6 +30,8 @@ export const overlap = (a: ByteSet, b: ByteSet): boolean => (a & b) !== noBytes;
 /** Whether all bytes of the one belong to the other. */
 export const isWithin = (inner: ByteSet, outer: ByteSet): boolean => (inner & outer) === inner;
 
+export const isSingle = (set: ByteSet): boolean => set !== noBytes && (set & (set - 1n)) === noBytes;
+
 /** Of Latin-1, where the two cases of a letter stand equally far apart. */
 const capitals = bytesMatching(/[A-Z\xc0-\xd6\xd8-\xde]/);
 const caseDistance = 0x20n;

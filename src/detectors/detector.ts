@@ -81,7 +81,7 @@ function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
   // What only the engine of JavaScript refuses.
   new RegExp(pattern, value.flags);
-  const facts = analysePattern(pattern, value.flags);
+  const facts = analysePattern(pattern, value.flags, value.keywords);
   const { before = 0, after = 0 } = value.window ?? {};
   return {
     ...facts,

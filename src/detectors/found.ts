@@ -50,10 +50,18 @@ export interface Found {
   readonly searchedBytes: number;
 }
 
+/** Of two that find the same, the one that goes by words more than by the form of the value: its name says what the value is for. */
+const formOf = ({ detector: { digitLead, hasRun } }: Match): number => {
+  if (digitLead !== undefined) return 1;
+  return hasRun ? 2 : 0;
+};
+
 /** Sorted, without the matches of generic detectors that lie within one that says more, or within another generic one of their class. */
 export function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
   const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);
-  const sorted = matches.toSorted((a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b));
+  const sorted = matches.toSorted(
+    (a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b) || formOf(a) - formOf(b),
+  );
   // All that stand earlier begin no later, so the one that reaches farthest decides what is covered.
   let coveredTo = 0;
   const genericTo = new Map<DataClass, number>();

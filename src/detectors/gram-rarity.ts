@@ -59,6 +59,13 @@ const shares = Float64Array.from({ length: 256 }, (_, byte) => {
   return (percentOf[String.fromCharCode(byte)] ?? (isDigit ? digitPercent : otherPercent)) / 100;
 });
 
+/** How much of a text is this byte, folded or not. */
+export const shareOfByte = (byte: number): number =>
+  (shares[byte | 0x20] ?? 0) * (isUpperByte(byte) ? capitalShare : 1);
+
+const capitalShare = 0.1;
+const isUpperByte = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
+
 export const anyByte = -1;
 
 const shareOf = (byte: number): number => (byte === anyByte ? 1 : (shares[byte] ?? 0));
@@ -85,12 +92,15 @@ for (const [triple, share] of trigramShares) {
   pairShares[pair] = (pairShares[pair] as number) + share;
 }
 
+/** The expected share of positions at which these two bytes begin. */
+export const pairShare = (a: number, b: number): number => pairShares[a | (b << 8)] as number;
+
 /** The expected share of positions of a text at which these folded bytes begin; any of them may be `anyByte`. */
 export function gramShare([a, b, c, d = anyByte]: Gram): number {
   const triple = shareOfTriple(a, b, c);
   if (d === anyByte || b === anyByte || c === anyByte) return triple * shareOf(d);
   // How often the last byte follows the two before it.
-  return (triple * shareOfTriple(b, c, d)) / (pairShares[b | (c << 8)] as number);
+  return (triple * shareOfTriple(b, c, d)) / pairShare(b, c);
 }
 
 /** The triples of which most of a text consists, packed little-endian into 24 bits, and their shares. */

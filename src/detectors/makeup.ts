@@ -1,12 +1,13 @@
-import { type ByteSet, noBytes, union } from './byte-set.ts';
-import { childrenOf, type Node } from './pattern-syntax.ts';
+import { type ByteSet, isSingle, noBytes, overlap, singleByte, union } from './byte-set.ts';
+import { shareOfByte } from './gram-rarity.ts';
+import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
 /*
  * Most places at which a pattern is tried are not even long enough for it: behind a prefix stand five characters of its alphabet instead
  * of forty, in a window of a keyword no number at all. To see that in the bytes takes a tenth of the time of asking the pattern.
  */
 
-/** What all matches of a pattern consist of. */
+/** What all matches of a pattern, or of a part of it, consist of. */
 export interface Makeup {
   /** The bytes that a match can have, 32 of the 256 in each number. */
   readonly alphabet: Int32Array;
@@ -19,6 +20,158 @@ export const makeupOf = (pattern: Node): Makeup => ({
   lengthMin: lengthMinOf(pattern),
 });
 
+/** The part of a pattern that ordinary text has most rarely. */
+export interface Core {
+  readonly makeup: Makeup;
+  /** How many bytes a match may begin before it at most. */
+  readonly lead: number;
+}
+
+/** Bytes of one part in a row. */
+interface Part {
+  readonly has: ByteSet;
+  readonly length: number;
+  readonly lead: number;
+  /** How unlikely they stand somewhere, in bits. */
+  readonly bits: number;
+}
+
+const leadMax = 256;
+/** What is so unlikely is rare enough, and what comes earlier is found earlier. */
+const bitsEnough = 32;
+const bitsPerLead = 1 / 16;
+
+export function coreOf(pattern: Node): Core {
+  const { has, length, lead } = rarest([partOf([pattern], 0), ...corePartsOf(pattern, 0)]) as Part;
+  return { makeup: { alphabet: bitsOf(has), lengthMin: length }, lead };
+}
+
+const rarest = (parts: readonly Part[]): Part | undefined => {
+  const worthOf = ({ bits, lead }: Part): number => Math.min(bits, bitsEnough) - lead * bitsPerLead;
+  return parts.reduce<Part | undefined>(
+    (best, part) => (best === undefined || worthOf(part) > worthOf(best) ? part : best),
+    undefined,
+  );
+};
+
+function partOf(nodes: readonly Node[], lead: number): Part {
+  const has = nodes.map(bytesOf).reduce(union, noBytes);
+  const length = nodes.reduce((sum, node) => sum + lengthMinOf(node), 0);
+  return { has, length, lead, bits: -length * Math.log2(shareOfSet(has)) };
+}
+
+/** The parts of which any match has all; `lead` bytes may stand before the node. */
+function corePartsOf(node: Node, lead: number): readonly Part[] {
+  if (lead > leadMax) return [];
+  if (node.kind === 'repeat') return node.min > 0 ? corePartsOf(node.item, lead) : [];
+  if (node.kind === 'choice') {
+    const bests = node.options.map((option) => rarest(corePartsOf(option, lead)));
+    return bests.every((best) => best !== undefined) ? [eitherOf(bests)] : [];
+  }
+  if (node.kind !== 'sequence') return node.kind === 'set' ? [partOf([node], lead)] : [];
+  const parts: Part[] = [];
+  let passed = lead;
+  for (let from = 0; from < node.items.length && passed <= leadMax; from++) {
+    parts.push(...corePartsOf(node.items[from] as Node, passed));
+    for (let to = from + 1; to <= node.items.length; to++)
+      parts.push(partOf(node.items.slice(from, to), passed));
+    passed += reachOf(node.items[from] as Node);
+  }
+  return parts;
+}
+
+function eitherOf(parts: readonly Part[]): Part {
+  const has = parts.map((part) => part.has).reduce(union, noBytes);
+  const length = Math.min(...parts.map((part) => part.length));
+  const lead = Math.max(...parts.map((part) => part.lead));
+  return { has, length, lead, bits: -length * Math.log2(shareOfSet(has)) };
+}
+
+/** What the first bytes of a match can be, eight numbers for each. */
+export type Head = Int32Array;
+
+const headLengthMax = 8;
+
+export const headOf = (pattern: Node): Head =>
+  Int32Array.from(
+    headSets(pattern)
+      .sets.slice(0, headLengthMax)
+      .flatMap((set) => [...bitsOf(set)]),
+  );
+
+/** Whether a match may begin at `start`, by its first bytes. */
+export function mayBegin(head: Head, bytes: Uint8Array, start: number): boolean {
+  for (let at = start, from = 0; from < head.length; at += 1, from += 8) {
+    const byte = bytes[at];
+    if (byte === undefined || (((head[from + (byte >> 5)] as number) >> (byte & 31)) & 1) === 0) return false;
+  }
+  return true;
+}
+
+/** The sets of the first bytes, and whether what comes next in the pattern stands right behind them. */
+interface HeadSets {
+  readonly sets: readonly ByteSet[];
+  readonly isWhole: boolean;
+}
+
+function headSets(node: Node): HeadSets {
+  switch (node.kind) {
+    case 'set':
+      return { sets: [node.has], isWhole: true };
+    case 'edge':
+    case 'look':
+      return { sets: [], isWhole: true };
+    case 'repeat': {
+      const item = headSets(node.item);
+      if (node.min === 0) return { sets: [], isWhole: node.max === 0 };
+      const times = item.isWhole ? Math.min(node.min, headLengthMax) : 1;
+      const sets = Array.from({ length: times }, () => item.sets).flat();
+      return { sets, isWhole: item.isWhole && node.min === node.max && times === node.min };
+    }
+    case 'choice': {
+      const options = node.options.map(headSets);
+      const length = Math.min(...options.map(({ sets }) => sets.length));
+      const sets = Array.from({ length }, (_, at) =>
+        options.map((option) => option.sets[at] as ByteSet).reduce(union),
+      );
+      return { sets, isWhole: options.every((option) => option.isWhole && option.sets.length === length) };
+    }
+    case 'sequence': {
+      const sets: ByteSet[] = [];
+      for (const item of node.items) {
+        const head = headSets(item);
+        sets.push(...head.sets);
+        if (!head.isWhole || sets.length >= headLengthMax) return { sets, isWhole: false };
+      }
+      return { sets, isWhole: true };
+    }
+  }
+}
+
+/** The bytes of which any match has each. */
+export function neededBytes(node: Node): ByteSet {
+  switch (node.kind) {
+    case 'set':
+      return isSingle(node.has) ? node.has : noBytes;
+    case 'edge':
+    case 'look':
+      return noBytes;
+    case 'repeat':
+      return node.min > 0 ? neededBytes(node.item) : noBytes;
+    case 'choice':
+      return node.options.map(neededBytes).reduce((all, one) => all & one);
+    case 'sequence':
+      return node.items.map(neededBytes).reduce(union, noBytes);
+  }
+}
+
+/** Where a match begins at the earliest that has all bytes from there to `start`, but not before `from`. */
+export function beginOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, start: number): number {
+  let begin = start;
+  while (begin > from && has(alphabet, bytes[begin - 1] as number)) begin -= 1;
+  return begin;
+}
+
 /** The first place from `from` on and before `to` from which on so many bytes are of the alphabet; `to` where there is none. */
 export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from: number, to: number): number {
   const end = Math.min(to, bytes.length - lengthMin + 1);
@@ -28,7 +181,10 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
     // From behind: what is found there rules out all places before it at once.
     const last = start + lengthMin - 1;
     let at = last;
-    while (at >= known && has(alphabet, bytes[at] as number)) at -= 1;
+    for (; at >= known; at -= 1) {
+      const byte = bytes[at] as number;
+      if ((((alphabet[byte >> 5] as number) >> (byte & 31)) & 1) === 0) break;
+    }
     if (at < known) return start;
     start = at + 1;
     known = last + 1;
@@ -47,20 +203,20 @@ export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to:
 /** Whether a match can have this byte. */
 export const mayHave = ({ alphabet }: Makeup, byte: number): boolean => has(alphabet, byte);
 
-const has = (bits: Int32Array, byte: number): boolean =>
+export const has = (bits: Int32Array, byte: number): boolean =>
   (((bits[byte >> 5] as number) >> (byte & 31)) & 1) === 1;
 
-const bitsOf = (set: ByteSet): Int32Array =>
+export const bitsOf = (set: ByteSet): Int32Array =>
   Int32Array.from({ length: 8 }, (_, index) => Number(BigInt.asIntN(32, set >> BigInt(32 * index))));
 
 /** What is only looked at is no part of a match. */
-function bytesOf(node: Node): ByteSet {
+export function bytesOf(node: Node): ByteSet {
   if (node.kind === 'set') return node.has;
   if (node.kind === 'look') return noBytes;
   return childrenOf(node).map(bytesOf).reduce(union, noBytes);
 }
 
-function lengthMinOf(node: Node): number {
+export function lengthMinOf(node: Node): number {
   switch (node.kind) {
     case 'set':
       return 1;
@@ -75,3 +231,16 @@ function lengthMinOf(node: Node): number {
       return node.items.reduce((sum, item) => sum + lengthMinOf(item), 0);
   }
 }
+
+/** How much of ordinary text is of the set. */
+function shareOfSet(set: ByteSet): number {
+  let share = knownShares.get(set);
+  if (share === undefined) {
+    share = 0.001;
+    for (let byte = 0; byte < 256; byte++) if (overlap(set, singleByte(byte))) share += shareOfByte(byte);
+    knownShares.set(set, share);
+  }
+  return Math.min(share, 1);
+}
+
+const knownShares = new Map<ByteSet, number>();

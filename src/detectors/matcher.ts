@@ -1,6 +1,6 @@
 import { kept } from '../kept.ts';
-import { GramScan, type GramTables, type OnCandidate } from '../scan/gram-scan.ts';
-import { anyByte, gramShare, ordinaryTriples } from './gram-rarity.ts';
+import { GramScan, type OnCandidate } from '../scan/gram-scan.ts';
+import { anyByte, gramShare, ordinaryTriples, pairShare } from './gram-rarity.ts';
 import { Needles } from './needles.ts';
 
 /*
@@ -11,8 +11,9 @@ import { Needles } from './needles.ts';
  * kind of byte that may follow them. Looking at every second position suffices because each word puts two grams of four bytes into
  * the table, one from an even and one from an odd place in it: wherever the word begins, one of the two stands at a sampled position.
  * Which two is free, so each word takes those that are rarest in ordinary text, and the hash's multiplier is chosen so that ordinary
- * text misses. Only where the table says yes are the candidate words compared byte by byte. Where all words are long enough to have
- * four such grams, every fourth position is enough.
+ * text misses. Words of seven bytes and more have grams of six, in a table of their own, under which hardly two fall together. Only where a
+ * table says yes are the candidate words compared byte by byte. Where all words are long enough to have four grams of four bytes, every fourth
+ * position is enough.
  *
  * Measured by bench/scan.ts with 500 words: about three times a byte-wise Aho-Corasick on plain text, 1.3 to 1.7 times on text full of
  * the words.
@@ -29,40 +30,56 @@ export interface Matcher {
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-/** Slots for each gram: the more of them, the fewer hits are false. 1 MB of them still fits into the second-level cache. */
+/** Slots for each gram: the more of them, the fewer hits are false. Filters of so many bytes still fit into the second-level cache. */
 const slotsPerGram = 64;
 const slotBitsMin = 10;
-const slotBitsMax = 16;
+const slotBitsMax = 17;
+const longSlotBitsMax = 16;
 const multipliersTried = 32;
 /** Of all grams under all multipliers: with many grams the table is full whatever the multiplier, and fewer are tried. */
 const slotsTried = 2 ** 20;
 const never = (): boolean => false;
-const noWords: ReadonlySet<string> = new Set();
+const noNeeds: ReadonlyMap<string, Beside> = new Map();
+
+/** What a word may need beside it; the same numbers as in `src/scan/kernel/match.ts`. */
+export const beside = { anything: 0, ends: 1, start: 2 } as const;
+export type Beside = (typeof beside)[keyof typeof beside];
 
 /**
- * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Those of `wholes` are mostly left out where they stand
- * inside of other words. Throws RangeError for a word of less than two bytes.
+ * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Those that need something are mostly left out where they
+ * stand inside of other words (`ends`), or where no token may begin (`start`). Throws RangeError for a word of less than two bytes.
  */
 export function createMatcher(
   words: readonly string[],
   {
     inCase,
-    wholes = noWords,
-  }: { readonly inCase?: ReadonlySet<string>; readonly wholes?: ReadonlySet<string> } = {},
+    needs = noNeeds,
+  }: { readonly inCase?: ReadonlySet<string>; readonly needs?: ReadonlyMap<string, Beside> } = {},
 ): Matcher {
   const needles = new Needles(words, inCase);
   const all = words.map((_, word) => needles.valuesOf(word));
   const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
-  const grams = all.flatMap((word, index) => chooseGrams(word, index, stride));
-  const slotBits = Math.ceil(Math.log2(Math.max(1, grams.length * slotsPerGram)));
-  const shift = 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
+  const isLong = ({ length }: Uint8Array): boolean => stride === 2 && length >= longLength + stride - 1;
+  const grams = all.flatMap((word, index) => (isLong(word) ? [] : chooseGrams(word, index, stride)));
+  const longGrams = all.flatMap((word, index) => (isLong(word) ? chooseLongGrams(word, index) : []));
+  const shift = shiftFor(grams.length, slotBitsMax);
   const multiplier = chooseMultiplier(grams, shift);
   const followers = buildFollowers(grams, multiplier, shift);
   const { starts, values, folds } = needles;
-  const lists = buildLists(grams, needles, followers, multiplier, shift);
-  const areWhole = Uint8Array.from(words, (word) => (wholes.has(word) ? 1 : 0));
-  const tables = { ...lists, starts, values, folds, wholes: areWhole, multiplier, shift, stride } as const;
-  const candidates = new GramScan(tables);
+  const longShift = longGrams.length === 0 ? 0 : shiftFor(longGrams.length, longSlotBitsMax);
+  const lists = new Lists(needles);
+  const slots = lists.slotsFor(grams, 32 - shift, (gram, visit) => eachSlot(gram, multiplier, shift, visit));
+  const longSlots = lists.slotsFor(longGrams, longShift && 32 - longShift, ({ hash }, visit) =>
+    visit(hash >>> longShift),
+  );
+  const needed = Uint8Array.from(words, (word) => needs.get(word) ?? beside.anything);
+  const candidates = new GramScan({
+    ...{ slots, longSlots, starts, values, folds, needs: needed, multiplier, shift, longShift, stride },
+    filter: Uint8Array.from(followers, (kinds) => kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24)),
+    longFilter: buildLongFilter(longGrams, longShift),
+    entries: Int32Array.from(lists.entries),
+    entriesPerListMax: lists.entriesPerListMax,
+  });
   return {
     scan(bytes, onHit, isStopped = never) {
       const take: OnCandidate = (word, start, isSure) => {
@@ -71,6 +88,11 @@ export function createMatcher(
       candidates.scan(bytes, take, isStopped);
     },
   };
+}
+
+function shiftFor(gramCount: number, slotBitsMax: number): number {
+  const slotBits = Math.ceil(Math.log2(Math.max(1, gramCount * slotsPerGram)));
+  return 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
 }
 
 type Four = readonly [number, number, number, number];
@@ -118,6 +140,48 @@ function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): reado
   });
 }
 
+/** Six bytes of a long word that give it away more surely, under which words that begin or end alike differ. */
+interface LongGram extends Placed {
+  readonly hash: number;
+}
+
+const longGramLength = 6;
+
+function chooseLongGrams(word: Uint8Array, wordIndex: number): readonly LongGram[] {
+  const bytes = word.map((byte) => byte | 0x20);
+  return [0, 1].map((remainder) => {
+    let best = remainder;
+    let bestShare = Number.POSITIVE_INFINITY;
+    for (let offset = best; offset <= word.length - longGramLength; offset += 2) {
+      const [a, b, c, d, e, f] = bytes.subarray(offset) as unknown as [
+        number,
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
+      const share = (gramShare([a, b, c, d]) * gramShare([c, d, e, f])) / pairShare(c, d);
+      if (share < bestShare) [best, bestShare] = [offset, share];
+    }
+    return { wordIndex, offset: best, hash: longHash(bytes.subarray(best)) };
+  });
+}
+
+/** Of six folded bytes; `src/scan/kernel/match.ts` has the same. */
+const longHash = ([a = 0, b = 0, c = 0, d = 0, e = 0, f = 0]: Uint8Array): number =>
+  (Math.imul(pack([a, b, c, d]), 0x9e3779b1) + Math.imul(e | (f << 8), 0x85ebca6b)) >>> 0;
+
+/** A byte for each slot, in which a bit tells apart by the next three bits of the hash. */
+function buildLongFilter(grams: readonly LongGram[], shift: number): Uint8Array {
+  const filter = new Uint8Array(shift === 0 ? 4 : 2 ** (32 - shift));
+  for (const { hash } of grams) {
+    const slot = hash >>> shift;
+    filter[slot] = (filter[slot] as number) | (1 << ((hash >>> (shift - 3)) & 7));
+  }
+  return filter;
+}
+
 function toGram(wordIndex: number, offset: number, [a, b, c, last]: Four): Gram {
   const known = [a, b, c].map((byte) => (byte === anyByte ? 0 : byte)) as [number, number, number];
   return { wordIndex, offset, hashed: pack([...known, 0]), freeBits: 8 * [a, b, c].indexOf(anyByte), last };
@@ -153,75 +217,98 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
 }
 
 /** Numbers before a list of entries, and of each entry; see `GramTables`. */
-const headSize = 3;
+const headSize = 8;
 const entrySize = 6;
 /** Of a word around its gram. */
 const knownBefore = 2;
 const knownBytes = 8;
+
+/** A gram has its place in a word. */
+type Placed = Pick<Gram, 'wordIndex' | 'offset'>;
 
 /**
  * What each slot has: the grams that fall into it, in one list with all that most decisions need, so that they touch few lines of the cache.
  * Before the grams stands what may be around them: most grams that ordinary text has are not in the words that they are looked for as, and
  * one look at their neighbours says so for all words of the list. Slots with the same grams share a list.
  */
-function buildLists(
-  grams: readonly Gram[],
-  needles: Needles,
-  followers: Int32Array,
-  multiplier: number,
-  shift: number,
-): Pick<GramTables, 'filter' | 'slots' | 'entries' | 'entriesPerListMax'> {
-  const gramsOf = new Map<number, number[]>();
-  grams.forEach((gram, index) => {
-    eachSlot(gram, multiplier, shift, (slot) => {
-      const list = kept(gramsOf, slot, () => []);
-      if (list.at(-1) !== index) list.push(index);
-    });
-  });
-  const slots = new Int32Array(2 * followers.length);
-  const listAt = new Map<string, number>();
-  const entries: number[] = [];
-  let entriesPerListMax = 0;
-  for (const [slot, list] of gramsOf) {
-    slots[2 * slot] = followers[slot] as number;
-    slots[2 * slot + 1] = kept(listAt, list.join(), () => {
-      const at = bytesPerNumber * entries.length;
-      entriesPerListMax = Math.max(entriesPerListMax, list.length);
-      addList(list.map((index) => grams[index] as Gram));
-      return at;
-    });
-  }
-  const filter = Uint8Array.from(followers, (kinds) => kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24));
-  return { filter, slots, entries: Int32Array.from(entries), entriesPerListMax };
+class Lists {
+  readonly entries: number[] = [];
+  entriesPerListMax = 0;
+  readonly #needles: Needles;
 
-  function addList(list: readonly Gram[]): void {
-    let [before, behind] = [0, 0];
-    for (const { wordIndex, offset } of list) {
-      const word = needles.valuesOf(wordIndex);
-      before |= neighbours(word, offset - 1);
-      behind |= neighbours(word, offset + 4);
-    }
-    entries.push(before, behind, bytesPerNumber * (headSize + entrySize * list.length));
-    for (const { wordIndex, offset } of list)
-      entries.push(...around(needles.valuesOf(wordIndex), offset - knownBefore), wordIndex, offset);
+  constructor(needles: Needles) {
+    this.#needles = needles;
+  }
+
+  /** Where the list of each slot begins, in bytes. `visit` may be called with a slot twice in a row. */
+  slotsFor<T extends Placed>(
+    grams: readonly T[],
+    slotBits: number,
+    eachSlot: (gram: T, visit: (slot: number) => void) => void,
+  ): Int32Array {
+    const gramsOf = new Map<number, number[]>();
+    grams.forEach((gram, index) => {
+      eachSlot(gram, (slot) => {
+        const list = kept(gramsOf, slot, () => []);
+        if (list.at(-1) !== index) list.push(index);
+      });
+    });
+    const slots = new Int32Array(2 ** slotBits);
+    const listAt = new Map<string, number>();
+    for (const [slot, list] of gramsOf)
+      slots[slot] = kept(listAt, list.join(), () => this.#add(list.map((index) => grams[index] as T)));
+    return slots;
+  }
+
+  #add(list: readonly Placed[]): number {
+    const at = bytesPerNumber * this.entries.length;
+    this.entriesPerListMax = Math.max(this.entriesPerListMax, list.length);
+    const asked = neighbourPlaces.map((place) =>
+      list.reduce((all, it) => all | lowBits(this.#needles.valuesOf(it.wordIndex), it.offset + place), 0),
+    );
+    const all = list.map(({ wordIndex, offset }) => around(this.#needles, wordIndex, offset - knownBefore));
+    const size = bytesPerNumber * (headSize + entrySize * list.length);
+    this.entries.push(...asked, size, ...inCommon(all));
+    list.forEach(({ wordIndex, offset }, index) => {
+      this.entries.push(...(all[index] as Around), wordIndex, offset);
+    });
+    return at;
   }
 }
 
 const bytesPerNumber = Int32Array.BYTES_PER_ELEMENT;
 
+/** Of those beside the three bytes of a gram that are hashed. */
+const neighbourPlaces = [-1, 3, 4];
+
 /** Which bytes may stand at that place, by their five lowest bits: in them a letter has no case. Beside the word all may. */
-const neighbours = (word: Uint8Array, place: number): number =>
+const lowBits = (word: Uint8Array, place: number): number =>
   place in word ? 1 << (word[place] as number) : -1;
 
-/** Eight folded bytes of a word, and which bits of them are of the word: two numbers each, the lower one first. */
-function around(word: Uint8Array, from: number): readonly number[] {
+/** Eight bytes of a word, and which bits of them count: two numbers each, the lower one first. */
+type Around = readonly [number, number, number, number];
+
+function around(needles: Needles, wordIndex: number, from: number): Around {
+  const word = needles.valuesOf(wordIndex);
+  const folds = needles.foldsOf(wordIndex);
   const bytes = Buffer.alloc(2 * knownBytes);
   for (let index = 0; index < knownBytes; index++) {
     if (!(from + index in word)) continue;
-    bytes[index] = (word[from + index] as number) | 0x20;
-    bytes[knownBytes + index] = 0xff;
+    bytes[index] = word[from + index] as number;
+    bytes[knownBytes + index] = 0xff & ~(folds[from + index] as number);
   }
-  return [0, 4, 8, 12].map((at) => bytes.readInt32LE(at));
+  return [0, 4, 8, 12].map((at) => bytes.readInt32LE(at)) as unknown as Around;
+}
+
+/** The bits that count in all of them and are the same there. */
+function inCommon(all: readonly Around[]): Around {
+  const [low, high, lowMask, highMask] = all[0] as Around;
+  let [lowSame, highSame] = [lowMask, highMask];
+  for (const one of all) {
+    lowSame &= one[2] & ~(one[0] ^ low);
+    highSame &= one[3] & ~(one[1] ^ high);
+  }
+  return [low, high, lowSame, highSame];
 }
 
 /** Of some odd multipliers, shifted past the byte that is not hashed, the one under which least of an ordinary text hits. */

@@ -35,6 +35,10 @@ export class Needles {
     return this.values.subarray(this.starts[word], this.starts[word + 1]);
   }
 
+  foldsOf(word: number): Uint8Array {
+    return this.folds.subarray(this.starts[word], this.starts[word + 1]);
+  }
+
   /** Whether the n-th word stands in the text there, ASCII letters compared without case unless it counts. */
   standsAt(word: number, text: Uint8Array, start: number): boolean {
     const from = this.starts[word] as number;

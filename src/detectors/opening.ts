@@ -27,7 +27,8 @@ const looksAroundFirst = (node: Node): boolean =>
     ? node.items[0] !== undefined && looksAroundFirst(node.items[0])
     : node.kind === 'look' || (node.kind === 'choice' && node.options.some(looksAroundFirst));
 
-function openingIn(node: Node): Opening {
+/** What a match of the node can begin with; or what it can end with. */
+export function openingIn(node: Node, isFromEnd = false): Opening {
   switch (node.kind) {
     case 'set':
       return { bytes: node.has, isOptional: false };
@@ -35,18 +36,20 @@ function openingIn(node: Node): Opening {
     case 'look':
       return nothing;
     case 'repeat': {
-      const { bytes, isOptional } = openingIn(node.item);
+      const { bytes, isOptional } = openingIn(node.item, isFromEnd);
       return { bytes, isOptional: isOptional || node.min === 0 };
     }
     case 'choice':
-      return node.options.map(openingIn).reduce((all, one) => ({
-        bytes: union(all.bytes, one.bytes),
-        isOptional: all.isOptional || one.isOptional,
-      }));
+      return node.options
+        .map((option) => openingIn(option, isFromEnd))
+        .reduce((all, one) => ({
+          bytes: union(all.bytes, one.bytes),
+          isOptional: all.isOptional || one.isOptional,
+        }));
     case 'sequence': {
       let bytes = noBytes;
-      for (const item of node.items) {
-        const opening = openingIn(item);
+      for (const item of isFromEnd ? node.items.toReversed() : node.items) {
+        const opening = openingIn(item, isFromEnd);
         bytes = union(bytes, opening.bytes);
         if (!opening.isOptional) return { bytes, isOptional: false };
       }
@@ -54,6 +57,46 @@ function openingIn(node: Node): Opening {
     }
   }
 }
+
+/** What may stand directly before and behind a byte of a match. */
+export interface Neighbours {
+  readonly before: ByteSet;
+  readonly behind: ByteSet;
+}
+
+/** Of those places where the pattern has this byte and no other one. */
+export function neighboursOf(byte: ByteSet, node: Node, around = anyNeighbours): Neighbours {
+  switch (node.kind) {
+    case 'set':
+      return node.has === byte ? around : noNeighbours;
+    case 'edge':
+    case 'look':
+      return noNeighbours;
+    case 'repeat':
+      return neighboursOf(byte, node.item, node.max > 1 ? anyNeighbours : around);
+    case 'choice':
+      return node.options.map((option) => neighboursOf(byte, option, around)).reduce(either);
+    case 'sequence':
+      return node.items
+        .map((item, at) => {
+          const before = openingIn({ kind: 'sequence', items: node.items.slice(0, at) }, true);
+          const behind = openingIn({ kind: 'sequence', items: node.items.slice(at + 1) });
+          return neighboursOf(byte, item, {
+            before: before.isOptional ? union(before.bytes, around.before) : before.bytes,
+            behind: behind.isOptional ? union(behind.bytes, around.behind) : behind.bytes,
+          });
+        })
+        .reduce(either, noNeighbours);
+  }
+}
+
+const anyNeighbours: Neighbours = { before: allBytes, behind: allBytes };
+const noNeighbours: Neighbours = { before: noBytes, behind: noBytes };
+
+const either = (one: Neighbours, other: Neighbours): Neighbours => ({
+  before: union(one.before, other.before),
+  behind: union(one.behind, other.behind),
+});
 
 /** As in brackets: `\x30-\x39\x41`. */
 function membersOf(bytes: ByteSet): string {

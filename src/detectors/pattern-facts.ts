@@ -1,10 +1,21 @@
-import { bytesMatching, isWithin } from './byte-set.ts';
+import { bytesMatching, isWithin, overlap, singleByte } from './byte-set.ts';
 import { chanceBitsOf } from './chance.ts';
 import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
-import { type Makeup, makeupOf } from './makeup.ts';
-import { openingOf } from './opening.ts';
-import { childrenOf, type Node, parsePattern } from './pattern-syntax.ts';
+import {
+  bitsOf,
+  bytesOf,
+  type Core,
+  coreOf,
+  type Head,
+  headOf,
+  lengthMinOf,
+  type Makeup,
+  makeupOf,
+  neededBytes,
+} from './makeup.ts';
+import { neighboursOf, openingOf } from './opening.ts';
+import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
 
 /*
  * What the engine must know of a pattern. A pattern is parsed once, when its detector is made; then only the facts are kept, for its tree
@@ -14,7 +25,16 @@ import { childrenOf, type Node, parsePattern } from './pattern-syntax.ts';
 export interface PatternFacts {
   readonly bounds: PatternBounds;
   readonly makeup: Makeup;
-  readonly leads: Leads;
+  readonly core: Core;
+  readonly head: Head;
+  /** Of the keyword where it is a byte that any match has: what may stand before it, and behind it; 32 of the 256 in each number. */
+  readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
+  /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
+  readonly digitLead: number | undefined;
+  /** With how many letters and digits any match begins. */
+  readonly runLength: number;
+  /** Whether any match has a long run of characters as tokens have them. */
+  readonly hasRun: boolean;
   /** What its tokens consist of behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;
   /** The source of a lookahead that says no quickly: see `openingOf`. */
@@ -32,46 +52,32 @@ export interface PatternBounds {
   readonly aheadMax: number;
 }
 
-/** What no match can be without, and how many bytes it may begin before that, or before its end; undefined where it can be without. */
-export interface Leads {
-  readonly digit: number | undefined;
-  /** A run of at least `runLengthMin` of `tokenBytes`. */
-  readonly token: number | undefined;
-}
-
-export const runLengthMin = 14;
-const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
-
 /** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
-export function analysePattern(pattern: string, flags = ''): PatternFacts {
+export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
   return {
     bounds: { reachMax: reachOf(root), behindMax: behindOf(root), aheadMax: aheadOf(root) },
     makeup: makeupOf(root),
-    leads: { digit: leadTo(root, isDigit), token: leadTo(root, isRun) },
+    core: coreOf(root),
+    head: headOf(root),
+    besideKeyword: besideKeyword(root, keywords),
+    digitLead: leadTo(root, isDigit),
+    runLength: runLengthOf(root),
+    hasRun: leadTo(root, isRun) !== undefined,
     tokenBody: bodyOf(root),
     opening: openingOf(root),
     chanceBits: chanceBitsOf(root),
   };
 }
 
-/** Bytes that a match of the node can have at most, with what it looks ahead to. */
-function reachOf(node: Node): number {
-  switch (node.kind) {
-    case 'set':
-      return 1;
-    case 'edge':
-      return 0;
-    case 'look':
-      return node.behind ? 0 : reachOf(node.body);
-    case 'repeat':
-      return node.max * reachOf(node.item);
-    case 'choice':
-      return Math.max(...node.options.map(reachOf));
-    case 'sequence':
-      return node.items.reduce((sum, item) => sum + reachOf(item), 0);
-  }
+function besideKeyword(root: Node, keywords: readonly string[]): PatternFacts['besideKeyword'] {
+  const [keyword = ''] = keywords;
+  if (keywords.length !== 1 || Buffer.byteLength(keyword) !== 1) return undefined;
+  const byte = singleByte(keyword.charCodeAt(0));
+  if (!overlap(neededBytes(root), byte)) return undefined;
+  const { before, behind } = neighboursOf(byte, root);
+  return { before: bitsOf(before), behind: bitsOf(behind) };
 }
 
 /** An edge (`\b`, `^`) looks one byte back. */
@@ -114,9 +120,22 @@ function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined
   }
 }
 
+/** Of letters and digits at the start of any match. */
+function runLengthOf(node: Node): number {
+  if (isWithin(bytesOf(node), alphanumerics)) return lengthMinOf(node);
+  if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));
+  if (node.kind !== 'sequence') return 0;
+  const end = node.items.findIndex((item) => !isWithin(bytesOf(item), alphanumerics));
+  const whole = node.items.slice(0, end).reduce((sum, item) => sum + lengthMinOf(item), 0);
+  return whole + runLengthOf(node.items[end] as Node);
+}
+
+const alphanumerics = bytesMatching(/[0-9A-Za-z]/);
 const digits = bytesMatching(/\d/);
 const isDigit = (node: Node): boolean => node.kind === 'set' && isWithin(node.has, digits);
 
+const runLengthMin = 14;
+const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
 const isRun = (node: Node): boolean =>
   node.kind === 'repeat' &&
   node.min >= runLengthMin &&

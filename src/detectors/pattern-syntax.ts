@@ -181,3 +181,21 @@ const namedMembers: Readonly<Record<string, Member>> = {
     [/\d/, /\D/, /\w/, /\W/, /\s/, /\S/].map((regex) => [regex.source.slice(1), bytesMatching(regex)]),
   ),
 };
+
+/** Bytes that a match of the node can have at most, with what it looks ahead to. */
+export function reachOf(node: Node): number {
+  switch (node.kind) {
+    case 'set':
+      return 1;
+    case 'edge':
+      return 0;
+    case 'look':
+      return node.behind ? 0 : reachOf(node.body);
+    case 'repeat':
+      return node.max * reachOf(node.item);
+    case 'choice':
+      return Math.max(...node.options.map(reachOf));
+    case 'sequence':
+      return node.items.reduce((sum, item) => sum + reachOf(item), 0);
+  }
+}

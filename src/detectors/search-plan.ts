@@ -2,9 +2,9 @@ import { isAscii } from 'node:buffer';
 import { anyFlag, textFlags } from '../scan/outline.ts';
 import type { TokenBody } from './cut-token.ts';
 import type { Detector } from './detector.ts';
-import { type Gate, gateOf } from './gate.ts';
 import { markerStart } from './markers.ts';
-import { createMatcher, type Matcher } from './matcher.ts';
+import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
+import { runLengthMin } from './token-runs.ts';
 
 /* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
 
@@ -16,8 +16,6 @@ export interface Rule {
   /** Its matches begin with the anchor and are secrets, so one may have been cut in pieces. */
   readonly mayBeCut: boolean;
   readonly tokenBody: TokenBody | undefined;
-  /** What it cannot match without; undefined where its words are looked for everywhere. */
-  readonly gate: Gate | undefined;
   /** How many bytes before and behind a place decide whether it matches there; infinitely many where others' findings do. */
   readonly sight: { readonly before: number; readonly after: number };
 }
@@ -40,6 +38,8 @@ export interface Use {
   readonly isWholeWord: boolean;
   /** Around a keyword. */
   readonly window: Detector['window'];
+  /** A keyword that any match has: a match begins no earlier than the bytes before the keyword allow. */
+  readonly isOfMatch: boolean;
 }
 
 /** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
@@ -55,17 +55,6 @@ interface Room {
   readonly windowTo: Int32Array;
 }
 
-/** Words that are looked for together. */
-export interface WordSearch {
-  readonly matcher: Matcher;
-  readonly usesOfWord: readonly (readonly Use[])[];
-}
-
-/** Those that are looked for only around something. */
-export interface GatedSearch extends WordSearch {
-  readonly gate: Gate;
-}
-
 /** A word of one byte. */
 interface Single {
   readonly byte: number;
@@ -75,12 +64,15 @@ interface Single {
 }
 
 /** Made once for a set of detectors. */
-export interface SearchPlan extends WordSearch {
-  readonly gated: readonly GatedSearch[];
+export interface SearchPlan {
+  readonly matcher: Matcher;
+  readonly usesOfWord: readonly (readonly Use[])[];
   /** SHA-256 of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
   /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
   readonly singles: readonly Single[];
+  /** What is looked for where a long run of letters and digits begins, by its two bytes, the first one lower. */
+  readonly runUses: ReadonlyMap<number, readonly Use[]>;
   readonly digitRules: readonly Rule[];
   /** Those that are searched around what others have found. */
   readonly nearRules: readonly Rule[];
@@ -97,15 +89,17 @@ export function planSearch(
   rules: readonly Rule[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
 ): SearchPlan {
-  const usesOf = usesOfWords(rules.filter(({ gate }) => gate === undefined));
+  const usesOf = usesOfWords(rules.filter((rule) => !beginsRun(rule)));
   const search = wordSearchOf(usesOf, [folded(markerStart)]);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
     ...search,
-    gated: gateKinds.flatMap((kind) => gatedSearch(rules.filter(({ gate }) => gate?.kind === kind))),
     allowSha256,
     singles: singles.map((word) => singleOf(word, usesOf.get(word) ?? [])),
+    runUses: Map.groupBy([...usesOfWords(rules.filter(beginsRun)).values()].flat(), ({ exact }) =>
+      (exact as Buffer).readUInt16LE(),
+    ),
     digitRules: rules.filter((rule) => rule.detector.digitsMin > 0),
     nearRules: rules.filter((rule) => rule.detector.near.length > 0),
     ids,
@@ -119,7 +113,14 @@ export function planSearch(
   };
 }
 
-const gateKinds = ['digit', 'token'] as const;
+/** A rule whose anchors have two bytes and begin a long run of letters and digits: there it is looked for, and not everywhere. */
+const beginsRun = ({ detector: { anchors, anchorCase, boundary, runLength }, mayBeCut }: Rule): boolean =>
+  anchors.length > 0 &&
+  anchors.every((anchor) => /^[0-9A-Za-z]{2}$/.test(anchor)) &&
+  anchorCase &&
+  boundary &&
+  !mayBeCut &&
+  runLength >= runLengthMin;
 
 const singleFlags: Readonly<Record<string, number>> = {
   '@': textFlags.at,
@@ -131,45 +132,32 @@ function singleOf(word: string, uses: readonly Use[]): Single {
   return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
-/** Empty where there are no such rules. The gate is wide enough for all of them. */
-function gatedSearch(rules: readonly Rule[]): GatedSearch[] {
-  const gates = rules.flatMap(({ gate }) => gate ?? []);
-  const [gate] = gates;
-  if (!gate) return [];
-  const usesOf = usesOfWords(rules);
-  return [
-    {
-      gate: {
-        kind: gate.kind,
-        before: Math.max(...gates.map(({ before }) => before)),
-        after: Math.max(...gates.map(({ after }) => after)),
-      },
-      ...wordSearchOf(usesOf),
-    },
-  ];
-}
-
 /** Looks for the words of more than one byte, and for further ones. */
 function wordSearchOf(
   usesOf: ReadonlyMap<string, readonly Use[]>,
-  further: readonly string[] = [],
-): WordSearch & { readonly words: readonly string[] } {
+  further: readonly string[],
+): Pick<SearchPlan, 'matcher' | 'usesOfWord'> & { readonly words: readonly string[] } {
   const found = [...usesOf].flatMap(([word, uses]) =>
     Buffer.byteLength(word) > 1 ? spellingsOf(word, uses) : [],
   );
   for (const word of further) if (!usesOf.has(word)) found.push({ word, uses: [], isInCase: false });
   const words = found.map(({ word }) => word);
   const inCase = new Set(found.filter(({ isInCase }) => isInCase).map(({ word }) => word));
-  const wholes = new Set(
-    found
-      .filter(({ uses }) => uses.length > 0 && uses.every((it) => it.kind === 'keyword' && it.isWholeWord))
-      .map(({ word }) => word),
-  );
+  const needs = new Map(found.map(({ word, uses }) => [word, neededBeside(uses)] as const));
   return {
     words,
-    matcher: createMatcher(words, { inCase, wholes }),
+    matcher: createMatcher(words, { inCase, needs }),
     usesOfWord: found.map(({ uses }) => uses),
   };
+}
+
+/** What all who look for the word need beside it; a marker, which nobody looks for, needs nothing. */
+function neededBeside(uses: readonly Use[]): Beside {
+  if (uses.length === 0) return beside.anything;
+  if (uses.every(({ isWholeWord, kind }) => kind === 'keyword' && isWholeWord)) return beside.ends;
+  return uses.every(({ startsToken, kind }) => kind === 'anchor' && startsToken)
+    ? beside.start
+    : beside.anything;
 }
 
 interface Spelling {
@@ -206,6 +194,7 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
         ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
         ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords, isTelling: isTelling(word) },
         window: windowOf(word, window),
+        isOfMatch: rule.detector.besideKeyword !== undefined && window.after === 0,
       });
       usesOf.set(folded(word), uses);
     }
@@ -255,8 +244,8 @@ export function tunePlan(
     ...plan,
     allowSha256,
     usesOfWord: plan.usesOfWord.map(tunedUses),
-    gated: plan.gated.map((it) => ({ ...it, usesOfWord: it.usesOfWord.map(tunedUses) })),
     singles: plan.singles.map((single) => ({ ...single, uses: tunedUses(single.uses) })),
+    runUses: new Map([...plan.runUses].map(([pair, uses]) => [pair, tunedUses(uses)])),
     digitRules: tunedRules(plan.digitRules),
     nearRules: tunedRules(plan.nearRules),
   };
@@ -280,7 +269,6 @@ export function toRule(detector: Detector, index: number): Rule {
     regex: new RegExp(source, flags + place + indices),
     mayBeCut,
     tokenBody: mayBeCut ? detector.tokenBody : undefined,
-    gate: mayBeGated(detector) && !mayBeCut ? gateOf(withWidestWindow(detector)) : undefined,
     sight: sightOf(detector),
   };
 }
@@ -292,13 +280,3 @@ function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): Rule['sig
   if (near.length > 0) return { before: Number.POSITIVE_INFINITY, after: Number.POSITIVE_INFINITY };
   return { before: behindMax + besidePattern, after: reachMax + besidePattern };
 }
-
-function withWidestWindow(detector: Detector): Detector {
-  const widest = detector.keywords.find(isWide);
-  return widest === undefined ? detector : { ...detector, window: windowOf(widest, detector.window) };
-}
-
-/** Words of one byte are looked for otherwise; a secret that may be cut begins where its rest is missing. */
-const mayBeGated = ({ anchors, keywords }: Detector): boolean =>
-  anchors.length + keywords.length > 0 &&
-  [...anchors, ...keywords].every((word) => Buffer.byteLength(word) > 1);

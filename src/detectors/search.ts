@@ -4,11 +4,11 @@ import { cutTokenEnd, isBegun, isOfWords, missingOf } from './cut-token.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
-import { regionsOf } from './gate.ts';
 import { LatinText } from './latin-text.ts';
-import { endOf, nextOf } from './makeup.ts';
+import { beginOf, endOf, has, mayBegin, nextOf } from './makeup.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
-import { type GatedSearch, type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
+import { type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
+import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { sha256Of } from './tuning.ts';
 import { Verdicts } from './verdicts.ts';
@@ -37,8 +37,8 @@ export class Search {
   #isRoomClear = false;
   /** Rules that have a window which was not searched yet. */
   readonly #waiting: Rule[] = [];
-  /** Where markers of redaction stand, in the order of the text. */
-  readonly #markers: Region[] = [];
+  /** Where the last marker of redaction ends. */
+  #markedTo = 0;
   #complete = true;
   #hits = 0;
   #attempts = 0;
@@ -56,14 +56,13 @@ export class Search {
   }
 
   run(): Found {
-    const { matcher, usesOfWord, gated, singles, digitRules, nearRules } = this.#plan;
+    const { matcher, usesOfWord, singles, runUses, digitRules, nearRules } = this.#plan;
     const onHit = (word: number, start: number): void => {
       // Noted before the words in it, for the matcher goes from left to right.
       if (word === this.#plan.markerWord) this.#noteMarker(start);
-      if (start >= (this.#markers.at(-1)?.to ?? 0)) this.#hit(usesOfWord[word] as readonly Use[], start);
+      if (start >= this.#markedTo) this.#hit(usesOfWord[word] as readonly Use[], start);
     };
     matcher.scan(this.#bytes, onHit, () => this.#isOver());
-    for (const search of gated) this.#scanAround(search);
     for (const { byte, uses, flag } of singles) {
       if ((this.#outline.flags & flag) === 0) continue;
       for (
@@ -75,6 +74,11 @@ export class Search {
         this.#hit(uses, at);
       }
     }
+    if (runUses.size > 0)
+      findTokenStarts(this.#bytes, this.#outline, (start) => {
+        const uses = runUses.get((this.#bytes[start] ?? 0) | ((this.#bytes[start + 1] ?? 0) << 8));
+        if (uses) this.#hit(uses, start);
+      });
     if (digitRules.length > 0)
       findDigitRuns(this.#bytes, this.#outline, (start, end, count) => this.#digits(start, end, count));
     if (this.#waiting.length > 0) this.#searchWindows();
@@ -95,27 +99,7 @@ export class Search {
   }
 
   #noteMarker(start: number): void {
-    const end = markerEnd(this.#bytes, start, this.#plan.ids);
-    if (end > start) this.#markers.push({ from: start, to: end });
-  }
-
-  #scanAround({ gate, matcher, usesOfWord }: GatedSearch): void {
-    let next = 0;
-    const isIn = (marker: Region | undefined, at: number): boolean =>
-      marker !== undefined && marker.from <= at && at < marker.to;
-    const isInMarker = (at: number): boolean => {
-      while (next < this.#markers.length && (this.#markers[next] as Region).to <= at) next += 1;
-      // A hit may come behind one that stands a little farther on.
-      return isIn(this.#markers[next], at) || isIn(this.#markers[next - 1], at);
-    };
-    const isMarked = this.#markers.length > 0;
-    for (const { from, to } of regionsOf(this.#outline, this.#bytes.length, gate)) {
-      if (!this.#complete) return;
-      const onHit = (word: number, at: number): void => {
-        if (!isMarked || !isInMarker(from + at)) this.#hit(usesOfWord[word] as readonly Use[], from + at);
-      };
-      matcher.scan(this.#bytes.subarray(from, to), onHit, () => this.#isOver());
-    }
+    this.#markedTo = Math.max(this.#markedTo, markerEnd(this.#bytes, start, this.#plan.ids));
   }
 
   #hit(uses: readonly Use[], start: number): void {
@@ -130,10 +114,25 @@ export class Search {
       } else if (use.kind === 'match') this.#takeWord(use, start);
       else {
         const end = start + use.wordLength;
+        if (use.isOfMatch && !this.#fitsBeside(use.rule, start, end)) continue;
         if (use.isWholeWord) isWord ??= standsAsWord(this.#bytes, start, end);
-        if (!use.isWholeWord || isWord) this.#widen(use.rule, start, end, use.window);
+        if (!use.isWholeWord || isWord)
+          this.#widen(use.rule, start - this.#before(use, start), end + use.window.after);
       }
     }
+  }
+
+  /** Whether a match may have the keyword that stands there. */
+  #fitsBeside({ detector: { besideKeyword } }: Rule, start: number, end: number): boolean {
+    if (!besideKeyword || start === 0 || end >= this.#bytes.length) return true;
+    const { before, behind } = besideKeyword;
+    return has(before, this.#bytes[start - 1] as number) && has(behind, this.#bytes[end] as number);
+  }
+
+  /** How far before a keyword a match may begin. */
+  #before({ rule, window, isOfMatch }: Use, start: number): number {
+    if (!isOfMatch) return window.before;
+    return start - beginOf(rule.detector.makeup, this.#bytes, Math.max(0, start - window.before), start);
   }
 
   #takeWord({ rule, wordLength }: Use, start: number): void {
@@ -144,20 +143,24 @@ export class Search {
   #tryAnchor(use: Use, start: number): void {
     const { rule, exact } = use;
     if (exact && !standsAt(this.#bytes, exact, start)) return;
+    const mayMatch = mayBegin(rule.detector.head, this.#bytes, start);
+    if (!mayMatch && !rule.mayBeCut) return;
     if (this.#isInsideMatch(rule, start) || this.#isStopped()) return;
     const offset = Math.max(0, start - rule.detector.bounds.behindMax);
-    const match = this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
+    const match =
+      !mayMatch || this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, offset));
     else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(use, start);
   }
 
   /** The match that begins at `start`, in the text from `offset` on. */
   #matchAt(
-    { regex, detector: { makeup, bounds } }: Rule,
+    { regex, detector: { core, bounds } }: Rule,
     offset: number,
     start: number,
   ): RegExpExecArray | null {
-    if (nextOf(makeup, this.#bytes, start, start + 1) > start) return null;
+    const coreTo = start + core.lead + 1;
+    if (nextOf(core.makeup, this.#bytes, start, coreTo) === coreTo) return null;
     regex.lastIndex = start - offset;
     return regex.exec(this.#text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1));
   }
@@ -204,19 +207,17 @@ export class Search {
 
   /** The rule is to be searched around what others have found. */
   #lookAround(rule: Rule): void {
-    const { near } = rule.detector;
+    const { near, window } = rule.detector;
     const around = [...this.#finds.matches, ...this.#finds.hints].filter(
       ({ detector: { role } }) => role !== undefined && near.includes(role),
     );
     for (const { start, end } of around.sort((a, b) => a.start - b.start))
-      this.#widen(rule, start, end, rule.detector.window);
+      this.#widen(rule, start - window.before, end + window.after);
   }
 
-  #widen(rule: Rule, start: number, end: number, { before, after }: Use['window']): void {
+  #widen(rule: Rule, from: number, to: number): void {
     const { windowFrom, windowTo } = this.#room();
     const { index } = rule;
-    const from = start - before;
-    const to = end + after;
     const openTo = windowTo[index] as number;
     if (openTo < 0) this.#waiting.push(rule);
     else if (from <= openTo) {
@@ -239,14 +240,20 @@ export class Search {
 
   #searchWindow(rule: Rule): void {
     const { windowFrom, windowTo } = this.#room();
-    const { makeup, leads } = rule.detector;
     const start = Math.max(0, windowFrom[rule.index] as number);
     const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
-    const from = nextOf(makeup, this.#bytes, start, to);
+    const from = this.#firstStart(rule, start, to);
     if (from === to || this.#isKnownIn(rule, start, to)) return;
-    const { digit } = leads;
-    if (digit === undefined) this.#search(rule, from, to);
-    else this.#searchNearDigits(rule, from, to, digit);
+    const { digitLead } = rule.detector;
+    if (digitLead === undefined) this.#search(rule, from, to);
+    else this.#searchNearDigits(rule, from, to, digitLead);
+  }
+
+  /** Where a match may begin first, from `from` on; `to` where none begins before that. */
+  #firstStart({ detector: { core } }: Rule, from: number, to: number): number {
+    const coreTo = to + core.lead;
+    const place = nextOf(core.makeup, this.#bytes, from, coreTo);
+    return place === coreTo ? to : Math.max(from, place - core.lead);
   }
 
   /**
@@ -295,7 +302,7 @@ export class Search {
   #searchPiece(rule: Rule, pieceStart: number, to: number): number {
     const { regex } = rule;
     const { bounds, makeup } = rule.detector;
-    const from = nextOf(makeup, this.#bytes, pieceStart, to);
+    const from = this.#firstStart(rule, pieceStart, to);
     if (from === to) return to;
     const offset = Math.max(0, from - bounds.behindMax);
     const end = endOf(makeup, this.#bytes, to, to + bounds.reachMax);
@@ -358,9 +365,4 @@ export class Search {
 function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
   for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
   return true;
-}
-
-interface Region {
-  from: number;
-  to: number;
 }

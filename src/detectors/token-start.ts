@@ -28,10 +28,16 @@ const numberWords: ReadonlySet<string> = new Set('id nbr no nr num number numer 
 /** With the letter that German and its neighbours put in between: `versicherungsnummer`. */
 const numberWordMax = 7;
 
-const isInitial = byteSet('insINS');
+const isInitial = byteSet('ins');
+const letterI = 0x69;
+const letterN = 0x6e;
+const letterS = 0x73;
 
 function isNumberWord(bytes: Uint8Array, start: number): boolean {
-  if (isInitial[bytes[start] ?? 0] === 0) return false;
+  const initial = (bytes[start] as number) | 0x20;
+  if (isInitial[initial] === 0) return false;
+  const second = (bytes[initial === letterS ? start + 1 : start] as number) | 0x20;
+  if (second !== letterI && second !== letterN) return false;
   let end = start;
   while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
   if (end - start > numberWordMax) return false;

@@ -5,12 +5,15 @@ import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 export interface GramTables {
   /** For each slot the kinds of byte that may follow, by the three lowest of their bits. */
   readonly filter: Uint8Array;
-  /** Two numbers for each slot: the kinds of byte that may follow the three hashed ones, and where its list begins, in bytes. */
+  /** The same of grams of six bytes, by three bits of their hash. */
+  readonly longFilter: Uint8Array;
+  /** Where the list of each slot begins, in bytes. */
   readonly slots: Int32Array;
+  readonly longSlots: Int32Array;
   /**
-   * Lists of entries. First stand three numbers: by the five lowest bits which bytes may stand before its grams, which behind them, and how many bytes
-   * the list has. Each entry has six: the folded bytes of a word from two before the gram on to the eighth, which bits of them count, the
-   * word, and the gram's place in it.
+   * Lists of entries. First stand eight numbers: by the five lowest bits which bytes may stand before its grams, as their fourth byte and
+   * behind that; how many bytes the list has; and what its entries have in common of what each of them has: the bytes of a word from two
+   * before the gram on to the eighth, and which bits of them count. Behind that an entry has the word, and the gram's place in it.
    */
   readonly entries: Int32Array;
   /** Entries of the longest list. */
@@ -19,10 +22,12 @@ export interface GramTables {
   readonly starts: Int32Array;
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** 1 for each word that counts only where it is no part of another one. */
-  readonly wholes: Uint8Array;
+  /** What each word needs beside it: of `Beside` in matcher.ts. */
+  readonly needs: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;
+  /** 0 where there are no grams of six bytes. */
+  readonly longShift: number;
   /** Grams are looked for at each position of a text that this divides. */
   readonly stride: 2 | 4;
 }
@@ -59,8 +64,8 @@ export class GramScan {
   constructor(tables: GramTables) {
     this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
-    // The kernel asks whether there is room before each list, all entries of which may be hits.
-    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + 1 + tables.entriesPerListMax);
+    // The kernel asks whether there is room before the two lists of each place, all entries of which may be hits.
+    const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + 1 + 2 * tables.entriesPerListMax);
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
@@ -107,7 +112,7 @@ export class GramScan {
   }
 
   #fill({ exports, view }: Kernel): void {
-    const { multiplier, shift, stride } = this.#tables;
+    const { multiplier, shift, longShift, stride } = this.#tables;
     let at = tablesAt;
     const [, ...places] = contentsOf(this.#tables).map((content) => {
       const place = at;
@@ -116,25 +121,20 @@ export class GramScan {
       if (isBigEndian && content instanceof Int32Array) bytes.swap32();
       at += content.byteLength;
       return place;
-    }) as [number, number, number, number, number, number, number];
+    }) as [number, number, number, number, number, number, number, number, number];
     exports.useTables(
       ...places,
       this.#hitsAt,
       ...[hitsPerCall, comparisonsPerCall],
-      ...[multiplier, shift, stride],
+      ...[multiplier, shift, longShift, stride],
     );
   }
 }
 
 /** In the order in which they stand in the memory: the kernel knows where the filter begins, and it is so long that the numbers stand at multiples of four. */
-const contentsOf = ({ filter, slots, entries, starts, values, folds, wholes }: GramTables) => [
-  filter,
-  slots,
-  entries,
-  starts,
-  values,
-  folds,
-  wholes,
-];
+const contentsOf = (tables: GramTables) => {
+  const { filter, longFilter, slots, longSlots, entries, starts, values, folds, needs } = tables;
+  return [filter, longFilter, slots, longSlots, entries, starts, values, folds, needs];
+};
 
 const roundedUp = (at: number): number => Math.ceil(at / hitBytes) * hitBytes;

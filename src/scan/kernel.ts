@@ -13,7 +13,7 @@ const textAt = 64;
 export const blocksAt = textAt + pieceBytesMax + 64;
 /** Where the kernel writes lists of places. */
 export const placesAt = blocksAt + pieceBytesMax / 64;
-const listBytes = 12_416;
+const listBytes = 20_672;
 /** Where a user's tables may begin; those of a matcher do. */
 export const tablesAt = placesAt + listBytes;
 const pageBytes = 65_536;
@@ -23,17 +23,20 @@ interface Exports {
   outline(length: number): number;
   useTables(
     ...places: [
+      longFilter: number,
       slots: number,
+      longSlots: number,
       entries: number,
       starts: number,
       values: number,
       folds: number,
-      wholes: number,
+      needs: number,
       hits: number,
       hitsMax: number,
       comparisonsMax: number,
       multiplier: number,
       shift: number,
+      longShift: number,
       stride: number,
     ]
   ): void;

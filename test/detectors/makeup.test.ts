@@ -1,6 +1,7 @@
 import t from 'tap';
+import type { Detector } from '../../src/detectors/detector.ts';
 import { loadDetectors } from '../../src/detectors/load.ts';
-import { endOf, nextOf } from '../../src/detectors/makeup.ts';
+import { endOf, has, mayBegin, nextOf } from '../../src/detectors/makeup.ts';
 import { analysePattern } from '../../src/detectors/pattern-facts.ts';
 import { expandSample } from '../../src/detectors/samples.ts';
 import { examplesOf } from '../support/examples.ts';
@@ -48,14 +49,33 @@ t.test('a match ends at the next byte that it cannot have', async (t) => {
 
 t.test('no place is passed over at which a detector matches its examples', async (t) => {
   for (const detector of loadDetectors(new URL('../../config/detectors', import.meta.url).pathname)) {
-    const { pattern, flags, makeup, id } = detector;
+    const { pattern, flags, makeup, core, head, besideKeyword, runLength, digitLead, id } = detector;
     if (pattern === '') continue;
     const { match, pass } = examplesOf(detector);
     for (const text of [...match, ...pass].map((example) => Buffer.from(expandSample(example)))) {
       for (const { 0: whole, index } of text.toString('latin1').matchAll(new RegExp(pattern, `${flags}g`))) {
         if (nextOf(makeup, text, index, index + 1) !== index) t.fail(id);
         if (endOf(makeup, text, index + 1, text.length) < index + whole.length) t.fail(id);
+        const coreTo = index + core.lead + 1;
+        if (nextOf(core.makeup, text, index, coreTo) === coreTo) t.fail(`the core of ${id}`);
+        if (!mayBegin(head, text, index)) t.fail(`the head of ${id}`);
+        if (!/^[0-9A-Za-z]*$/.test(whole.slice(0, runLength))) t.fail(`the run of ${id}`);
+        const ahead = text.toString('latin1', index, index + (digitLead ?? 0));
+        if (digitLead !== undefined && !/\d/.test(ahead)) t.fail(`the digit of ${id}`);
+        if (besideKeyword && !standsBeside(besideKeyword, whole)) t.fail(`the keyword of ${id}`);
       }
     }
   }
 });
+
+/** Whether one of the at signs of the match has the bytes beside it that it may have. */
+const standsBeside = (
+  { before, behind }: Exclude<Detector['besideKeyword'], undefined>,
+  match: string,
+): boolean =>
+  [...match].some(
+    (sign, at) =>
+      sign === '@' &&
+      has(before, match.charCodeAt(at - 1)) &&
+      (at + 1 === match.length || has(behind, match.charCodeAt(at + 1))),
+  );

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createMatcher } from '../../src/detectors/matcher.ts';
+import { beside, createMatcher } from '../../src/detectors/matcher.ts';
 import { standsAsWord } from '../../src/detectors/token-start.ts';
 import { pieceBytesMax } from '../../src/scan/kernel.ts';
 
@@ -219,7 +219,7 @@ t.test('refuses a word of less than two bytes', (t) => {
 
 t.test('words that count as a whole are left out inside of other words, and nowhere else', async (t) => {
   const words = ['tax', 'id', 'nie'];
-  const inner = createMatcher(words, { wholes: new Set(words) });
+  const inner = createMatcher(words, { needs: new Map(words.map((word) => [word, beside.ends])) });
   const whole = createMatcher(words);
   const parts = [
     ...words,

@@ -92,7 +92,7 @@ const patterns = [
 for (const { pattern, lead } of patterns) {
   const name = lead ? `has a digit in its first ${lead} bytes` : 'may be without a digit';
   t.test(`a match of ${pattern} ${name}`, (t) => {
-    t.equal(analysePattern(pattern).leads.digit, lead);
+    t.equal(analysePattern(pattern).digitLead, lead);
     t.end();
   });
 }
