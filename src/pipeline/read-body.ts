@@ -102,7 +102,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const part = { ...partOf(job, plain, beginnings), words: job.words };
+      const part = partOf(job, plain, { memory: beginnings, words: job.words });
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ texts, opaque, uncounted, wordsFound } = reading);
@@ -198,10 +198,11 @@ function readCoding(
 export const partOf = (
   { contentType, host, tenantId }: BodySource,
   bytes: Buffer,
-  memory?: BeginningMemory,
+  { memory, words }: { readonly memory?: BeginningMemory | undefined; readonly words?: Part['words'] } = {},
 ): Part => ({
   ...bodyPart(bytes, contentType, host),
   knownBy: memory && { memory, tenantId },
+  words,
   mayBeMany: true,
 });
 
@@ -280,7 +281,7 @@ export function cutAndRead(
 ): { readonly left: CutBody | undefined; readonly isOutOfTime: boolean } {
   const body = redactBody(job.body, job.cuts.map(toCut), job.format);
   if (!body) return { left: undefined, isOutOfTime: false };
-  const part = partOf(job, body, beginnings);
+  const part = partOf(job, body, { memory: beginnings });
   const { findings, unreadable, isOutOfTime } = readPart(part, engine, besideBody(bounds, body));
   return { left: unreadable === undefined ? { body, findings } : undefined, isOutOfTime };
 }

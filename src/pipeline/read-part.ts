@@ -129,7 +129,7 @@ function readFrom(
 ): { readonly reading: Reading; readonly isKnownNew: boolean } {
   const { bytes, format, decoded } = part;
   const { from, settledTo, newFrom } = known;
-  const { views, noise, unreadable, isOutOfTime, ...rest } = decodeViews(bytes, {
+  const decodedViews = decodeViews(bytes, {
     maxDecodedBytes,
     depthMax,
     isOver,
@@ -138,8 +138,9 @@ function readFrom(
     from,
     decoded,
   });
+  const { views, noise, unreadable, isOutOfTime } = decodedViews;
   const isNew = ({ end }: Span): boolean => end > settledTo;
-  const opaque = [...known.opaque, ...rest.opaque.filter(isNew)];
+  const opaque = [...known.opaque, ...decodedViews.opaque.filter(isNew)];
   const withoutChance = withoutChanceIn(bytes, noise);
   const form = format === 'form' ? formFields(bytes) : undefined;
   let problem = unreadable;
