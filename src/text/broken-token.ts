@@ -1,4 +1,5 @@
 import { byteSet, digits, lowerCase, upperCase } from '../scan/bytes.ts';
+import { lineBreakEnd } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sign: 32 } as const;
@@ -6,6 +7,8 @@ const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sig
 const kindOf = kindTable();
 /** Of what stands before the first gap. */
 const leftLengthMin = 8;
+/** Of what stands behind one. */
+const partLengthMin = 3;
 const partLengthMax = 512;
 /** Of all parts together. */
 const lengthMin = 16;
@@ -37,21 +40,13 @@ function kindTable(): Uint8Array {
   return table;
 }
 
-/** What stands between the parts of a token. */
-export interface Gap {
-  /** Behind the gap that begins there; the same place where none does. */
-  endOf(bytes: Buffer, at: number): number;
-  /** Of what stands behind one. */
-  readonly partLengthMin: number;
-}
-
 /**
- * The parts of a token that goes on behind the gap at `leftEnd`, the first with what stands before it in its line; undefined where none
+ * The parts of a token that goes on behind the line end at `leftEnd`, the first with what stands before it in its line; undefined where none
  * does. Both sides of a gap must look random, or like an identifier: prose and names of members do not.
  */
-export function brokenToken(bytes: Buffer, leftEnd: number, gap: Gap): Span[] | undefined {
+export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined {
   if (!isInside(bytes[leftEnd - 1])) return undefined;
-  let start = gap.endOf(bytes, leftEnd);
+  let start = gapEnd(bytes, leftEnd);
   if (!isInside(bytes[start])) return undefined;
   const leftStart = tokenStart(bytes, leftEnd);
   let length = leftEnd - leftStart;
@@ -63,16 +58,24 @@ export function brokenToken(bytes: Buffer, leftEnd: number, gap: Gap): Span[] | 
     const end = tokenEnd(bytes, start);
     const right = kindsOf(bytes, start, end);
     all |= right;
-    if (end - start < gap.partLengthMin || !belongs(left, right) || !isToken(all)) break;
+    if (end - start < partLengthMin || !belongs(left, right) || !isToken(all)) break;
     if (isName(bytes, end) || beginsAlike(bytes, leftStart, start)) break;
     parts.push({ start, end });
     length += end - start;
     left = right;
-    start = gap.endOf(bytes, end);
+    start = gapEnd(bytes, end);
     if (start === end) break;
   }
   if (parts.length === 0 || length < lengthMin) return undefined;
   return [{ start: contextStart(bytes, leftStart), end: leftEnd }, ...parts];
+}
+
+/** Behind the line end there and the indentation of the next line; a sender may leave the space at which it breaks a line. */
+function gapEnd(bytes: Buffer, at: number): number {
+  let end = at;
+  while (bytes[end] === space) end += 1;
+  const next = lineBreakEnd(bytes, end);
+  return next === end ? at : next;
 }
 
 /** A token has letters, and a digit or underscore among small ones. */

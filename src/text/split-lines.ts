@@ -1,6 +1,6 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../scan/bytes.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
-import { beginsAlike, brokenToken, type Gap, isName } from './broken-token.ts';
+import { beginsAlike, brokenToken, isName } from './broken-token.ts';
 import type { Budget } from './budget.ts';
 import { joinedParts } from './joined-parts.ts';
 import { lineBreakEnd } from './runs.ts';
@@ -18,17 +18,6 @@ const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.`);
 const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
 const space = 0x20;
-
-/** A sender may leave the space at which it breaks a line. */
-const brokenLine: Gap = {
-  partLengthMin: 3,
-  endOf: (bytes, at) => {
-    let end = at;
-    while (bytes[end] === space) end += 1;
-    const next = lineBreakEnd(bytes, end);
-    return next === end ? at : next;
-  },
-};
 
 /**
  * A text cut into lines, indented or not, put together again. Told by two whole lines of one length without a space in them; where the first
@@ -57,7 +46,7 @@ function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget)
   return (
     linePair(bytes, first) ??
     (next < 0 ? undefined : equalLines(bytes, first, breakAt(bytes, next), budget)) ??
-    brokenToken(bytes, withoutSpaces(bytes, first.start), brokenLine)
+    brokenToken(bytes, withoutSpaces(bytes, first.start))
   );
 }
 

@@ -43,6 +43,7 @@ const hexValuesAt: i32 = valuesAt + 256;
 const base32ValuesAt: i32 = hexValuesAt + 256;
 const base32HexValuesAt: i32 = base32ValuesAt + 256;
 
+const lastTwo: u64 = (<u64>3) << 62;
 /** A bit for each fourth of 64 characters. */
 const everyFourth: u64 = ((<u64>0x11111111) << 32) | 0x11111111;
 
@@ -265,8 +266,8 @@ function holdsAnyText(start: i32, end: i32): bool {
   return false;
 }
 
-// Of the byte that each character begins, goes on with or ends, if it is the first, second or third of four: which may be of a text
-// whatever stands before, which go on with a character of UTF-8, and which these may go on with.
+// Of the byte that each character begins, if it is the first, second or third of four: which are a character of ASCII or a zero, which begin one of
+// more bytes, which go on with one, and which are a zero.
 let alone0: u64 = 0;
 let alone1: u64 = 0;
 let alone2: u64 = 0;
@@ -276,6 +277,9 @@ let follows2: u64 = 0;
 let leads0: u64 = 0;
 let leads1: u64 = 0;
 let leads2: u64 = 0;
+let zeros0: u64 = 0;
+let zeros1: u64 = 0;
+let zeros2: u64 = 0;
 
 /**
  * A bit for each of the first four characters: whether enough bytes in a row may be of a text if it begins with it. All bytes of 64 characters
@@ -291,6 +295,9 @@ function phasesOfText(start: i32, count: i32): i32 {
   leads0 = 0;
   leads1 = 0;
   leads2 = 0;
+  zeros0 = 0;
+  zeros1 = 0;
+  zeros2 = 0;
   let values = valuesOf(start);
   for (let at: i32 = 0; at < count; at += 16) {
     const next = valuesOf(start + at + 16);
@@ -302,9 +309,16 @@ function phasesOfText(start: i32, count: i32): i32 {
     values = next;
   }
   const some = ((<u64>1) << (<u64>(count - 1))) - 1;
-  const first = (alone0 | (follows0 & ((leads2 << 2) | 3))) & some;
-  const second = (alone1 | (follows1 & ((leads0 << 1) | 1))) & some;
-  const third = (alone2 | (follows2 & ((leads1 << 1) | 1))) & some;
+  const inside0 = follows0 | zeros0;
+  const inside1 = follows1 | zeros1;
+  const inside2 = follows2 | zeros2;
+  // What stands before and behind these characters may be anything.
+  const first =
+    (alone0 | (leads0 & ((inside1 >> 1) | lastTwo)) | (follows0 & (((leads2 | inside2) << 2) | 3))) & some;
+  const second =
+    (alone1 | (leads1 & ((inside2 >> 1) | lastTwo)) | (follows1 & (((leads0 | inside0) << 1) | 1))) & some;
+  const third =
+    (alone2 | (leads2 & ((inside0 >> 2) | lastTwo)) | (follows2 & (((leads1 | inside1) << 1) | 1))) & some;
   let phases: i32 = 0;
   for (let phase: u64 = 0; phase < 4; phase += 1) {
     const at = everyFourth << phase;
@@ -346,26 +360,21 @@ function takeBytes(values: v128, next: v128, at: u64): void {
   follows0 |= bitsOf(isWithin(one, 0x80, 0x40)) << at;
   follows1 |= bitsOf(isWithin(two, 0x80, 0x40)) << at;
   follows2 |= bitsOf(isWithin(three, 0x80, 0x40)) << at;
-  leads0 |= bitsOf(mayLead(one)) << at;
-  leads1 |= bitsOf(mayLead(two)) << at;
-  leads2 |= bitsOf(mayLead(three)) << at;
+  leads0 |= bitsOf(isWithin(one, 0xc2, 0x33)) << at;
+  leads1 |= bitsOf(isWithin(two, 0xc2, 0x33)) << at;
+  leads2 |= bitsOf(isWithin(three, 0xc2, 0x33)) << at;
+  zeros0 |= bitsOf(isWithin(one, 0, 1)) << at;
+  zeros1 |= bitsOf(isWithin(two, 0, 1)) << at;
+  zeros2 |= bitsOf(isWithin(three, 0, 1)) << at;
 }
 
 function bitsOf(some: v128): u64 {
   return <u64>(<u32>i8x16.bitmask(some));
 }
 
-/** A character of ASCII, the first byte of another one, or a zero. */
+/** A character of ASCII, or a zero. */
 function mayStandAlone(bytes: v128): v128 {
-  return v128.or(
-    v128.or(isWithin(bytes, 0x20, 0x5f), isWithin(bytes, 0x09, 5)),
-    v128.or(isWithin(bytes, 0xc2, 0x33), isWithin(bytes, 0, 1)),
-  );
-}
-
-/** Any byte of UTF-8, or a zero. */
-function mayLead(bytes: v128): v128 {
-  return v128.or(isWithin(bytes, 0x80, 0x75), isWithin(bytes, 0, 1));
+  return v128.or(v128.or(isWithin(bytes, 0x20, 0x5f), isWithin(bytes, 0x09, 5)), isWithin(bytes, 0, 1));
 }
 
 /** Whether compressed bytes may begin there, or behind a slash. */
