@@ -155,10 +155,11 @@ export class Search {
 
   /** The match that begins at `start`, in the text from `offset` on. */
   #matchAt(
-    { regex, detector: { core, bounds } }: Rule,
+    { regex, detector: { makeup, core, bounds } }: Rule,
     offset: number,
     start: number,
   ): RegExpExecArray | null {
+    if (nextOf(makeup, this.#bytes, start, start + 1) > start) return null;
     const coreTo = start + core.lead + 1;
     if (nextOf(core.makeup, this.#bytes, start, coreTo) === coreTo) return null;
     regex.lastIndex = start - offset;
