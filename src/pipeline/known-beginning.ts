@@ -123,19 +123,40 @@ export function beginningOf(
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;
     const segment = by.memory.get(by.tenantId, key);
-    if (segment?.content.isResumable) return { by, checkpoints, known: allOf(segment) };
+    if (!segment?.content.isResumable) continue;
+    const from = startBefore(bytes, segment.content.end - againBytes);
+    if (from !== undefined) return { by, checkpoints, known: allOf(segment, from) };
   }
   return { by, checkpoints, known: nothingKnown };
 }
 
-function allOf(last: Segment<Remembered>): Known {
+/** Longer than any escape, but for a line end with the indentation behind it. */
+const escapeBytes = 12;
+const stepsMax = 1024;
+
+/** A place before `at` where reading may begin: neither a character nor an escape lies across it. */
+function startBefore(bytes: Buffer, at: number): number | undefined {
+  for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
+    const byte = bytes[start - 1] as number;
+    if (plain === 0 && !isPlainByte(byte)) continue;
+    plain = byte === backslash ? 0 : plain + 1;
+    if (plain === escapeBytes) return start + escapeBytes - 1;
+  }
+  return undefined;
+}
+
+/** Neither a space, with which a line may be continued, nor of a character of several bytes. */
+const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
+const backslash = 0x5c;
+
+function allOf(last: Segment<Remembered>, from: number): Known {
   const contents: Remembered[] = [];
   for (let it: Segment<Remembered> | undefined = last; it; it = it.before) contents.push(it.content);
   contents.reverse();
   const { end } = last.content;
   return {
     last,
-    from: end - againBytes,
+    from,
     settledTo: end - settledBytes,
     newFrom: end,
     found: contents.flatMap((it) => it.found),
@@ -289,12 +310,17 @@ const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }:
   placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;
 
-/** Whether a value that only what is new has shown stands in what is known, too. `texts` are the beginning in its forms. */
-export function standsInKnown(found: readonly Seen[], known: Known, texts: readonly Buffer[]): boolean {
+/** Whether a value that only what is new has shown stands in what is known, too. `textsOf` tells the beginning in its forms. */
+export function standsInKnown(
+  found: readonly Seen[],
+  known: Known,
+  textsOf: () => readonly Buffer[],
+): boolean {
   const counted = [...known.found, ...weighHints(known.found, known.hints)];
   const isKnown = new Set(counted.map(countedValue));
   const values = new Set(found.map(countedValue).filter((it) => !isKnown.has(it)));
-  return [...values].some(
-    (value) => value !== undefined && texts.some((it) => it.includes(value, 0, 'latin1')),
-  );
+  values.delete(undefined);
+  if (values.size === 0) return false;
+  const texts = textsOf();
+  return [...values].some((value) => texts.some((it) => it.includes(value as string, 0, 'latin1')));
 }

@@ -5,7 +5,8 @@ import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { WordsFound } from '../policy/index.ts';
 import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
 import { inflateBody } from '../text/inflate.ts';
-import { type CutFormat, redactBody } from '../text/redact.ts';
+import { bodyFormat, type CutFormat, redactBody } from '../text/redact.ts';
+import { withoutEscapes } from '../text/views.ts';
 import { type HeadFields, headLocator } from './head-text.ts';
 import type { BeginningMemory } from './known-beginning.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
@@ -56,6 +57,8 @@ export interface BodyJob extends BodySource {
   readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
   /** It is read for orders to the agent that gets it. */
   readonly isBetweenAgents: boolean;
+  /** All its texts are asked for; of a long one seldom anybody asks for them, and they are as long. */
+  readonly wantsTexts: boolean;
   /** URLs in it are asked for. */
   readonly wantsUrls: boolean;
   /** What rules look for in it; undefined where that is left to them. */
@@ -64,8 +67,10 @@ export interface BodyJob extends BodySource {
 
 export interface BodyReading {
   readonly findings: readonly Finding[];
-  /** The body without its coding, and its decoded forms; empty where there is none. */
-  readonly texts: readonly Buffer[];
+  /** The body without its coding, and its decoded forms; empty where there is none, undefined where they are not wanted. */
+  readonly texts: readonly Buffer[] | undefined;
+  /** In their place those that cannot be told from the body at little cost. See `textsOf`. */
+  readonly decoded: readonly Buffer[];
   readonly plain: Buffer | undefined;
   readonly tails: readonly Tail[];
   readonly opaque: readonly string[];
@@ -88,6 +93,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const { engine, injections, meanings, beginnings } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
+  let decoded: readonly Buffer[] = [];
   let asking: readonly Buffer[] = [];
   let tails: readonly Tail[] = [];
   let opaque: readonly string[] = [];
@@ -108,8 +114,9 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
       const part = { ...partOf(job, plain, beginnings), words: job.words };
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
-      ({ texts, tails, opaque, uncounted, wordsFound } = reading);
-      asking = reading.forms;
+      ({ decoded, tails, opaque, uncounted, wordsFound } = reading);
+      asking = reading.ends;
+      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
@@ -131,14 +138,23 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of endsOf(asking)) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
   return {
-    ...{ findings, texts, tails, opaque, uncounted, ...problem, injection },
+    ...{ findings, tails, opaque, uncounted, ...problem, injection },
+    texts: job.wantsTexts ? texts : undefined,
+    decoded: job.wantsTexts ? [] : decoded,
     plain: contentEncoding === '' ? undefined : plain,
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
     wordsFound,
   };
+}
+
+/** The texts of a body that was read without them. */
+export function textsOf(plain: Buffer, contentType: string, decoded: readonly Buffer[]): readonly Buffer[] {
+  const isJson = bodyFormat(contentType, plain) === 'json';
+  const spelt = isJson ? withoutEscapes(plain, () => undefined) : undefined;
+  return spelt ? [plain, spelt.bytes, ...decoded] : [plain, ...decoded];
 }
 
 function whyUnread({ body, contentType, messages }: BodyJob, plain: Buffer): string | undefined {
@@ -209,22 +225,6 @@ export const partOf = (
   knownBy: memory && { memory, tenantId },
   mayBeMany: true,
 });
-
-/** Forms of one body. */
-const askingTextsMax = 4;
-/** A request begins with its task, and the newest turn of a conversation ends it. */
-const askingEndBytes = 4_096;
-
-/** Both ends of the body in its forms. */
-function endsOf(texts: readonly Buffer[]): readonly Buffer[] {
-  const ends: Buffer[] = [];
-  for (let i = 0; i < texts.length && i < askingTextsMax; i++) {
-    const text = texts[i] as Buffer;
-    if (text.length <= 2 * askingEndBytes) ends.push(text);
-    else ends.push(text.subarray(0, askingEndBytes), text.subarray(text.length - askingEndBytes));
-  }
-  return ends;
-}
 
 /** One of each category. */
 function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {

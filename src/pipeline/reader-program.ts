@@ -25,7 +25,7 @@ function warmUp(): void {
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
     ...{ sent: undefined, isBroken: false, context: undefined, messages: undefined, seam: undefined },
-    ...{ isBetweenAgents: false, wantsUrls: false, tenantId: '', words: undefined },
+    ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '', words: undefined },
   };
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
 }

@@ -108,12 +108,24 @@ export const findWords = (list: readonly string[], texts: readonly Buffer[]): Wo
   hidesNames: texts.some(hidesNames),
 });
 
-const backslash = 0x5c;
+/** `{"\\u0061mount": 1}` has an amount, as `"\\x61mount"` has for lenient parsers. */
+export const hidesNames = (text: Buffer): boolean => hiddenNameEnd(text) !== undefined;
 
-/** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
-export const hidesNames = (text: Buffer): boolean =>
-  (text.includes(backslash) && (text.includes('\\u') || text.includes('\\x'))) ||
-  (!isAscii(text) && foldsToAscii.some((letter) => text.includes(letter)));
+/** Where the first sign of a text ends that may hide a name; undefined where there is none. */
+export function hiddenNameEnd(text: Buffer): number | undefined {
+  const isPlainText = isAscii(text);
+  if (isPlainText && !text.includes(backslash)) return undefined;
+  const signs = isPlainText ? hidingEscapes : hidingSigns;
+  const ends = signs.flatMap((sign) => {
+    const at = text.indexOf(sign);
+    return at < 0 ? [] : [at + sign.length];
+  });
+  return ends.length > 0 ? Math.min(...ends) : undefined;
+}
+
+const backslash = 0x5c;
+const hidingEscapes = ['\\u', '\\x'].map((it) => Buffer.from(it));
+const hidingSigns = [...hidingEscapes, ...foldsToAscii.map((it) => Buffer.from(it))];
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 

@@ -135,7 +135,7 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
   },
   ...{ sent: { atMs: 0, openTails: [] }, isBroken: false, context: undefined, seam: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
-  words: undefined,
+  ...{ wantsTexts: true, words: undefined },
   ...fields,
 });
 
