@@ -3,6 +3,7 @@ import { type CutToken, type DetectorEngine, reachMax } from '../detectors/engin
 import { weighHints } from '../detectors/evidence.ts';
 import { type Checkpoint, checkpointsOf } from '../inspect/segments/checkpoints.ts';
 import { type Segment, SegmentMemory } from '../inspect/segments/segment-memory.ts';
+import { kept } from '../kept.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { separator } from '../text/separator.ts';
 import { lastAtOrBefore, type Span } from '../text/span-map.ts';
@@ -99,17 +100,15 @@ export const nothingKnown: Known = {
   },
 };
 
-/** Two engines that look for other things know nothing of each other. */
-const engineIds = new WeakMap<DetectorEngine, number>();
-let lastEngineId = 0;
+/** Two engines that look for other things know nothing of each other, nor do those who look for other words. */
+const ids = new WeakMap<DetectorEngine | readonly string[], number>();
+let lastId = 0;
 
-function engineIdOf(engine: DetectorEngine): number {
-  const known = engineIds.get(engine);
-  if (known !== undefined) return known;
-  lastEngineId += 1;
-  engineIds.set(engine, lastEngineId);
-  return lastEngineId;
-}
+const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
+  kept(ids, lookedFor, () => {
+    lastId += 1;
+    return lastId;
+  });
 
 /** Looks up the longest beginning of a JSON body that is known. */
 export function beginningOf(
@@ -119,7 +118,7 @@ export function beginningOf(
 ): Beginning | undefined {
   // With other bytes in its end a beginning would not be read without its escapes.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
-  const checkpoints = checkpointsOf(bytes, JSON.stringify([engineIdOf(engine), words]));
+  const checkpoints = checkpointsOf(bytes, `${idOf(engine)}:${idOf(words)}:`);
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;
     const segment = by.memory.get(by.tenantId, key);

@@ -28,6 +28,8 @@ export interface ReadingTools {
   readonly meanings: MeaningReader;
   /** In which bodies are looked up that begin as earlier ones did; without it all are read from their beginnings. */
   readonly beginnings?: BeginningMemory | undefined;
+  /** What rules look for in bodies; undefined where that is left to them. */
+  readonly words?: readonly string[] | undefined;
 }
 
 /** By what a body is read. */
@@ -61,8 +63,6 @@ export interface BodyJob extends BodySource {
   readonly wantsTexts: boolean;
   /** URLs in it are asked for. */
   readonly wantsUrls: boolean;
-  /** What rules look for in it; undefined where that is left to them. */
-  readonly words: readonly string[] | undefined;
 }
 
 export interface BodyReading {
@@ -90,7 +90,7 @@ const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
-  const { engine, injections, meanings, beginnings } = tools;
+  const { engine, injections, meanings, beginnings, words } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
   let decoded: readonly Buffer[] = [];
@@ -111,7 +111,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const part = { ...partOf(job, plain, beginnings), words: job.words };
+      const part = { ...partOf(job, plain, beginnings), words };
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ decoded, tails, opaque, uncounted, wordsFound } = reading);

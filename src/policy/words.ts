@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { createMatcher, type Matcher } from '../detectors/matcher.ts';
+import { kept } from '../kept.ts';
 import { foldsToAscii } from './json-path.ts';
 
 /*
@@ -88,19 +89,10 @@ export interface WordsFound {
   readonly hidesNames: boolean;
 }
 
-const setsMax = 16;
-const sets = new Map<string, Words>();
+const sets = new WeakMap<readonly string[], Words>();
 
-/** The words of a set, given as its list. The last few sets are kept ready. */
-export function wordsOfList(list: readonly string[]): Words {
-  const key = JSON.stringify(list);
-  const known = sets.get(key);
-  if (known) return known;
-  const words = wordsOf(list);
-  if (sets.size >= setsMax) sets.clear();
-  sets.set(key, words);
-  return words;
-}
+/** The words of a set, given as its list. They are kept ready as long as the list is. */
+export const wordsOfList = (list: readonly string[]): Words => kept(sets, list, () => wordsOf(list));
 
 /** Looks for the words of a set in all texts of a body. */
 export const findWords = (list: readonly string[], texts: readonly Buffer[]): WordsFound => ({

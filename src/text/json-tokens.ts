@@ -52,11 +52,28 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+/** Of a string that is gone through byte by byte, before the next quote is looked for at once. */
+const nearBytes = 48;
+
 function stringEnd(bytes: Buffer, start: number): number {
   const { length } = bytes;
   let at = start + 1;
-  while (at < length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
-  return Math.min(at + 1, length);
+  for (;;) {
+    const near = Math.min(length, at + nearBytes);
+    while (at < near && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+    if (at < near || at >= length) return Math.min(at + 1, length);
+    const next = bytes.indexOf(quote, at);
+    if (next < 0) return length;
+    if (!isEscaped(bytes, at, next)) return next + 1;
+    at = next + 1;
+  }
+}
+
+/** Whether the byte at `end` has an escape before it; none lies across `start`. */
+function isEscaped(bytes: Buffer, start: number, end: number): boolean {
+  let at = end;
+  while (at > start && bytes[at - 1] === backslash) at -= 1;
+  return (end - at) % 2 === 1;
 }
 
 function scalarEnd(bytes: Buffer, start: number): number {

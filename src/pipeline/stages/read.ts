@@ -86,28 +86,28 @@ export function read(options: ReadOptions): Stage {
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
     // In a short one the rules look themselves, where one of them asks.
     const isLong = readers.hasThreads && contentBytes > loopBytesMax;
-    const input = bodyJob(call, {
-      wantsTexts: !isLong,
-      wantsUrls: wantsUrls(),
-      words: isLong && rules.words.length > 0 ? rules.words : undefined,
-    });
+    const input = bodyJob(call, { wantsTexts: !isLong, wantsUrls: wantsUrls() });
+    const words = isLong && rules.words.length > 0 ? rules.words : undefined;
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = call.contentEncoding === '' ? body : plain;
     const isPacked = call.contentEncoding !== '' && !plain;
     const time = timeFor(tenant, contentBytes, isPacked);
-    return after(readers.run('body', input, { ...task, ...time, bytes, plain: soon }), (it) => {
-      if ('lost' in it) {
-        noteUnreadable(call, lostReading(it));
-        return;
-      }
-      note(call, it);
-      if (it.plain) call.plain = it.plain;
-      call.bodyTexts = it.texts ?? textsLater(call, it.decoded);
-      call.bodyUrls = it.urls;
-      if (it.wordsFound) call.wordsFound = { ...it.wordsFound, list: rules.words };
-      call.injection = it.injection;
-      call.meanings = it.meanings;
-    });
+    return after(
+      readers.run('body', input, { ...task, ...time, tools: { ...task.tools, words }, bytes, plain: soon }),
+      (it) => {
+        if ('lost' in it) {
+          noteUnreadable(call, lostReading(it));
+          return;
+        }
+        note(call, it);
+        if (it.plain) call.plain = it.plain;
+        call.bodyTexts = it.texts ?? textsLater(call, it.decoded);
+        call.bodyUrls = it.urls;
+        if (it.wordsFound) call.wordsFound = { ...it.wordsFound, list: rules.words };
+        call.injection = it.injection;
+        call.meanings = it.meanings;
+      },
+    );
   }
 
   function readCall(call: Call, page: TenantRules): MaybePromise<void> {
@@ -219,7 +219,7 @@ function noteUnreadable(
   call.isOutOfTime = isOutOfTime;
 }
 
-function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsTexts' | 'wantsUrls' | 'words'>): BodyJob {
+function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsTexts' | 'wantsUrls'>): BodyJob {
   const { body, contentType, contentEncoding, plain, message, claimed, entrance, headers } = call;
   return {
     ...{ body, contentType, contentEncoding, plain, ...wanted, ...sentOf(call) },
