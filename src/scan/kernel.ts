@@ -44,6 +44,7 @@ interface Exports {
   unescapedLength(): number;
   beginStrings(far: number, long: number): void;
   stringEnds(length: number, base: number): number;
+  longStrings(length: number, base: number): number;
   useWordTables(at: number, slots: number): void;
   beginWords(length: number): void;
   nextSentence(): number;

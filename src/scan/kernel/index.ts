@@ -1,5 +1,5 @@
 export { match, position, useTables } from './match';
 export { outline } from './outline';
-export { beginStrings, stringEnds } from './strings';
+export { beginStrings, longStrings, stringEnds } from './strings';
 export { unescapedLength, unescapedTo, unescapeJson } from './unescape';
 export { beginWords, nextSentence, useWordTables } from './words';
