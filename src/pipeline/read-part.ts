@@ -9,7 +9,7 @@ import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
 import type { Span } from '../text/span-map.ts';
-import { unescapeJson } from '../text/unescape-json.ts';
+import { plainJson } from '../text/unescape-json.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { withoutChanceIn } from './chance.ts';
 import { formFields } from './form-fields.ts';
@@ -294,7 +294,7 @@ class Whole {
   /** The text without its escapes. */
   get bytes(): Buffer {
     const { searched } = this;
-    this.#plain ??= searched?.isTail ? plainOf(this.#bytes) : (searched?.bytes ?? this.#bytes);
+    this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
     return this.#plain;
   }
 
@@ -304,7 +304,7 @@ class Whole {
 
   get texts(): readonly Buffer[] {
     if (this.#views.length === 0) return this.decoded;
-    const both = this.bytes === this.#bytes ? [this.#bytes] : [this.#bytes, this.bytes];
+    const both = this.bytes.length === this.#bytes.length ? [this.#bytes] : [this.#bytes, this.bytes];
     this.#texts ??= [...both, ...this.decoded];
     return this.#texts;
   }
@@ -324,7 +324,7 @@ class Whole {
 
   #ownEnds({ bytes, isTail }: View): readonly Buffer[] {
     if (isTail && bytes.length >= endBytes) {
-      const start = plainOf(this.#bytes.subarray(0, startBytes));
+      const start = plainJson(this.#bytes.subarray(0, startBytes));
       // Its own end may be half of an escape.
       if (start.length >= 2 * endBytes)
         return [start.subarray(0, endBytes), bytes.subarray(bytes.length - endBytes)];
@@ -332,10 +332,6 @@ class Whole {
     return endsOf(this.bytes);
   }
 }
-
-/** Of a JSON text, whose beginning is known. */
-const plainOf = (bytes: Buffer): Buffer => unescapeJson(bytes, unbounded)?.bytes ?? bytes;
-const unbounded = (): void => undefined;
 
 /** Both ends of a long text. */
 const endsOf = (text: Buffer): readonly Buffer[] =>
