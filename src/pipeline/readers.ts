@@ -94,7 +94,8 @@ export function createReaders(
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax && !isSoonRead(task)) return inThread(name, input, task, spec);
       const moment = forAMoment(task);
-      return after(jobOf(name)(input, tools, moment), (it) =>
+      // What is soon read is read in less time than its beginning is looked up.
+      return after(jobOf(name)(input, { ...tools, beginnings: undefined }, moment), (it) =>
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
     },
