@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { type CutToken, type DetectorEngine, reachMax } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
-import { type Checkpoint, checkpointsOf } from '../inspect/segments/checkpoints.ts';
+import type { Checkpoint } from '../inspect/segments/checkpoints.ts';
+import { LastBodies } from '../inspect/segments/last-bodies.ts';
 import { type Segment, SegmentMemory } from '../inspect/segments/segment-memory.ts';
 import { kept } from '../kept.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
@@ -43,7 +44,10 @@ export interface WordEnd extends Span {
   readonly word: number;
 }
 
-export type BeginningMemory = SegmentMemory<Remembered>;
+export interface BeginningMemory {
+  readonly segments: SegmentMemory<Remembered>;
+  readonly lastBodies: LastBodies;
+}
 
 /** Where beginnings are kept, and whose they are. */
 export interface KnownBy {
@@ -55,6 +59,7 @@ const megabyte = 1024 * 1024;
 /** A megabyte of conversation takes 20 to 50 KB. */
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
+const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
 /** Less is read faster than it is looked up. */
 const bodyBytesMin = 8192;
 /** Behind a value: a word so far behind it may still say what it is. */
@@ -64,8 +69,10 @@ const againBytes = settledBytes + reachMax;
 /** Of what is read again the part before which something may stand that decides about it. */
 const contextBytes = 1024;
 
-export const createBeginningMemory = (): BeginningMemory =>
-  new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare });
+export const createBeginningMemory = (): BeginningMemory => ({
+  segments: new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare }),
+  lastBodies: new LastBodies(lastBodies),
+});
 
 /** A body whose beginning may be known. */
 export interface Beginning {
@@ -118,10 +125,12 @@ export function beginningOf(
 ): Beginning | undefined {
   // With other bytes in its end a beginning would not be read without its escapes.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
-  const checkpoints = checkpointsOf(bytes, `${idOf(engine)}:${idOf(words)}:`);
+  const { segments, lastBodies } = by.memory;
+  const seed = `${idOf(engine)}:${idOf(words)}:`;
+  const checkpoints = lastBodies.checkpointsOf(bytes, seed, by.tenantId);
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;
-    const segment = by.memory.get(by.tenantId, key);
+    const segment = segments.get(by.tenantId, key);
     if (!segment?.content.isResumable) continue;
     const from = startBefore(bytes, segment.content.end - againBytes);
     if (from !== undefined) return { by, checkpoints, known: allOf(segment, from) };
@@ -189,7 +198,7 @@ export function remember(
   const start = known.last?.content.end ?? 0;
   const later = checkpoints.filter(({ end }) => end > start);
   if (later.length === 0) {
-    if (known.last) by.memory.keep(by.tenantId, known.last);
+    if (known.last) by.memory.segments.keep(by.tenantId, known.last);
     return;
   }
   const ends = later.map(({ end }) => end);
@@ -228,7 +237,7 @@ export function remember(
     };
     return { key, content, size: sizeOf(content), before };
   }, known.last);
-  if (last) by.memory.keep(by.tenantId, last);
+  if (last) by.memory.segments.keep(by.tenantId, last);
 }
 
 /**
