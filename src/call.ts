@@ -150,9 +150,8 @@ export class Call {
   parsed: BodyValue | undefined;
   /** Texts that were looked for in the body, and whether they stand there. */
   mentioned: Map<string, boolean> | undefined;
-  /** The body and its decoded forms. */
-  bodyTexts: readonly Buffer[] = [];
-  /** What the rules of a set look for in these texts, where it was looked for when they were read; by the list of its words. */
+  #bodyTexts: readonly Buffer[] | (() => readonly Buffer[]) = [];
+  /** What the rules of a set look for in `bodyTexts`, where it was looked for when they were read; by the list of its words. */
   wordsFound: FoundInBody | undefined;
   /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
   bodyUrls: readonly (readonly string[])[] | undefined;
@@ -207,6 +206,16 @@ export class Call {
   trustLoss: readonly TrustMark[] = none;
   incidents: readonly IncidentCause[] = none;
   verdict: Verdict | undefined;
+
+  /** The body and its decoded forms; made when they are asked for where that can be done at little cost. */
+  get bodyTexts(): readonly Buffer[] {
+    if (typeof this.#bodyTexts === 'function') this.#bodyTexts = this.#bodyTexts();
+    return this.#bodyTexts;
+  }
+
+  set bodyTexts(texts: readonly Buffer[] | (() => readonly Buffer[])) {
+    this.#bodyTexts = texts;
+  }
 
   constructor(from: CallFields) {
     this.traceId = from.traceId;

@@ -1,4 +1,4 @@
-import { type ByteSet, isSingle, noBytes, overlap, singleByte, union } from './byte-set.ts';
+import { type ByteSet, isSingle, noBytes, union } from './byte-set.ts';
 import { shareOfByte } from './gram-rarity.ts';
 import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
@@ -232,15 +232,12 @@ export function lengthMinOf(node: Node): number {
   }
 }
 
+const byteShares = Float64Array.from({ length: 256 }, (_, byte) => shareOfByte(byte));
+
 /** How much of ordinary text is of the set. */
 function shareOfSet(set: ByteSet): number {
-  let share = knownShares.get(set);
-  if (share === undefined) {
-    share = 0.001;
-    for (let byte = 0; byte < 256; byte++) if (overlap(set, singleByte(byte))) share += shareOfByte(byte);
-    knownShares.set(set, share);
-  }
+  const bits = bitsOf(set);
+  let share = 0.001;
+  for (let byte = 0; byte < 256; byte++) if (has(bits, byte)) share += byteShares[byte] as number;
   return Math.min(share, 1);
 }
-
-const knownShares = new Map<ByteSet, number>();

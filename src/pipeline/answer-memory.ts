@@ -24,7 +24,7 @@ export interface SeenAnswer {
   readonly account?: string | undefined;
   readonly atMs: number;
   /** What the call itself has sent, where that is known: an answer that shows it again has not brought it. */
-  readonly sent?: readonly Buffer[];
+  readonly sent?: () => readonly Buffer[];
 }
 
 /** A page or a ticket has an address or two, which goes out with the answer to it; a list of customers or patients does not. */
@@ -76,14 +76,14 @@ export function createAnswerMemory(
 
   return {
     isSensitive,
-    saw({ tenantId, toolName, host, account, sent = [], ...seen }, reading) {
+    saw({ tenantId, toolName, host, account, sent, ...seen }, reading) {
       const { sensitiveClasses: classes, texts } = reading;
       // Before the read: whoever sends on what was granted to him has not carried it out.
       noteSecrets({ tenantId, host, ...seen }, reading);
       const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
       if (!isRead) return;
       const { ofRead, ofWrite } = shingler(tenantId);
-      const own = new Set(ofWrite(sent));
+      const own = new Set(sent && ofWrite(sent()));
       const shingles = ofRead(texts).filter((it) => !own.has(it));
       store.noteSighting(tenantId, {
         kind: 'read',

@@ -4,6 +4,7 @@ import { type Field, formStart, parseFields, piecesOf } from '../catalogue/form.
 import { parseMultipart } from '../catalogue/multipart.ts';
 import { foldName } from '../policy/index.ts';
 import { JsonTokens, spellJsonString } from '../text/json-tokens.ts';
+import { shortened } from './long-values.ts';
 
 /*
  * What structure a body has. A rule that limits a field must not be passed by a body that Postern reads one way and the vendor
@@ -78,7 +79,14 @@ function looksWide(body: Buffer): boolean {
 }
 
 function readJson(content: Buffer): BodyValue {
-  if (!isUtf8(content) || !isPlainJson(content)) return unclear;
+  if (!isUtf8(content)) return unclear;
+  const short = shortened(content);
+  if (!isPlainJson(short?.bytes ?? content)) return unclear;
+  const most = short && parse(short.bytes.toString('utf8'));
+  if (most && typeof most.value === 'object') {
+    short.restore(most.value);
+    return ofReadings([most.value]);
+  }
   const text = content.toString('utf8');
   const whole = parse(text);
   if (whole !== undefined) return ofReadings([whole.value]);

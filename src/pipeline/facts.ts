@@ -30,7 +30,6 @@ export class CallFacts implements Facts {
   readonly classes: readonly ContentClass[];
   readonly riskScore: number;
   readonly bodyBytes: number;
-  readonly bodyTexts: readonly Buffer[];
   readonly wordsFound: Facts['wordsFound'];
   readonly isNewDestination: boolean;
   readonly isVolumeBurst: boolean;
@@ -57,7 +56,6 @@ export class CallFacts implements Facts {
     this.classes = call.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
     this.riskScore = call.riskScore;
     this.bodyBytes = call.body.length;
-    this.bodyTexts = call.bodyTexts;
     this.wordsFound = call.wordsFound;
     this.isNewDestination = call.isNewDestination;
     this.isVolumeBurst = isVolumeBurst(call.habits);
@@ -69,6 +67,10 @@ export class CallFacts implements Facts {
 
   bodyValue(): BodyValue {
     return this.#body ?? bodyValue(this.#call, this.#tenant.maxDecodedBytes);
+  }
+
+  get bodyTexts(): readonly Buffer[] {
+    return this.#call.bodyTexts;
   }
 
   get bodyHidesNames(): boolean {

@@ -44,7 +44,9 @@ export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bod
     classes: facts.classes,
     riskScore: facts.riskScore,
     bodyBytes,
-    bodyTexts: facts.bodyTexts,
+    get bodyTexts() {
+      return facts.bodyTexts;
+    },
     bodyValue: () => facts.bodyValue(),
     get bodyHidesNames() {
       return facts.bodyHidesNames;

@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { type CutToken, type DetectorEngine, reachMax } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
-import { type Checkpoint, checkpointsOf } from '../inspect/segments/checkpoints.ts';
+import type { Checkpoint } from '../inspect/segments/checkpoints.ts';
+import { LastBodies } from '../inspect/segments/last-bodies.ts';
 import { type Segment, SegmentMemory } from '../inspect/segments/segment-memory.ts';
+import { kept } from '../kept.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { separator } from '../text/separator.ts';
 import { lastAtOrBefore, type Span } from '../text/span-map.ts';
@@ -42,7 +44,10 @@ export interface WordEnd extends Span {
   readonly word: number;
 }
 
-export type BeginningMemory = SegmentMemory<Remembered>;
+export interface BeginningMemory {
+  readonly segments: SegmentMemory<Remembered>;
+  readonly lastBodies: LastBodies;
+}
 
 /** Where beginnings are kept, and whose they are. */
 export interface KnownBy {
@@ -54,6 +59,7 @@ const megabyte = 1024 * 1024;
 /** A megabyte of conversation takes 20 to 50 KB. */
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
+const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
 /** Less is read faster than it is looked up. */
 const bodyBytesMin = 8192;
 /** Behind a value: a word so far behind it may still say what it is. */
@@ -63,8 +69,10 @@ const againBytes = settledBytes + reachMax;
 /** Of what is read again the part before which something may stand that decides about it. */
 const contextBytes = 1024;
 
-export const createBeginningMemory = (): BeginningMemory =>
-  new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare });
+export const createBeginningMemory = (): BeginningMemory => ({
+  segments: new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare }),
+  lastBodies: new LastBodies(lastBodies),
+});
 
 /** A body whose beginning may be known. */
 export interface Beginning {
@@ -99,17 +107,15 @@ export const nothingKnown: Known = {
   },
 };
 
-/** Two engines that look for other things know nothing of each other. */
-const engineIds = new WeakMap<DetectorEngine, number>();
-let lastEngineId = 0;
+/** Two engines that look for other things know nothing of each other, nor do those who look for other words. */
+const ids = new WeakMap<DetectorEngine | readonly string[], number>();
+let lastId = 0;
 
-function engineIdOf(engine: DetectorEngine): number {
-  const known = engineIds.get(engine);
-  if (known !== undefined) return known;
-  lastEngineId += 1;
-  engineIds.set(engine, lastEngineId);
-  return lastEngineId;
-}
+const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
+  kept(ids, lookedFor, () => {
+    lastId += 1;
+    return lastId;
+  });
 
 /** Looks up the longest beginning of a JSON body that is known. */
 export function beginningOf(
@@ -119,23 +125,46 @@ export function beginningOf(
 ): Beginning | undefined {
   // With other bytes in its end a beginning would not be read without its escapes.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
-  const checkpoints = checkpointsOf(bytes, JSON.stringify([engineIdOf(engine), words]));
+  const { segments, lastBodies } = by.memory;
+  const seed = `${idOf(engine)}:${idOf(words)}:`;
+  const checkpoints = lastBodies.checkpointsOf(bytes, seed, by.tenantId);
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;
-    const segment = by.memory.get(by.tenantId, key);
-    if (segment?.content.isResumable) return { by, checkpoints, known: allOf(segment) };
+    const segment = segments.get(by.tenantId, key);
+    if (!segment?.content.isResumable) continue;
+    const from = startBefore(bytes, segment.content.end - againBytes);
+    if (from !== undefined) return { by, checkpoints, known: allOf(segment, from) };
   }
   return { by, checkpoints, known: nothingKnown };
 }
 
-function allOf(last: Segment<Remembered>): Known {
+/** Longer than any escape, but for a line end with the indentation behind it. */
+const escapeBytes = 12;
+const stepsMax = 1024;
+
+/** A place before `at` where reading may begin: neither a character nor an escape lies across it. */
+function startBefore(bytes: Buffer, at: number): number | undefined {
+  for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
+    const byte = bytes[start - 1] as number;
+    if (plain === 0 && !isPlainByte(byte)) continue;
+    plain = byte === backslash ? 0 : plain + 1;
+    if (plain === escapeBytes) return start + escapeBytes - 1;
+  }
+  return undefined;
+}
+
+/** Neither a space, with which a line may be continued, nor of a character of several bytes. */
+const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
+const backslash = 0x5c;
+
+function allOf(last: Segment<Remembered>, from: number): Known {
   const contents: Remembered[] = [];
   for (let it: Segment<Remembered> | undefined = last; it; it = it.before) contents.push(it.content);
   contents.reverse();
   const { end } = last.content;
   return {
     last,
-    from: end - againBytes,
+    from,
     settledTo: end - settledBytes,
     newFrom: end,
     found: contents.flatMap((it) => it.found),
@@ -169,7 +198,7 @@ export function remember(
   const start = known.last?.content.end ?? 0;
   const later = checkpoints.filter(({ end }) => end > start);
   if (later.length === 0) {
-    if (known.last) by.memory.keep(by.tenantId, known.last);
+    if (known.last) by.memory.segments.keep(by.tenantId, known.last);
     return;
   }
   const ends = later.map(({ end }) => end);
@@ -208,7 +237,7 @@ export function remember(
     };
     return { key, content, size: sizeOf(content), before };
   }, known.last);
-  if (last) by.memory.keep(by.tenantId, last);
+  if (last) by.memory.segments.keep(by.tenantId, last);
 }
 
 /**
@@ -289,12 +318,17 @@ const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }:
   placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;
 
-/** Whether a value that only what is new has shown stands in what is known, too. `texts` are the beginning in its forms. */
-export function standsInKnown(found: readonly Seen[], known: Known, texts: readonly Buffer[]): boolean {
+/** Whether a value that only what is new has shown stands in what is known, too. `textsOf` tells the beginning in its forms. */
+export function standsInKnown(
+  found: readonly Seen[],
+  known: Known,
+  textsOf: () => readonly Buffer[],
+): boolean {
   const counted = [...known.found, ...weighHints(known.found, known.hints)];
   const isKnown = new Set(counted.map(countedValue));
   const values = new Set(found.map(countedValue).filter((it) => !isKnown.has(it)));
-  return [...values].some(
-    (value) => value !== undefined && texts.some((it) => it.includes(value, 0, 'latin1')),
-  );
+  values.delete(undefined);
+  if (values.size === 0) return false;
+  const texts = textsOf();
+  return [...values].some((value) => texts.some((it) => it.includes(value as string, 0, 'latin1')));
 }

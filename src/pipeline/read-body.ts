@@ -5,10 +5,11 @@ import type { MeaningReader } from '../detectors/meaning/reader.ts';
 import type { WordsFound } from '../policy/index.ts';
 import { besideContent, fieldBytesMax } from '../text/coding-room.ts';
 import { inflateBody } from '../text/inflate.ts';
-import { type CutFormat, redactBody } from '../text/redact.ts';
+import { bodyFormat, type CutFormat, redactBody } from '../text/redact.ts';
+import { withoutEscapes } from '../text/views.ts';
 import { type HeadFields, headLocator } from './head-text.ts';
 import type { BeginningMemory } from './known-beginning.ts';
-import { bodyPart, type Form, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
 import { toCut } from './sanitize.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import { unreadIn } from './unread-coding.ts';
@@ -27,6 +28,8 @@ export interface ReadingTools {
   readonly meanings: MeaningReader;
   /** In which bodies are looked up that begin as earlier ones did; without it all are read from their beginnings. */
   readonly beginnings?: BeginningMemory | undefined;
+  /** What rules look for in bodies; undefined where that is left to them. */
+  readonly words?: readonly string[] | undefined;
 }
 
 /** By what a body is read. */
@@ -55,16 +58,18 @@ export interface BodyJob extends BodySource {
   readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
   /** It is read for orders to the agent that gets it. */
   readonly isBetweenAgents: boolean;
+  /** All its texts are asked for; of a long one seldom anybody asks for them, and they are as long. */
+  readonly wantsTexts: boolean;
   /** URLs in it are asked for. */
   readonly wantsUrls: boolean;
-  /** What rules look for in it; undefined where that is left to them. */
-  readonly words: readonly string[] | undefined;
 }
 
 export interface BodyReading {
   readonly findings: readonly Finding[];
-  /** The body without its coding, and its decoded forms; empty where there is none. */
-  readonly texts: readonly Buffer[];
+  /** The body without its coding, and its decoded forms; empty where there is none, undefined where they are not wanted. */
+  readonly texts: readonly Buffer[] | undefined;
+  /** In their place those that cannot be told from the body at little cost. See `textsOf`. */
+  readonly decoded: readonly Buffer[];
   readonly plain: Buffer | undefined;
   readonly opaque: readonly string[];
   readonly uncounted: Reading['uncounted'];
@@ -83,10 +88,11 @@ const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
-  const { engine, injections, meanings, beginnings } = tools;
+  const { engine, injections, meanings, beginnings, words } = tools;
   const findings: Finding[] = [];
   let texts: readonly Buffer[] = [];
-  let asking: readonly Form[] = [];
+  let decoded: readonly Buffer[] = [];
+  let asking: readonly Buffer[] = [];
   let opaque: readonly string[] = [];
   let uncounted: Reading['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
@@ -102,11 +108,12 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const part = partOf(job, plain, { memory: beginnings, words: job.words });
+      const part = { ...partOf(job, plain, { memory: beginnings, words }) };
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
-      ({ texts, opaque, uncounted, wordsFound } = reading);
-      asking = reading.forms;
+      ({ decoded, opaque, uncounted, wordsFound } = reading);
+      asking = reading.ends;
+      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
@@ -128,14 +135,23 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of endsOf(asking, plain.length)) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
   return {
-    ...{ findings, texts, opaque, uncounted, ...problem, injection },
+    ...{ findings, opaque, uncounted, ...problem, injection },
+    texts: job.wantsTexts ? texts : undefined,
+    decoded: job.wantsTexts ? [] : decoded,
     plain: contentEncoding === '' ? undefined : plain,
     meanings: gravestOf(asked),
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
     wordsFound,
   };
+}
+
+/** The texts of a body that was read without them. */
+export function textsOf(plain: Buffer, contentType: string, decoded: readonly Buffer[]): readonly Buffer[] {
+  const isJson = bodyFormat(contentType, plain) === 'json';
+  const spelt = isJson ? withoutEscapes(plain, () => undefined) : undefined;
+  return spelt ? [plain, spelt.bytes, ...decoded] : [plain, ...decoded];
 }
 
 function whyUnread({ body, contentType, messages }: BodyJob, plain: Buffer): string | undefined {
@@ -205,41 +221,6 @@ export const partOf = (
   words,
   mayBeMany: true,
 });
-
-/** Forms of one body. */
-const askingTextsMax = 4;
-/** A request begins with its task, and the newest turn of a conversation ends it. */
-const askingEndBytes = 4_096;
-
-/** Both ends of the body, and in its decoded forms what stands for them. */
-function endsOf(forms: readonly Form[], bodyBytes: number): readonly Buffer[] {
-  const ends: Buffer[] = [];
-  for (let i = 0; i < forms.length && i < askingTextsMax; i++) {
-    const { bytes, toSource } = forms[i] as Form;
-    const { length } = bytes;
-    let [headTo, tailFrom] = [length, 0];
-    if (toSource && bodyBytes > 2 * askingEndBytes) {
-      headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= askingEndBytes);
-      tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > bodyBytes - askingEndBytes);
-    }
-    headTo = Math.min(headTo, askingEndBytes);
-    tailFrom = Math.max(tailFrom, length - askingEndBytes);
-    if (headTo >= tailFrom) ends.push(bytes);
-    else ends.push(bytes.subarray(0, headTo), bytes.subarray(tailFrom));
-  }
-  return ends.filter((it) => it.length > 0);
-}
-
-/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
-function firstWhere(end: number, holds: (at: number) => boolean): number {
-  let [low, high] = [0, Math.ceil(end / 64)];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(64 * middle)) high = middle;
-    else low = middle + 1;
-  }
-  return Math.min(end, 64 * low);
-}
 
 /** One of each category. */
 function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {

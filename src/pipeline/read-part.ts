@@ -2,12 +2,14 @@ import type { DataClass, Finding } from '../call.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from '../detectors/engine.ts';
 import { weighHints } from '../detectors/evidence.ts';
 import { isVendorHost } from '../detectors/vendor-hosts.ts';
-import { findWords, hidesNames, type Words, type WordsFound, wordsOfList } from '../policy/index.ts';
+import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from '../policy/index.ts';
+import { outlineOf } from '../scan/outline.ts';
 import type { FieldFormat } from '../text/fields.ts';
 import { createLocator } from '../text/locate.ts';
 import type { OpaqueContent } from '../text/opaque.ts';
 import { bodyFormat } from '../text/redact.ts';
 import type { Span } from '../text/span-map.ts';
+import { plainJson } from '../text/unescape-json.ts';
 import { decodeViews, type View } from '../text/views.ts';
 import { withoutChanceIn } from './chance.ts';
 import { formFields } from './form-fields.ts';
@@ -82,21 +84,16 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
   };
 }
 
-/** A text of a part. */
-export interface Form {
-  readonly bytes: Buffer;
-  /** Undefined where it is the part itself, or nobody knows. */
-  readonly toSource: View['toSource'] | undefined;
-}
-
 export interface Reading {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
   readonly texts: readonly Buffer[];
-  /** The same, with the places where they stand in the part. */
+  /** The same, with the places where they stand in the part; those before what is known are left out. */
   readonly views: readonly View[];
-  /** The same in which nothing stands twice: without the part itself where it is read without its escapes. */
-  readonly forms: readonly Form[];
+  /** Those of them that are neither the part itself nor the part without its escapes. */
+  readonly decoded: readonly Buffer[];
+  /** Both ends of the texts in which nothing stands twice: without the part itself where it is read without its escapes. */
+  readonly ends: readonly Buffer[];
   /** What it has of the part's words, where it has such. */
   readonly wordsFound: WordsFound | undefined;
   /** What was passed over: `image at body:$.file`. */
@@ -178,13 +175,12 @@ function readFrom(
       found.push(...unseen(placed(apart.matches, fields), found));
     }
   }
-  const forms = formsOf(views, known);
-  const texts = [...views.filter((it) => !it.isTail).map((it) => it.bytes), ...known.decoded];
+  const whole = new Whole(bytes, views, known);
   const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
+  const plain = from === undefined ? whole.searched : whole;
   // There may be no view at all where time or room were over before the first one.
-  const plain = wholeOf(views, from);
-  if (plain && problem !== tooMany) {
+  if (whole.searched && plain && problem !== tooMany) {
     const split = findSplit({ bytes, plain, format, found, cutTokens, newFrom }, engine, {
       maxDecodedBytes,
       isOver,
@@ -196,7 +192,7 @@ function readFrom(
       max: findingsMax,
       isOver,
     });
-    isKnownNew = from !== undefined && standsInKnown(found, known, knownTexts(bytes, views, known));
+    isKnownNew = from !== undefined && standsInKnown(found, known, () => whole.knownTexts());
     found.push(...known.repeats, ...repeats);
     if (repeats.length >= findingsMax) problem ??= tooMany;
     if (found.length > 0 && isOver()) problem ??= tooLong;
@@ -213,8 +209,11 @@ function readFrom(
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
   const reading: Reading = {
     findings: found.length === 0 ? none : toFindings(part, kept),
-    ...{ texts, forms, views },
-    wordsFound: part.words && wordsFoundIn(part.words, wordEnds, texts),
+    get texts() {
+      return whole.texts;
+    },
+    ...{ views, decoded: whole.decoded, ends: whole.ends() },
+    wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
     uncounted: [...uncounted],
     unreadable: problem,
@@ -223,16 +222,22 @@ function readFrom(
   return { reading, isKnownNew };
 }
 
-/** Where the words end for the first time, in the order of the part; undefined where only all texts together tell. */
+/** Stands for names that are hidden, among words told by their indices. */
+const hiddenNames = -1;
+
+/** Where the words end for the first time, and hidden names; undefined where only all texts together tell. */
 function wordEndsIn(words: Words, views: readonly View[], known: Known): readonly WordEnd[] | undefined {
   if (!words.havePlaces) return undefined;
   const ends = new Map(known.wordEnds.map(({ word, end }) => [word, end]));
+  const isRead = (view: View): boolean => known.from === undefined || view !== views[0];
   for (const view of views) {
-    if (view.isSuperseded) continue;
-    for (const [word, at] of words.firstEnds(view.bytes)) {
+    const note = (word: number, at: number): void => {
       const { end } = view.toSource(at - 1, at);
       ends.set(word, Math.min(ends.get(word) ?? Number.POSITIVE_INFINITY, end));
-    }
+    };
+    if (!view.isSuperseded) for (const [word, at] of words.firstEnds(view.bytes)) note(word, at);
+    const hiddenAt = isRead(view) ? hiddenNameEnd(view.bytes) : undefined;
+    if (hiddenAt !== undefined) note(hiddenNames, hiddenAt);
   }
   return [...ends].map(([word, end]) => ({ word, start: end, end }));
 }
@@ -240,28 +245,117 @@ function wordEndsIn(words: Words, views: readonly View[], known: Known): readonl
 function wordsFoundIn(
   list: readonly string[],
   wordEnds: readonly WordEnd[] | undefined,
-  texts: readonly Buffer[],
+  whole: Whole,
 ): WordsFound {
-  if (!wordEnds) return findWords(list, texts);
+  if (!wordEnds) return findWords(list, whole.texts);
   const found = Buffer.alloc(wordEnds.length > 0 ? list.length : 0);
-  for (const { word } of wordEnds) found[word] = 1;
-  return { found, hidesNames: texts.some(hidesNames) };
+  let hidesNames = false;
+  for (const { word } of wordEnds) {
+    if (word === hiddenNames) hidesNames = true;
+    else found[word] = 1;
+  }
+  return { found, hidesNames };
 }
 
-/** All of the text in the form that is read; undefined where time or room were over before. */
-const wholeOf = (views: readonly View[], from: number | undefined): View | undefined =>
-  from === undefined ? views.find((it) => !it.isSuperseded) : views.findLast((it) => it.isSuperseded);
+/** Forms of one body whose ends are told. */
+const endingTextsMax = 4;
+/** A request begins with its task, and the newest turn of a conversation ends it. */
+const endBytes = 4_096;
+/** Of a body, in which as much text stands. */
+const startBytes = 4 * endBytes;
 
-/** The body's text without those of its forms that another one stands for. */
-function formsOf(views: readonly View[], { from, decoded }: Known): readonly Form[] {
-  const forms: Form[] = [];
-  for (const view of views)
-    if (!view.isSuperseded)
-      forms.push({ bytes: view.bytes, toSource: forms.length === 0 ? undefined : view.toSource });
-  if (from === undefined || forms.length === 0) return forms;
-  forms[0] = { bytes: (wholeOf(views, from) as View).bytes, toSource: undefined };
-  return forms.concat(decoded.map((bytes) => ({ bytes, toSource: undefined })));
+/** All of a part, of which the beginning may be known: then its forms are made only for who asks for them. */
+class Whole {
+  /** The text, or the end of it, in the form that is read; undefined where time or room were over before. */
+  readonly searched: View | undefined;
+  readonly decoded: readonly Buffer[];
+  readonly #bytes: Buffer;
+  readonly #views: readonly View[];
+  readonly #known: Known;
+  #plain: Buffer | undefined;
+  #texts: readonly Buffer[] | undefined;
+
+  constructor(bytes: Buffer, views: readonly View[], known: Known) {
+    this.#bytes = bytes;
+    this.#views = views;
+    this.#known = known;
+    const searchedAt = views.findIndex((it) => !it.isSuperseded);
+    this.searched = views[searchedAt];
+    this.decoded = [...views.slice(searchedAt + 1).map((it) => it.bytes), ...known.decoded];
+  }
+
+  /** The text without its escapes. */
+  get bytes(): Buffer {
+    const { searched } = this;
+    this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
+    return this.#plain;
+  }
+
+  get outline(): View['outline'] {
+    return outlineOf(this.bytes);
+  }
+
+  get texts(): readonly Buffer[] {
+    if (this.#views.length === 0) return this.decoded;
+    const both = this.bytes.length === this.#bytes.length ? [this.#bytes] : [this.#bytes, this.bytes];
+    this.#texts ??= [...both, ...this.decoded];
+    return this.#texts;
+  }
+
+  /** What of it was read before, in all its forms, and a little more, since a value may stand across the end of it. */
+  knownTexts(): readonly Buffer[] {
+    const { from = 0, decoded } = this.#known;
+    const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
+    return [this.#bytes.subarray(0, from + valueBytesMax), this.bytes.subarray(0, plainTo), ...decoded];
+  }
+
+  ends(): readonly Buffer[] {
+    if (!this.searched) return none;
+    const others = this.#views
+      .slice(this.#views.indexOf(this.searched) + 1)
+      .flatMap((it) => this.#endsIn(it));
+    const known = this.#known.decoded.flatMap(endsOf);
+    return [...this.#ownEnds(this.searched), ...others, ...known].slice(0, 2 * endingTextsMax);
+  }
+
+  /** What of a decoded form stands for the ends of the part. */
+  #endsIn({ bytes, toSource }: View): readonly Buffer[] {
+    const whole = this.#bytes.length;
+    if (whole <= 2 * endBytes) return endsOf(bytes);
+    const { length } = bytes;
+    const headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= endBytes);
+    const tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > whole - endBytes);
+    const to = Math.min(headTo, endBytes);
+    const from = Math.max(tailFrom, length - endBytes);
+    if (to >= from) return [bytes];
+    return [bytes.subarray(0, to), bytes.subarray(from)].filter((it) => it.length > 0);
+  }
+
+  #ownEnds({ bytes, isTail }: View): readonly Buffer[] {
+    if (isTail && bytes.length >= endBytes) {
+      const start = plainJson(this.#bytes.subarray(0, startBytes));
+      // Its own end may be half of an escape.
+      if (start.length >= 2 * endBytes)
+        return [start.subarray(0, endBytes), bytes.subarray(bytes.length - endBytes)];
+    }
+    return endsOf(this.bytes);
+  }
 }
+
+/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
+function firstWhere(end: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, Math.ceil(end / 64)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(64 * middle)) high = middle;
+    else low = middle + 1;
+  }
+  return Math.min(end, 64 * low);
+}
+
+/** Both ends of a long text. */
+const endsOf = (text: Buffer): readonly Buffer[] =>
+  text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
 
 /** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
 function newTexts(
@@ -273,15 +367,6 @@ function newTexts(
   if (views.length === forms.length + 1) return forms;
   const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
   return [{ bytes: bytes.subarray(from), toSource }, ...forms];
-}
-
-/** What of a body was read before, in all its forms, and a little more, since a value may stand across the end of it. */
-function knownTexts(bytes: Buffer, views: readonly View[], { from = 0, decoded }: Known): readonly Buffer[] {
-  const tail = views.find((it) => it.isTail);
-  const whole = wholeOf(views, from);
-  const wholeTo = whole && tail ? whole.bytes.length - tail.bytes.length : 0;
-  const canonical = whole?.bytes.subarray(0, wholeTo + valueBytesMax) ?? bytes;
-  return [bytes.subarray(0, from + valueBytesMax), canonical, ...decoded];
 }
 
 const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
+import { after } from '../state/after.ts';
 import { loadEngines, type Settings } from './engines.ts';
 import { type JobName, jobOf } from './jobs.ts';
 import { createBeginningMemory } from './known-beginning.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
+import { packedFindings } from './packed-findings.ts';
 import { type ReadingTools, readBody } from './read-body.ts';
 
 /** What runs in a reader thread: the jobs, with the same tools as on the event loop. */
@@ -25,13 +27,17 @@ function warmUp(): void {
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
     ...{ isBroken: false, context: undefined, messages: undefined, seam: undefined },
-    ...{ isBetweenAgents: false, wantsUrls: false, tenantId: '', words: undefined },
+    ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '' },
   };
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
 }
 
 warmUp();
 serveJobs<ReadingTools>({
-  toolsOf: (settings) => ({ engine: engines.of(settings as Settings), injections, meanings, beginnings }),
-  run: (name, input, tools, bounds) => jobOf(name as JobName)(input as never, tools, bounds),
+  toolsOf(told) {
+    const { settings, words } = told as { settings: Settings; words: readonly string[] | undefined };
+    return { engine: engines.of(settings), injections, meanings, beginnings, words };
+  },
+  run: (name, input, tools, bounds) =>
+    after(jobOf(name as JobName)(input as never, tools, bounds), packedFindings),
 });

@@ -8,6 +8,7 @@ import { blockFlags, outlineOf } from '../scan/outline.ts';
 import { after } from '../state/after.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
+import { unpackedFindings } from './packed-findings.ts';
 import type { ReadingTools } from './read-body.ts';
 import type { ReadBounds } from './read-part.ts';
 
@@ -21,6 +22,8 @@ export const loopBytesMax = 8_192;
 /** Of what is read on the loop, in all forms. */
 const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
+
+const noWords: readonly string[] = [];
 
 export interface Task {
   readonly tools: ReadingTools;
@@ -53,19 +56,21 @@ export function createReaders(
   pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun'>,
   settingsOf: (engine: DetectorEngine) => unknown,
 ): Readers {
-  const specs = new WeakMap<DetectorEngine, ToolSpec>();
+  const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
   const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
   let lastId = 0;
 
-  function specOf(engine: DetectorEngine): ToolSpec | undefined {
-    const known = specs.get(engine);
+  function specOf({ engine, words }: ReadingTools): ToolSpec | undefined {
+    const own = specs.get(engine) ?? new WeakMap();
+    const known = own.get(words ?? noWords);
     if (known) return known;
     const settings = settingsOf(engine);
     if (settings === undefined) return undefined;
     lastId += 1;
-    const spec = { id: lastId, settings };
-    specs.set(engine, spec);
+    const spec = { id: lastId, settings: { settings, words } };
+    specs.set(engine, own.set(words ?? noWords, spec));
     unused.register(engine, lastId);
+    if (words) unused.register(words, lastId);
     return spec;
   }
 
@@ -77,19 +82,20 @@ export function createReaders(
   ): Promise<Output<N> | { lost: Lost }> {
     const size = Number.isFinite(bytes) ? bytes : maxDecodedBytes;
     const outcome = await pool.run({ name, input, maxDecodedBytes, timeoutMs, tools }, owner, size);
-    return 'lost' in outcome ? outcome : (outcome.output as Output<N>);
+    return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as Output<N>);
   }
 
   return {
     hasThreads: true,
     run(name, input, task) {
       const { tools, bounds, bytes } = task;
-      const spec = specOf(tools.engine);
+      const spec = specOf(tools);
       // A daemon that starts serves at once, and its threads take a second to begin.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax && !isSoonRead(task)) return inThread(name, input, task, spec);
       const moment = forAMoment(task);
-      return after(jobOf(name)(input, tools, moment), (it) =>
+      // What is soon read is read in less time than its beginning is looked up.
+      return after(jobOf(name)(input, { ...tools, beginnings: undefined }, moment), (it) =>
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
     },

@@ -32,16 +32,20 @@ export function findRepeats(
   if (values.size === 0) return [];
   const finder = new ValueFinder(values);
   const repeats: Seen[] = [];
-  for (const view of views) {
-    const isCovered = coverOf(found.filter((it) => it.view === view));
-    const counts = ({ detector }: Match, start: number, end: number): boolean =>
-      !isCovered(start, end) && (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
-    for (const { match, start, end } of finder.find(view.bytes, counts, isOver)) {
-      repeats.push({ match, view: undefined, ...view.toSource(start, end) });
-      if (repeats.length >= max) return repeats;
+  try {
+    for (const view of views) {
+      const isCovered = coverOf(found.filter((it) => it.view === view));
+      const counts = ({ detector }: Match, start: number, end: number): boolean =>
+        !isCovered(start, end) && (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
+      for (const { match, start, end } of finder.find(view.bytes, counts, isOver)) {
+        repeats.push({ match, view: undefined, ...view.toSource(start, end) });
+        if (repeats.length >= max) return repeats;
+      }
     }
+    return repeats;
+  } finally {
+    finder.forget();
   }
-  return repeats;
 }
 
 /** Of a value, by which it is looked for. */
@@ -65,18 +69,19 @@ interface Alike {
 type Counts = (match: Match, start: number, end: number) => boolean;
 type Place = Span & { readonly match: Match };
 
+/** Of the values that are looked for at the moment. */
+const mayStart = new Uint8Array(1 << slotBits);
+
 /** Finds many values in one pass: a table may have a thousand passwords, and to look for each takes a thousand passes. */
 class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
   /** By their first bytes, the longest first. */
   readonly #alike = new Map<number, Alike[]>();
-  readonly #mayStart: Uint8Array;
   readonly #others: string[] = [];
 
   constructor(values: ReadonlyMap<string, Match>) {
     this.#values = values;
     const longestFirst = [...values.keys()].sort((a, b) => b.length - a.length);
-    this.#mayStart = new Uint8Array(values.size <= fewValues ? 0 : 1 << slotBits);
     if (values.size <= fewValues) {
       this.#others.push(...longestFirst);
       return;
@@ -94,8 +99,13 @@ class ValueFinder {
       alike.ends.add(bytes.readInt32LE(value.length - startBytes));
       if (!known) lists.push(alike);
       this.#alike.set(start, lists);
-      this.#mayStart[slotOf(start)] = 1;
+      mayStart[slotOf(start)] = 1;
     }
+  }
+
+  /** To be called before the next one is made. */
+  forget(): void {
+    for (const start of this.#alike.keys()) mayStart[slotOf(start)] = 0;
   }
 
   /** The places that count, none of a value over itself; it ends once `isOver`. */
@@ -119,7 +129,7 @@ class ValueFinder {
     for (let at = 0, steps = 0; at < bytes.length; at += 1) {
       if (++steps % stepsPerQuestion === 0 && isOver()) return;
       start = (start >>> 8) | ((bytes[at] as number) << 24);
-      if (this.#mayStart[slotOf(start)] === 0) continue;
+      if (mayStart[slotOf(start)] === 0) continue;
       const from = at - startBytes + 1;
       for (const { length, ends } of this.#alike.get(start) ?? none) {
         const end = from + length;

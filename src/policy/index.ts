@@ -20,4 +20,4 @@ export {
   type Validation,
   validatePolicy,
 } from './validate.ts';
-export { findWords, hidesNames, type Words, type WordsFound, wordsOfList } from './words.ts';
+export { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './words.ts';

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { createMatcher, type Matcher } from '../detectors/matcher.ts';
+import { kept } from '../kept.ts';
 import { foldsToAscii } from './json-path.ts';
 
 /*
@@ -88,19 +89,10 @@ export interface WordsFound {
   readonly hidesNames: boolean;
 }
 
-const setsMax = 16;
-const sets = new Map<string, Words>();
+const sets = new WeakMap<readonly string[], Words>();
 
-/** The words of a set, given as its list. The last few sets are kept ready. */
-export function wordsOfList(list: readonly string[]): Words {
-  const key = JSON.stringify(list);
-  const known = sets.get(key);
-  if (known) return known;
-  const words = wordsOf(list);
-  if (sets.size >= setsMax) sets.clear();
-  sets.set(key, words);
-  return words;
-}
+/** The words of a set, given as its list. They are kept ready as long as the list is. */
+export const wordsOfList = (list: readonly string[]): Words => kept(sets, list, () => wordsOf(list));
 
 /** Looks for the words of a set in all texts of a body. */
 export const findWords = (list: readonly string[], texts: readonly Buffer[]): WordsFound => ({
@@ -108,12 +100,24 @@ export const findWords = (list: readonly string[], texts: readonly Buffer[]): Wo
   hidesNames: texts.some(hidesNames),
 });
 
-const backslash = 0x5c;
+/** `{"\\u0061mount": 1}` has an amount, as `"\\x61mount"` has for lenient parsers. */
+export const hidesNames = (text: Buffer): boolean => hiddenNameEnd(text) !== undefined;
 
-/** `{"\u0061mount": 1}` has an amount, as `"\x61mount"` has for lenient parsers. */
-export const hidesNames = (text: Buffer): boolean =>
-  (text.includes(backslash) && (text.includes('\\u') || text.includes('\\x'))) ||
-  (!isAscii(text) && foldsToAscii.some((letter) => text.includes(letter)));
+/** Where the first sign of a text ends that may hide a name; undefined where there is none. */
+export function hiddenNameEnd(text: Buffer): number | undefined {
+  const isPlainText = isAscii(text);
+  if (isPlainText && !text.includes(backslash)) return undefined;
+  const signs = isPlainText ? hidingEscapes : hidingSigns;
+  const ends = signs.flatMap((sign) => {
+    const at = text.indexOf(sign);
+    return at < 0 ? [] : [at + sign.length];
+  });
+  return ends.length > 0 ? Math.min(...ends) : undefined;
+}
+
+const backslash = 0x5c;
+const hidingEscapes = ['\\u', '\\x'].map((it) => Buffer.from(it));
+const hidingSigns = [...hidingEscapes, ...foldsToAscii.map((it) => Buffer.from(it))];
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 

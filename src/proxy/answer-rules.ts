@@ -47,7 +47,7 @@ export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): 
   const { tenantId, agentId } = identity;
   const toolName = toolNameOf(call);
   const account = placeOf(call)?.account;
-  const sent = [Buffer.from(headText(call), 'latin1'), ...call.bodyTexts];
+  const sent = (): Buffer[] => [Buffer.from(headText(call), 'latin1'), ...call.bodyTexts];
   const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, sent, atMs: Date.now() };
   gate.answerMemory.saw(seen, reading);
 }

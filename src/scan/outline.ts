@@ -109,10 +109,8 @@ const kernel = new Kernel(knownBytes + listsCount * listBytes);
 /** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
 const stepBytes = pieceBytesMax - 1024;
 const nowhere = new Int32Array(0);
-const noPlaces: Places = Object.freeze({
-  ...{ runs: nowhere, escapes: nowhere, cuts: nowhere, headers: nowhere },
-  ...{ seams: nowhere, codes: nowhere, groups: nowhere },
-});
+const groupsList = 6;
+const placeMax = 2 ** 31 - 1;
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
@@ -121,13 +119,13 @@ export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
   const marked: number[] = [];
-  let places = noPlaces;
   let flags = anyFlag;
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
     flags |= kernel.exports.outline(end - from);
-    places = withPlaces(places, from);
+    for (let list = 0; list < listsCount; list++)
+      (lists[list] as PlaceList).add(list, list === 0 ? from << runKindBits : from);
     const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
@@ -141,41 +139,73 @@ export function outlineOf(bytes: Uint8Array): Outline {
     }
     if (end === length) break;
   }
-  return { flags, blocks, marked, places };
+  return { flags, blocks, marked, places: takePlaces() };
 }
 
-/** The places so far with those of the piece that begins at `from`, as they stand in the kernel's memory. */
-function withPlaces(places: Places, from: number): Places {
-  return {
-    runs: listOf(0, from << runKindBits, places.runs),
-    escapes: listOf(1, from, places.escapes),
-    cuts: listOf(2, from, places.cuts),
-    headers: listOf(3, from, places.headers),
-    seams: listOf(4, from, places.seams),
-    codes: listOf(5, from, places.codes),
+/** Places from left to right, of one piece after the other. */
+class PlaceList {
+  #places: Int32Array = nowhere;
+  #length = 0;
+
+  /** Adds what stands in the kernel's memory. Where two pieces meet, both tell of a place. */
+  add(list: number, base: number): void {
+    const at = listsAt + list * listBytes;
+    const count = kernel.view.getInt32(at, true);
+    if (count === 0) return;
+    const some = kernel.numbers(at + 4, count);
+    for (let i = 0; base > 0 && i < count; i++) some[i] = (some[i] as number) + base;
     // Spaces are gone through apart from the other signs.
-    groups: listOf(6, from, places.groups).sort(),
+    if (list === groupsList) some.sort();
+    if (this.#length === 0) {
+      this.#places = some;
+      this.#length = count;
+      return;
+    }
+    let from = this.#length;
+    while (from > 0 && (this.#places[from - 1] as number) >= (some[0] as number)) from--;
+    const tail = this.#places.slice(from, this.#length);
+    this.#reserve(count);
+    this.#length = from;
+    for (let one = 0, other = 0; one < tail.length || other < count; ) {
+      const mine = tail[one] ?? placeMax;
+      const its = some[other] ?? placeMax;
+      this.#places[this.#length++] = Math.min(mine, its);
+      if (mine <= its) one++;
+      if (its <= mine) other++;
+    }
+  }
+
+  /** All that were added; the list is empty then. */
+  take(): Int32Array {
+    const places = this.#places;
+    const length = this.#length;
+    this.#places = nowhere;
+    this.#length = 0;
+    return length === places.length ? places : places.subarray(0, length);
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#places.length) return;
+    const larger = new Int32Array(2 * (this.#length + count));
+    larger.set(this.#places);
+    this.#places = larger;
+  }
+}
+
+/** Of one text after the other. */
+const lists = Array.from({ length: listsCount }, () => new PlaceList());
+
+function takePlaces(): Places {
+  const take = (list: number): Int32Array => (lists[list] as PlaceList).take();
+  return {
+    runs: take(0),
+    escapes: take(1),
+    cuts: take(2),
+    headers: take(3),
+    seams: take(4),
+    codes: take(5),
+    groups: take(groupsList),
   };
-}
-
-function listOf(list: number, base: number, before: Int32Array): Int32Array {
-  const at = listsAt + list * listBytes;
-  const count = kernel.view.getInt32(at, true);
-  if (count === 0) return before;
-  const places = kernel.numbers(at + 4, count);
-  if (base > 0) for (let i = 0; i < count; i++) places[i] = (places[i] as number) + base;
-  return before.length === 0 ? places : merged(before, places);
-}
-
-/** Where two pieces meet, both tell of a place. */
-function merged(one: Int32Array, other: Int32Array): Int32Array {
-  const all = new Int32Array(one.length + other.length);
-  all.set(one);
-  all.set(other, one.length);
-  all.sort();
-  let count = 0;
-  for (const place of all) if (place !== all[count - 1]) all[count++] = place;
-  return all.subarray(0, count);
 }
 
 /** Bytes of a text: the first, and the one behind them. */

@@ -24,3 +24,18 @@ export function stringEnds(
   }
   return ends.slice(0, countMax);
 }
+
+/** Start and end, quotes included, of all strings of at least `bytesMin` bytes that JSON allows, one behind the other. */
+export function longStrings(bytes: Uint8Array, bytesMin: number): readonly number[] {
+  const { exports } = kernel;
+  const { length } = bytes;
+  const places: number[] = [];
+  exports.beginStrings(0, bytesMin);
+  for (let from = 0; from < length; from += pieceBytesMax) {
+    const end = Math.min(length, from + pieceBytesMax);
+    kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
+    const count = exports.longStrings(end - from, from);
+    if (count > 0) places.push(...kernel.numbers(placesAt, count));
+  }
+  return places;
+}

@@ -58,13 +58,19 @@ export function findEncodedRuns(bytes: Buffer, { places }: Outline, budget: Budg
   if (places.runs.length === 0) return noRuns;
   const runs: EncodedRun[] = [];
   let end = 0;
-  for (const place of places.runs) {
+  let kinds = 0;
+  for (let index = 0; index < places.runs.length; index += 1) {
+    const place = places.runs[index] as number;
     const start = place >>> runKindBits;
-    // Where the kernel begins with another piece, a run may go on there that it has told of before.
+    // Where the kernel begins with another piece, it tells of a run twice, or of what goes on there with one that it has told of before.
+    kinds |= place & ((1 << runKindBits) - 1);
+    if ((places.runs[index + 1] ?? -1) >>> runKindBits === start) continue;
+    const all = kinds;
+    kinds = 0;
     if (start < end || (start > 0 && encodedAlphabet[bytes[start - 1] as number] === 1)) continue;
     end = padded(bytes, joinedLinesEnd(bytes, runEnd(bytes, start, encodedAlphabet)));
     budget.work(end - start);
-    if (!isRule(bytes, start, end)) runs.push({ start, end, kinds: place & ((1 << runKindBits) - 1) });
+    if (!isRule(bytes, start, end)) runs.push({ start, end, kinds: all });
   }
   return runs;
 }

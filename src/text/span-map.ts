@@ -60,21 +60,6 @@ export class SpanMap {
     };
   }
 
-  /** The first place of the text that stands for what begins at `sourceAt` or behind it. Pieces must be in the order of the source. */
-  fromSource(sourceAt: number): number {
-    let low = 0;
-    let high = this.pieces;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#sourceStart(middle) < sourceAt) low = middle + 1;
-      else high = middle;
-    }
-    const before = low - 1;
-    const next = low < this.pieces ? this.#start(low) : Number.POSITIVE_INFINITY;
-    if (before < 0 || this.#sourceEnd(before) !== 0) return next;
-    return Math.min(next, this.#start(before) + sourceAt - this.#sourceStart(before));
-  }
-
   /** Whether the span and the byte on either side of it stand in the source exactly as they stand here. */
   isLiteral(start: number, end: number): boolean {
     const piece = this.#find(start);

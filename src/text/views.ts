@@ -12,7 +12,7 @@ import { findEncodedRuns } from './runs.ts';
 import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
-import { decoderTable, unescapeText } from './unescape.ts';
+import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
 import { unescapeJson } from './unescape-json.ts';
 
 /*
@@ -32,7 +32,7 @@ export interface View {
   readonly isTable?: true;
   /** Another view holds the same without escapes, so this one is not searched. */
   readonly isSuperseded?: true;
-  /** The end of the view before it, which is searched in its place. */
+  /** It begins where reading begins, see `DecodeBounds.from`. */
   readonly isTail?: true;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
   readonly isKnown?: (start: number, end: number) => boolean;
@@ -51,7 +51,7 @@ export interface DecodeBounds extends Bounds {
   readonly isForm?: boolean;
   /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
   readonly isJson?: boolean;
-  /** Nothing is looked for before this place: it is known what stands there. */
+  /** Nothing before this place is decoded or looked for: it is known what stands there. No escape lies across it. */
   readonly from?: number | undefined;
   /** What the source stands for as a whole, where something beside it says so. */
   readonly decoded?: Buffer | undefined;
@@ -62,8 +62,6 @@ interface Layer extends View {
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
-  /** The first place that stands for what begins at a place of the source or behind it. */
-  readonly fromSource?: (sourceAt: number) => number;
 }
 
 const escapes = decoderTable(escapeDecoders);
@@ -96,12 +94,12 @@ export function decodeViews(
   const tables: View[] = [];
   const layers: Layer[] = [];
   try {
-    const canonical = bounds.isJson ? canonicalOf(root, budget) : undefined;
     layers.push(root);
-    if (canonical) layers.push(supersede(root, canonical));
-    const whole = canonical ?? root;
-    const searched = bounds.from === undefined ? whole : tailOf(whole, bounds.from);
-    if (searched !== whole) layers.push(supersede(whole, searched));
+    const raw = bounds.from === undefined ? root : supersede(root, tailOf(root, bounds.from));
+    if (raw !== root) layers.push(raw);
+    const canonical = bounds.isJson ? canonicalOf(raw, budget) : undefined;
+    if (canonical) layers.push(supersede(raw, canonical));
+    const searched = canonical ?? raw;
     const encrypted = encryptedIn(searched);
     if (encrypted) opaque.push(encrypted);
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
@@ -141,7 +139,6 @@ const sourceOf = (bytes: Buffer): Layer =>
   layerOf({
     ...{ bytes, encodings: [], depth: 0, spans: undefined },
     toSource: (start, end) => ({ start, end }),
-    fromSource: (at) => at,
   });
 
 /** From now on the one stands for the other. */
@@ -183,23 +180,26 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
-function canonicalOf(root: Layer, budget: Budget): Layer | undefined {
-  if (!root.bytes.includes(backslash) || !mayBeJson(root.bytes)) return undefined;
-  const unescaped = unescapeJson(root.bytes, () => budget.check());
+function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
+  const unescaped = withoutEscapes(raw.bytes, () => budget.check());
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  const { toSource, encodings } = childOf(root, bytes, names, spans, undefined);
-  const fromSource = (at: number): number => spans.fromSource(at);
-  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, fromSource });
+  const { toSource, encodings } = childOf(raw, bytes, names, spans, undefined);
+  const { isTail } = raw;
+  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, ...(isTail && { isTail }) });
 }
 
-/** The end of a layer, from a place of the source on. */
-function tailOf({ bytes, encodings, depth, spans, toSource, fromSource }: Layer, from: number): Layer {
-  const at = Math.min(bytes.length, fromSource?.(from) ?? 0);
+/** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
+export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | undefined {
+  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check) : undefined;
+}
+
+/** The end of the source. */
+function tailOf({ bytes, encodings, depth, spans }: Layer, from: number): Layer {
   return layerOf({
-    ...{ bytes: bytes.subarray(at), encodings, depth, spans, isTail: true },
-    toSource: (start, end) => toSource(at + start, at + end),
+    ...{ bytes: bytes.subarray(from), encodings, depth, spans, isTail: true },
+    toSource: (start, end) => ({ start: from + start, end: from + end }),
   });
 }
 

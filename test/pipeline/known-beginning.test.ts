@@ -199,21 +199,21 @@ t.test('decoded forms of what is known are there for policies and the other read
   const hidden = Buffer.from(
     'the launch of project nightjar is on the fourth of May, and nobody is to know it',
   ).toString('base64');
-  const before = [message(`${filler(12_000)} ${hidden} ${filler(12_000, 9)}`)];
+  const before = [message(`${filler(500)} ${hidden} ${filler(24_000, 9)}`)];
   const { known, whole, isKnown } = turns(before, [message('and then?')]);
   t.ok(isKnown);
-  for (const { texts: forms, forms: asked } of [known, whole]) {
+  for (const { texts: forms, ends } of [known, whole]) {
     t.ok(
       forms.some((it) => it.includes('project nightjar')),
       'as a text',
     );
     t.ok(
-      asked.some(({ bytes }) => bytes.includes('project nightjar')),
+      ends.some((it) => it.includes('project nightjar')),
       'and as one that is read for what it asks for',
     );
     t.ok(
-      asked.some(({ bytes }) => bytes.includes(filler(3000, 9).slice(0, 2000))),
-      'the text itself is there as a whole',
+      forms.some((it) => it.includes(filler(3000, 9).slice(0, 2000))),
+      'the text itself is there as a whole, without its escapes',
     );
   }
 });

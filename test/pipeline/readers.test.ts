@@ -53,13 +53,19 @@ const config = validateConfig(
 const tenants = [...config.tenants.values()];
 
 /** The same, whatever is long enough to be read in a thread by its length or not. */
-async function both<N extends JobName>(name: N, input: Input<N>, tenant = tenants[0]) {
+async function both<N extends JobName>(
+  name: N,
+  input: Input<N>,
+  tenant = tenants[0],
+  words: readonly string[] | undefined = undefined,
+) {
   if (!tenant) throw new Error('there is a tenant');
   const task = (bytes: number) => ({
     tools: {
       engine: engines.of(tenant),
       injections: packagedInjections(),
       meanings: packagedMeanings(),
+      words,
     },
     bounds: { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => false },
     timeoutMs: 60_000,
@@ -120,7 +126,6 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
     },
     messages: undefined,
   },
-  'what rules look for in it': { body: withPlanted, words: ['the key', 'no such words', 'é'] },
   'a message between agents': { body: withPlanted, isBetweenAgents: true, context: Buffer.from(planted) },
 };
 
@@ -135,8 +140,16 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
   },
   ...{ isBroken: false, context: undefined, seam: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
-  words: undefined,
+  wantsTexts: true,
   ...fields,
+});
+
+t.test('what rules look for is found in a thread as on the loop', async (t) => {
+  for (const words of [['the key', 'ignore all previous'], ['no such words'], ['é']]) {
+    const { loop, thread } = await both('body', jobOf({ body: withPlanted }), tenants[0], words);
+    t.ok('wordsFound' in loop && loop.wordsFound);
+    t.strictSame(thread, loop);
+  }
 });
 
 for (const tenant of tenants) {

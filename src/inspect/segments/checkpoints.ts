@@ -19,15 +19,27 @@ export interface Checkpoint {
  */
 const rule = { far: 4096, long: 1024, countMax: 8192 };
 
-/** The checkpoints of a JSON text. Equal keys mean equal bytes and seeds (SHA-256). */
-export function checkpointsOf(bytes: Buffer, seed: string): readonly Checkpoint[] {
-  const ends = stringEnds(bytes, rule);
-  if (ends.length === 0) return [];
-  const hash = createHash('sha256').update(seed);
-  let from = 0;
-  return ends.map((end) => {
-    hash.update(bytes.subarray(from, end));
-    from = end;
-    return { end, key: hash.copy().digest('latin1') };
-  });
+/**
+ * The checkpoints of a JSON text, of which those at its beginning may be known. Equal keys mean equal bytes and seeds: each is the SHA-256 of
+ * the one before it and the bytes between them.
+ */
+export function checkpointsOf(
+  bytes: Buffer,
+  seed: string,
+  known: readonly Checkpoint[] = [],
+): readonly Checkpoint[] {
+  const checkpoints = [...known];
+  const { end: from, key: before } = known.at(-1) ?? { end: 0, key: seed };
+  const countMax = rule.countMax - known.length;
+  if (countMax <= 0) return checkpoints;
+  let start = from;
+  let key = before;
+  // Behind a string nothing of the text before it counts.
+  for (const at of stringEnds(bytes.subarray(from), { ...rule, countMax })) {
+    const end = from + at;
+    key = createHash('sha256').update(key, 'latin1').update(bytes.subarray(start, end)).digest('latin1');
+    checkpoints.push({ end, key });
+    start = end;
+  }
+  return checkpoints;
 }

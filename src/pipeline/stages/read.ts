@@ -12,7 +12,7 @@ import { headText } from '../head-text.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
-import { type BodyJob, besideBody, partOf, type ReadingTools } from '../read-body.ts';
+import { type BodyJob, besideBody, partOf, type ReadingTools, textsOf } from '../read-body.ts';
 import { type Reading, readPart } from '../read-part.ts';
 import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../readers.ts';
 import { namesOf } from '../safe-names.ts';
@@ -85,25 +85,29 @@ export function read(options: ReadOptions): Stage {
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
     // In a short one the rules look themselves, where one of them asks.
-    const looksFor = readers.hasThreads && contentBytes > loopBytesMax && rules.words.length > 0;
-    const input = bodyJob(call, { wantsUrls: wantsUrls(), words: looksFor ? rules.words : undefined });
+    const isLong = readers.hasThreads && contentBytes > loopBytesMax;
+    const input = bodyJob(call, { wantsTexts: !isLong, wantsUrls: wantsUrls() });
+    const words = isLong && rules.words.length > 0 ? rules.words : undefined;
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = call.contentEncoding === '' ? body : plain;
     const isPacked = call.contentEncoding !== '' && !plain;
     const time = timeFor(tenant, contentBytes, isPacked);
-    return after(readers.run('body', input, { ...task, ...time, bytes, plain: soon }), (it) => {
-      if ('lost' in it) {
-        noteUnreadable(call, lostReading(it));
-        return;
-      }
-      note(call, it);
-      if (it.plain) call.plain = it.plain;
-      call.bodyTexts = it.texts;
-      call.bodyUrls = it.urls;
-      if (it.wordsFound) call.wordsFound = { ...it.wordsFound, list: rules.words };
-      call.injection = it.injection;
-      call.meanings = it.meanings;
-    });
+    return after(
+      readers.run('body', input, { ...task, ...time, tools: { ...task.tools, words }, bytes, plain: soon }),
+      (it) => {
+        if ('lost' in it) {
+          noteUnreadable(call, lostReading(it));
+          return;
+        }
+        note(call, it);
+        if (it.plain) call.plain = it.plain;
+        call.bodyTexts = it.texts ?? textsLater(call, it.decoded);
+        call.bodyUrls = it.urls;
+        if (it.wordsFound) call.wordsFound = { ...it.wordsFound, list: rules.words };
+        call.injection = it.injection;
+        call.meanings = it.meanings;
+      },
+    );
   }
 
   function readCall(call: Call, page: TenantRules): MaybePromise<void> {
@@ -214,7 +218,7 @@ function noteUnreadable(
   call.isOutOfTime = isOutOfTime;
 }
 
-function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsUrls' | 'words'>): BodyJob {
+function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsTexts' | 'wantsUrls'>): BodyJob {
   const { body, contentType, contentEncoding, plain, message, claimed, entrance, headers } = call;
   return {
     ...{ body, contentType, contentEncoding, plain, ...wanted, ...sentOf(call) },
@@ -234,6 +238,12 @@ function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsUrls' | 'words'>): Body
 
 const isBetweenAgents = ({ operation }: Call): boolean =>
   operation !== undefined && operationAndParts(operation).some((it) => it.toolName === 'a2a');
+
+/** Apart from the assignment, as `readerOf` is. */
+const textsLater =
+  ({ plain, body, contentType }: Call, decoded: readonly Buffer[]) =>
+  (): readonly Buffer[] =>
+    textsOf(plain ?? body, contentType, decoded);
 
 /** Whether they are the same down to what is not read. It spares putting the text together. */
 function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {

@@ -1,6 +1,6 @@
 export { match, position, useTables } from './match';
 export { outline } from './outline';
 export { seriesSigns } from './series';
-export { beginStrings, stringEnds } from './strings';
+export { beginStrings, longStrings, stringEnds } from './strings';
 export { unescapedLength, unescapedTo, unescapeJson } from './unescape';
 export { beginWords, nextSentence, useWordTables } from './words';

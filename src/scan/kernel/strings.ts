@@ -1,7 +1,7 @@
 import { placesAt, textAt } from './memory';
 
 /*
- * Finds where strings of a JSON text end. What was seen of a text is kept from one piece of it to the next.
+ * Finds where strings of a JSON text stand. What was seen of a text is kept from one piece of it to the next.
  */
 
 const quote: i32 = 0x22;
@@ -18,6 +18,10 @@ let stringAt: i32 = 0;
 let lastEnd: i32 = 0;
 /** The last sign outside of strings. */
 let before: i32 = 0;
+/** Of a code unit that is written in hexadecimal digits. */
+let digitsLeft: i32 = 0;
+/** The string has something in it that no string of JSON may have. */
+let isBroken: bool = false;
 
 /** Begins a text. Ends are listed that are `far` bytes from the last one, and those of strings of `long` bytes. */
 export function beginStrings(far: i32, long: i32): void {
@@ -27,6 +31,7 @@ export function beginStrings(far: i32, long: i32): void {
   isEscaped = false;
   lastEnd = 0;
   before = 0;
+  digitsLeft = 0;
 }
 
 /** Lists ends at `placesAt`, and answers how many there are; as a complement where an array of arrays begins, behind which none are. */
@@ -66,4 +71,66 @@ export function stringEnds(length: i32, base: i32): i32 {
     lastEnd = end;
   }
   return (put - placesAt) >> 2;
+}
+
+/** Lists start and end of each string of `longBytes` that JSON allows, and answers how many numbers that are. */
+export function longStrings(length: i32, base: i32): i32 {
+  let put = placesAt;
+  let at: i32 = 0;
+  while (at < length) {
+    if (isEscaped) {
+      isEscaped = false;
+      const letter: i32 = load<u8>(textAt + at);
+      at += 1;
+      if (letter === 0x75) digitsLeft = 4;
+      else if (!isEscape(letter)) isBroken = true;
+      continue;
+    }
+    if (digitsLeft > 0) {
+      if (isHexDigit(load<u8>(textAt + at))) {
+        digitsLeft -= 1;
+        at += 1;
+      } else {
+        isBroken = true;
+        digitsLeft = 0;
+      }
+      continue;
+    }
+    const bytes = v128.load(textAt + at);
+    let signs = i8x16.eq(bytes, i8x16.splat(<i8>quote));
+    if (isInString) {
+      signs = v128.or(signs, i8x16.eq(bytes, i8x16.splat(<i8>backslash)));
+      signs = v128.or(signs, i8x16.lt_u(bytes, i8x16.splat(<i8>space)));
+    }
+    const found = i8x16.bitmask(signs);
+    at += found === 0 ? 16 : ctz(found);
+    // Behind the text stand control characters that are none of it.
+    if (found === 0 || at >= length) continue;
+    const sign: i32 = load<u8>(textAt + at);
+    at += 1;
+    if (!isInString) {
+      isInString = true;
+      isBroken = false;
+      stringAt = base + at - 1;
+    } else if (sign === backslash) isEscaped = true;
+    else if (sign !== quote) isBroken = true;
+    else {
+      isInString = false;
+      if (isBroken || base + at - stringAt < longBytes) continue;
+      store<i32>(put, stringAt);
+      store<i32>(put, base + at, 4);
+      put += 8;
+    }
+  }
+  return (put - placesAt) >> 2;
+}
+
+/** RFC 8259, 7, but for code units. */
+function isEscape(byte: i32): bool {
+  if (byte === quote || byte === backslash || byte === 0x2f) return true;
+  return byte === 0x62 || byte === 0x66 || byte === 0x6e || byte === 0x72 || byte === 0x74;
+}
+
+function isHexDigit(byte: i32): bool {
+  return <u32>(byte - 0x30) <= 9 || <u32>((byte | 0x20) - 0x61) <= 5;
 }

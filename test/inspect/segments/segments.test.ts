@@ -1,5 +1,6 @@
 import t from 'tap';
 import { checkpointsOf } from '../../../src/inspect/segments/checkpoints.ts';
+import { LastBodies } from '../../../src/inspect/segments/last-bodies.ts';
 import { type Segment, SegmentMemory } from '../../../src/inspect/segments/segment-memory.ts';
 
 const long = (letter: string): string => letter.repeat(3000);
@@ -38,6 +39,32 @@ t.test('checkpoints of a JSON text', async (t) => {
 
   const many = bodyOf(Array.from({ length: 12_000 }, () => long('a')));
   t.equal(placesIn(many).length, 8192, 'there are never more than 8,192');
+});
+
+t.test('among the bodies that were met last a body has the checkpoints that it has alone', async (t) => {
+  const last = new LastBodies({ countMax: 4, bytesMax: 200_000 });
+  let state = 11;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const talks: unknown[][] = Array.from({ length: 6 }, () => [long('system')]);
+  for (let turn = 0; turn < 200; turn++) {
+    const at = random(talks.length);
+    const talk = talks[at] as unknown[];
+    // Some begin anew, some go on from an earlier place, and some have a table.
+    if (talk.length > 12) talk.length = 1 + random(3);
+    else if (random(5) === 0) talk.length -= random(Math.min(3, talk.length));
+    talk.push({ content: 'x'.repeat(random(9_000)), at: random(3) }, `y${turn}`.repeat(random(400)));
+    if (random(12) === 0) talk.push([['name'], ['Ann']]);
+    const body = bodyOf(talk);
+    t.same(last.checkpointsOf(body, 's', `${at % 2}`), checkpointsOf(body, 's'));
+    t.ok(last.size <= 200_000);
+  }
+  const body = bodyOf([long('a'), long('b')]);
+  const [first] = last.checkpointsOf(body, 's', 'one');
+  t.not(last.checkpointsOf(body, 's', 'other')[0], first, 'what others have sent is not compared');
+  t.equal(last.checkpointsOf(body, 's', 'one')[0], first);
 });
 
 t.test('what is remembered is bounded', async (t) => {
