@@ -12,9 +12,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createFeatures } from '../src/detectors/meaning/features.ts';
-import { loadLexicon } from '../src/detectors/meaning/lexicon.ts';
-import { loadMeanings } from '../src/detectors/meaning/reader.ts';
+import { createFeatures } from '../src/inspect/intent/features.ts';
+import { loadLexicon } from '../src/inspect/intent/lexicon.ts';
+import { loadMeanings } from '../src/inspect/intent/reader.ts';
 import { evaluate } from './meaning/evaluate.ts';
 import { compareFiltered } from './meaning/filter.ts';
 import { makeSamples } from './meaning/samples.ts';

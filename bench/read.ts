@@ -7,9 +7,9 @@
  */
 import { Call, noHead } from '../src/call.ts';
 import { validateConfig } from '../src/config/load.ts';
-import { createEngine } from '../src/detectors/engine.ts';
-import { loadDetectors } from '../src/detectors/load.ts';
-import { expandSample } from '../src/detectors/samples.ts';
+import { createEngine } from '../src/inspect/match/engine.ts';
+import { loadDetectors } from '../src/inspect/patterns/load.ts';
+import { expandSample } from '../src/inspect/patterns/samples.ts';
 import { read } from '../src/pipeline/stages/read.ts';
 import { createTenants } from '../src/pipeline/tenants.ts';
 import { compilePolicies } from '../src/policy/index.ts';

@@ -1,6 +1,6 @@
-import { createEngine } from '../src/detectors/engine.ts';
-import { loadDetectors } from '../src/detectors/load.ts';
-import { createMatcher } from '../src/detectors/matcher.ts';
+import { createEngine } from '../src/inspect/match/engine.ts';
+import { createMatcher } from '../src/inspect/match/matcher.ts';
+import { loadDetectors } from '../src/inspect/patterns/load.ts';
 
 /*
  * How fast are matcher and engine? Prints the best of many short interleaved rounds, which is what a shared machine lets one trust, and

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createShingler } from '../src/text/shingles.ts';
+import { createShingler } from '../src/inspect/fingerprint/shingles.ts';
 
 /*
  * What it costs to know again what was read: the shingles of a content, and looking for those of a write in a map of those of 64 reads of

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Meaning } from '../../src/call.ts';
-import { categories } from '../../src/detectors/meaning/model.ts';
-import type { MeaningReader } from '../../src/detectors/meaning/reader.ts';
+import { categories } from '../../src/inspect/intent/model.ts';
+import type { MeaningReader } from '../../src/inspect/intent/reader.ts';
 import { loadCases } from '../score/corpus.ts';
 import { makeSamples, type Sample } from './samples.ts';
 

@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path';
-import { createFeatures } from '../../src/detectors/meaning/features.ts';
-import { loadLexicon } from '../../src/detectors/meaning/lexicon.ts';
-import { createModel, loadWeights } from '../../src/detectors/meaning/model.ts';
-import { createMeaningReader, filterOf } from '../../src/detectors/meaning/reader.ts';
-import { SentenceReader } from '../../src/detectors/meaning/sentences.ts';
+import { createFeatures } from '../../src/inspect/intent/features.ts';
+import { loadLexicon } from '../../src/inspect/intent/lexicon.ts';
+import { createModel, loadWeights } from '../../src/inspect/intent/model.ts';
+import { createMeaningReader, filterOf } from '../../src/inspect/intent/reader.ts';
+import { SentenceReader } from '../../src/inspect/intent/sentences.ts';
 import { corpusIn } from './evaluate.ts';
 import { makeSamples } from './samples.ts';
 

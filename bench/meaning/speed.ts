@@ -1,4 +1,4 @@
-import type { MeaningReader } from '../../src/detectors/meaning/reader.ts';
+import type { MeaningReader } from '../../src/inspect/intent/reader.ts';
 
 const rounds = 3000;
 const textBytes = 4096;

@@ -1,6 +1,6 @@
-import type { Features } from '../../src/detectors/meaning/features.ts';
-import { type Category, categories, type Weights } from '../../src/detectors/meaning/model.ts';
-import { readSentences, type Sentence } from '../../src/detectors/meaning/sentences.ts';
+import type { Features } from '../../src/inspect/intent/features.ts';
+import { type Category, categories, type Weights } from '../../src/inspect/intent/model.ts';
+import { readSentences, type Sentence } from '../../src/inspect/intent/sentences.ts';
 import type { Sample } from './samples.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { categories, type Weights } from '../../src/detectors/meaning/model.ts';
+import { categories, type Weights } from '../../src/inspect/intent/model.ts';
 
 const header = `# What the features of a sentence are worth, by category. Made by \`node bench/meaning.ts train\` from the lexicon beside this file and the
 # templates in bench/meaning/training, all of which were written for this project and have its licence. Do not edit: change those, and train.

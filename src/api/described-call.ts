@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import { saysAwsChunked } from '../http1/aws-chunked.ts';
-import { jsonValueSpan } from '../text/locate.ts';
+import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { uuid } from './fields.ts';
 import { invalid } from './invalid.ts';
 

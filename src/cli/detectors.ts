@@ -1,5 +1,5 @@
-import type { Detector } from '../detectors/detector.ts';
-import type { Detected } from '../pipeline/detect.ts';
+import type { Detected } from '../inspect/detect.ts';
+import type { Detector } from '../inspect/patterns/detector.ts';
 import { readConfig } from './configuration.ts';
 import { readInput } from './input.ts';
 import { note } from './output.ts';
@@ -22,7 +22,7 @@ export async function openFileDetector(named: {
   readonly tenant?: string;
 }): Promise<FileDetector> {
   const { loadEngines } = await import('../pipeline/engines.ts');
-  const { detect } = await import('../pipeline/detect.ts');
+  const { detect } = await import('../inspect/detect.ts');
   const engines = loadEngines();
   const engine = await engineFor(engines);
   return {

@@ -4,6 +4,7 @@ import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { counts } from '../inspect/parts/sanitize.ts';
 import { ownName } from '../safe-name.ts';
 import { toCanonicalJson } from '../state/canonical-json.ts';
 import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../state/store.ts';
@@ -11,7 +12,6 @@ import { publicFinding, recordedFindingsMax } from './record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from './redacted.ts';
 import { toRequest } from './request.ts';
 import { shownOperationOf } from './safe-names.ts';
-import { counts } from './sanitize.ts';
 
 /** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
 export const waitersMax = 1000;

@@ -1,5 +1,5 @@
 import type { BodyValue, Call } from '../call.ts';
-import { inflateBody } from '../text/inflate.ts';
+import { inflateBody } from '../inspect/decode/packed/inflate.ts';
 import { isInOtherCharset, readBody } from './body-structure.ts';
 
 /**

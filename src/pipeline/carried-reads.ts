@@ -1,9 +1,9 @@
 import type { Call, CarriedRead } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { SensitiveRead, Shingles, Sighting, Sightings } from '../history.ts';
+import { decodeViews } from '../inspect/decode/views.ts';
+import type { Shingler } from '../inspect/fingerprint/shingles.ts';
 import { isCertain } from '../signals/read-then-write.ts';
-import type { Shingler } from '../text/shingles.ts';
-import { decodeViews } from '../text/views.ts';
 import { goesOutside, isForOthers, type Place, placeOf } from './external.ts';
 import { classesOf } from './opinion.ts';
 

@@ -1,6 +1,7 @@
 import type { Call, Finding, Homing } from '../call.ts';
 import { toGatewayError } from '../errors.ts';
-import { after } from '../state/after.ts';
+import { counts } from '../inspect/parts/sanitize.ts';
+import { after } from '../maybe-promise.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from './credential-places.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 import { registrableDomain } from './registrable-domain.ts';
-import { counts } from './sanitize.ts';
 import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 

@@ -1,6 +1,6 @@
 import type { Call, Finding } from '../call.ts';
-import { jsonValueSpan } from '../text/locate.ts';
-import { headSpans } from './head-text.ts';
+import { headSpans } from '../inspect/parts/head-text.ts';
+import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*

@@ -4,7 +4,7 @@ import type { Call, OwnAgent } from '../call.ts';
 import { overridingTargets } from '../catalogue/overriding-target.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { after } from '../state/after.ts';
+import { after } from '../maybe-promise.ts';
 import { loadOrMakeSecrets } from '../state/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { createScrub, type Scrub } from '../upstream/scrub.ts';

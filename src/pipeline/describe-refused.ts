@@ -1,11 +1,11 @@
 import type { Call } from '../call.ts';
-import type { DetectorEngine } from '../detectors/engine.ts';
-import { after } from '../state/after.ts';
+import type { DetectorEngine } from '../inspect/match/engine.ts';
+import { headLocator, headText } from '../inspect/parts/head-text.ts';
+import { readPart } from '../inspect/read-part.ts';
+import { after } from '../maybe-promise.ts';
 import type { MaybePromise } from '../state/store.ts';
 import type { Catalogues } from './catalogues.ts';
-import { headLocator, headText } from './head-text.ts';
 import type { PolicyBook } from './policy-book.ts';
-import { readPart } from './read-part.ts';
 import { understandCall } from './stages/understand.ts';
 import type { Tenants } from './tenants.ts';
 

@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import type { Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { Detector } from '../detectors/detector.ts';
-import { createEngine, type DetectorEngine } from '../detectors/engine.ts';
-import { joinEngines } from '../detectors/joined-engine.ts';
-import { loadDetectors } from '../detectors/load.ts';
-import { OwnWordError, ownHost, ownIds, ownMarker } from '../detectors/own-detectors.ts';
+import { createEngine, type DetectorEngine } from '../inspect/match/engine.ts';
+import type { Detector } from '../inspect/patterns/detector.ts';
+import { loadDetectors } from '../inspect/patterns/load.ts';
+import { OwnWordError, ownHost, ownIds, ownMarker } from '../inspect/patterns/own-detectors.ts';
+import { joinEngines } from '../inspect/split/joined-engine.ts';
 
 /*
  * Which engine reads the calls of a tenant. Nearly all tenants are content with the common one. All others share its tables, which are

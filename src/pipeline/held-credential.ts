@@ -1,4 +1,4 @@
-import { after } from '../state/after.ts';
+import { after } from '../maybe-promise.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { type ReadyCredential, toReadyCredential } from './injection.ts';
 import { basicOf, type TokenClient } from './token-endpoint.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { longStrings } from '../scan/string-ends.ts';
+import { longStrings } from '../inspect/kernel/string-ends.ts';
 
 /*
  * A conversation is a few long strings, which rules hardly ever look at: such strings of a JSON text are left out when it is parsed, and each

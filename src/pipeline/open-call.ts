@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts';
-import { after } from '../state/after.ts';
+import type { ReadingTools } from '../inspect/read-body.ts';
+import { lostReading, type Readers } from '../inspect/readers.ts';
+import { after } from '../maybe-promise.ts';
 import type { MaybePromise, Store } from '../state/store.ts';
-import type { ReadingTools } from './read-body.ts';
-import { lostReading, type Readers } from './readers.ts';
 import type { Tenants } from './tenants.ts';
 
 /** Takes the coding off the body of a call before anybody asks what stands in it, where that is not to be done on the event loop. */

@@ -9,12 +9,12 @@ import {
   type MatchedRule,
   type Verdict,
 } from '../call.ts';
+import { counts, defaultCuts, sanitizedBody } from '../inspect/parts/sanitize.ts';
 import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { ownName, type SafeName, safely } from '../safe-name.ts';
 import { isCertain } from '../signals/read-then-write.ts';
 import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
-import { counts, defaultCuts, sanitizedBody } from './sanitize.ts';
 import { sentenceOf } from './told-agent.ts';
 
 /* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import { after } from '../state/after.ts';
+import { after } from '../maybe-promise.ts';
 import { type Cache, createCache } from '../state/cache.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { parseTarget } from '../target.ts';

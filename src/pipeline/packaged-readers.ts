@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
-import { loadPhrasebook } from '../detectors/injection/phrasebook.ts';
-import { createInjectionReader, type InjectionReader } from '../detectors/injection/reader.ts';
-import { loadMeanings, type MeaningReader } from '../detectors/meaning/reader.ts';
+import { loadPhrasebook } from '../inspect/injection/phrasebook.ts';
+import { createInjectionReader, type InjectionReader } from '../inspect/injection/reader.ts';
+import { loadMeanings, type MeaningReader } from '../inspect/intent/reader.ts';
 
 const dataFolder = resolve(import.meta.dirname, '../../config');
 

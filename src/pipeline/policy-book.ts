@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Call } from '../call.ts';
-import type { DetectorEngine } from '../detectors/engine.ts';
 import { GatewayError } from '../errors.ts';
 import { derivedId } from '../ids.ts';
+import type { DetectorEngine } from '../inspect/match/engine.ts';
+import { after } from '../maybe-promise.ts';
 import { type CompiledInput, compilePolicies, type PolicySet, parseStoredRules } from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
-import { after } from '../state/after.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 
 /** The policies of one tenant, and the engine that looks for their words in the pass in which it looks for findings. */

@@ -1,10 +1,7 @@
 import type { Identity } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import type { DetectorEngine } from '../detectors/engine.ts';
 import { GatewayError } from '../errors.ts';
-import { kept } from '../kept.ts';
-import { type Across, acrossReader } from './answer-across.ts';
-import { CleanFields, type FieldsText, fieldsPart, fieldsText } from './answer-fields.ts';
+import { CleanFields, type FieldsText, fieldsPart, fieldsText } from '../inspect/answers/answer-fields.ts';
 import {
   type AnswerContent,
   type AnswerReading,
@@ -12,16 +9,19 @@ import {
   type Redaction,
   readAnswerPart,
   unreadWithin,
-} from './answer-jobs.ts';
+} from '../inspect/answers/answer-jobs.ts';
+import type { DetectorEngine } from '../inspect/match/engine.ts';
+import { scanTimeMs } from '../inspect/parts/scan-time.ts';
+import type { ReadingTools } from '../inspect/read-body.ts';
+import type { Part, ReadBounds } from '../inspect/read-part.ts';
+import { lostReading, onTheLoop, type Readers, type Task } from '../inspect/readers.ts';
+import { type Across, acrossReader } from '../inspect/split/answer-across.ts';
+import { kept } from '../kept.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
-import type { ReadingTools } from './read-body.ts';
-import type { Part, ReadBounds } from './read-part.ts';
-import { lostReading, onTheLoop, type Readers, type Task } from './readers.ts';
-import { scanTimeMs } from './scan-time.ts';
 import type { Tenants } from './tenants.ts';
 
-export type { AnswerContent, AnswerReading } from './answer-jobs.ts';
+export type { AnswerContent, AnswerReading } from '../inspect/answers/answer-jobs.ts';
 
 /** Whose turn it is where answers wait to be read. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { type JobName, jobOf } from '../inspect/jobs.ts';
+import { type ReadingTools, readBody } from '../inspect/read-body.ts';
+import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
+import { packedFindings } from '../inspect/threads/packed-findings.ts';
 import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
-import { after } from '../state/after.ts';
+import { after } from '../maybe-promise.ts';
 import { loadEngines, type Settings } from './engines.ts';
-import { type JobName, jobOf } from './jobs.ts';
-import { createBeginningMemory } from './known-beginning.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
-import { packedFindings } from './packed-findings.ts';
-import { type ReadingTools, readBody } from './read-body.ts';
 
 /** What runs in a reader thread: the jobs, with the same tools as on the event loop. */
 const engines = loadEngines();

@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http';
 import type { Call } from '../call.ts';
+import { separatorText } from '../inspect/decode/separator.ts';
+import { marker } from '../inspect/redact/cuts.ts';
+import { redact } from '../inspect/redact/redact.ts';
 import { ownName, type SafeName } from '../safe-name.ts';
 import { toAuthority } from '../target.ts';
-import { marker } from '../text/cuts.ts';
-import { redact } from '../text/redact.ts';
-import { separatorText } from '../text/separator.ts';
 
 /** What is kept of a URL and of a body. */
 export const urlLengthMax = 2048;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { routeSettings } from '../config/inbound.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { after } from '../state/after.ts';
+import { after } from '../maybe-promise.ts';
 import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
 import type { Vault } from '../vault/vault.ts';
 

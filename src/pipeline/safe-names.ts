@@ -1,11 +1,11 @@
 import type { Call, Operation, OperationPart } from '../call.ts';
-import type { DetectorEngine } from '../detectors/engine.ts';
+import { decodeViews } from '../inspect/decode/views.ts';
+import type { DetectorEngine } from '../inspect/match/engine.ts';
+import type { Cut } from '../inspect/redact/cuts.ts';
+import { redact } from '../inspect/redact/redact.ts';
 import { kept } from '../kept.ts';
 import { type NameReader, ownName, type SafeName, safely, unreadName } from '../safe-name.ts';
 import { createCache } from '../state/cache.ts';
-import type { Cut } from '../text/cuts.ts';
-import { redact } from '../text/redact.ts';
-import { decodeViews } from '../text/views.ts';
 import { redactedMethod } from './redacted.ts';
 
 /*

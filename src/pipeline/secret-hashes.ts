@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Call, Finding } from '../call.ts';
-import { counts } from './sanitize.ts';
+import { counts } from '../inspect/parts/sanitize.ts';
 
 /** Answers the credentials that a call carries where they do not belong, as hashes that nobody can guess without the key. */
 export type HashSecrets = (call: Call) => readonly string[];

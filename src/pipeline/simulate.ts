@@ -1,5 +1,6 @@
 import type { Call, Verdict } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
+import { withCuts } from '../inspect/parts/sanitize.ts';
 import type { PolicySet } from '../policy/index.ts';
 import { bandOf } from '../signals/score.ts';
 import type { Standing } from '../state/store.ts';
@@ -10,7 +11,6 @@ import { createJudge, type Judge } from './judge.ts';
 import type { OpenCall } from './open-call.ts';
 import { toVerdict } from './opinion.ts';
 import type { TenantRules } from './policy-book.ts';
-import { withCuts } from './sanitize.ts';
 import { type ReadOptions, read } from './stages/read.ts';
 import { understandCall } from './stages/understand.ts';
 import { type WeighOptions, weigh } from './stages/weigh.ts';

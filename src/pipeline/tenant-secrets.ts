@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { createShingler, type Shingler } from '../inspect/fingerprint/shingles.ts';
 import { createCache } from '../state/cache.ts';
-import { createShingler, type Shingler } from '../text/shingles.ts';
 
 /** Keys of tenants, derived from the pepper: what is known again by them in one tenant says nothing in another. */
 export interface TenantSecrets {

@@ -2,10 +2,10 @@ import { type Call, type Threat, targetsOf } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import type { Feeds } from '../feeds/feeds.ts';
 import type { ThreatHit } from '../feeds/threat-index.ts';
+import { urlsIn } from '../inspect/parts/urls-in-texts.ts';
 import { ifValid, parseTarget, type Target } from '../target.ts';
 import { compileAllowlist, type DestinationList } from './destination-list.ts';
 import type { Tenants } from './tenants.ts';
-import { urlsIn } from './urls-in-texts.ts';
 
 /** What threat feeds list of a call: where it goes, and the URLs in what it carries; save what its tenant allows. */
 export type FindThreats = (call: Call) => readonly Threat[];

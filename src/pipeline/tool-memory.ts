@@ -1,7 +1,8 @@
 import type { Call, Identity } from '../call.ts';
-import type { InjectionReader } from '../detectors/injection/reader.ts';
-import { scoreMin } from '../detectors/injection/reader.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { decodeViews } from '../inspect/decode/views.ts';
+import type { InjectionReader } from '../inspect/injection/reader.ts';
+import { scoreMin } from '../inspect/injection/reader.ts';
 import type { Log } from '../log.ts';
 import { ownName, type SafeName, safely } from '../safe-name.ts';
 import type { RiskyParameters } from '../signals/risky-parameters.ts';
@@ -9,7 +10,6 @@ import { createCache } from '../state/cache.ts';
 import { anyTool, hashedName, mcpServerId, toolsMax } from '../state/mcp-tools.ts';
 import type { SeenTool, Store, ToolDrift, ToolMark } from '../state/store.ts';
 import { toAuthority } from '../target.ts';
-import { decodeViews } from '../text/views.ts';
 import { type DescribedTool, describeTool } from './listed-tools.ts';
 import { serverOrigin } from './mcp-call.ts';
 import type { Rules } from './policy-book.ts';

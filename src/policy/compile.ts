@@ -1,4 +1,5 @@
 import type { MatchedRule } from '../call.ts';
+import { WordList } from '../inspect/match/rule-words.ts';
 import { kept } from '../kept.ts';
 import { readingsOf } from '../url-readings.ts';
 import { PlaceTree } from './body-places.ts';
@@ -11,7 +12,6 @@ import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck }
 import type { Rule } from './schema.ts';
 import { ZoneClock } from './time-window.ts';
 import { usedKeys } from './used-keys.ts';
-import { WordList } from './words.ts';
 
 /*
  * Policies are compiled when they are applied: each key of a rule becomes a closure, and everything that rules have in common

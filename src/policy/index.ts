@@ -1,3 +1,10 @@
+export {
+  findWords,
+  hiddenNameEnd,
+  type Words,
+  type WordsFound,
+  wordsOfList,
+} from '../inspect/match/rule-words.ts';
 export { PlaceTree } from './body-places.ts';
 export { type CompiledInput, compilePolicies, type PolicySet } from './compile.ts';
 export { compileMatch } from './compile-match.ts';
@@ -20,4 +27,3 @@ export {
   type Validation,
   validatePolicy,
 } from './validate.ts';
-export { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './words.ts';

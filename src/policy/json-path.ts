@@ -38,9 +38,6 @@ export function requiredWord(steps: readonly Step[]): string | undefined {
   return words.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Letters beyond ASCII that are letters of ASCII to those who compare without case: long s and the sign of kelvin. */
-export const foldsToAscii = ['\u017f', '\u212a'] as const;
-
 /**
  * The same text for names that some server takes for one: in any case (as Go's `encoding/json` does), with spaces around it, and with `_`
  * for dots and spaces (as PHP does).

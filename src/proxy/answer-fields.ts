@@ -1,11 +1,11 @@
 import type { Call, DataClass, Finding } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { type FieldPlace, type FieldsText, fieldAt, fieldsText } from '../pipeline/answer-fields.ts';
+import { type FieldPlace, type FieldsText, fieldAt, fieldsText } from '../inspect/answers/answer-fields.ts';
+import { isCutFor } from '../inspect/parts/sanitize.ts';
+import { redact } from '../inspect/redact/redact.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';
-import { isCutFor } from '../pipeline/sanitize.ts';
-import { redact } from '../text/redact.ts';
 import { classesToCut, toldRedactions, unsanitizable, whyNotLetIn } from './answer-rules.ts';
 
 /* The header fields of an answer and its trailers, which come in by the rules for its body. */

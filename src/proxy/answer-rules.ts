@@ -1,11 +1,11 @@
 import type { Call, DataClass, Finding } from '../call.ts';
 import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
+import { headText } from '../inspect/parts/head-text.ts';
+import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { placeOf } from '../pipeline/external.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { headText } from '../pipeline/head-text.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
-import { isCutFor } from '../pipeline/sanitize.ts';
 import { fieldOf, withoutField } from '../upstream/headers.ts';
 
 /* What holds for all that comes in: answers as a whole, the events of a stream, messages. */

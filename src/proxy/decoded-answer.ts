@@ -1,4 +1,4 @@
-import { codingsOf, isStreamable } from '../text/inflate.ts';
+import { codingsOf, isStreamable } from '../inspect/decode/packed/inflate.ts';
 import type { OpenDecoding } from '../upstream/decoding.ts';
 import { DecodedEvents } from './decoded-events.ts';
 

@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream';
-import { inflaterOf } from '../text/inflate.ts';
+import { inflaterOf } from '../inspect/decode/packed/inflate.ts';
 
 /** What takes a stream as it comes. */
 export interface EventSink {

@@ -1,9 +1,9 @@
 import type { Call } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import { prefixBytes } from '../http1/grpc-prefix.ts';
+import { isGrpcType } from '../http1/grpc-type.ts';
+import { codingsOf, isStreamable } from '../inspect/decode/packed/inflate.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { codingsOf, isStreamable } from '../text/inflate.ts';
-import { isGrpcType } from '../upstream/grpc-type.ts';
 import { blocked } from './answer-rules.ts';
 import { EventSplitter, type Splitter, type StreamEvent } from './event-splitter.ts';
 import { failureFields } from './grpc-answer.ts';

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { LineEnds } from '../text/line-ends.ts';
+import { LineEnds } from '../inspect/redact/line-ends.ts';
 
 /** One server-sent event; `type` is '' where the stream names none. */
 export interface ServerEvent {

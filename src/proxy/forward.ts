@@ -8,6 +8,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { peerAddress } from '../http/peer-address.ts';
 import { answerProblem } from '../http/problem.ts';
 import { nestedTunnel } from '../http/request-problems.ts';
+import { isGrpcType } from '../http1/grpc-type.ts';
 import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
@@ -21,7 +22,6 @@ import {
   toAuthority,
   wholeServer,
 } from '../target.ts';
-import { isGrpcType } from '../upstream/grpc-type.ts';
 import { whyBlocked } from '../upstream/guard.ts';
 import { version } from '../websocket/handshake.ts';
 import {

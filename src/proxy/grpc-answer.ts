@@ -1,7 +1,7 @@
 import { type GatewayError, problems } from '../errors.ts';
 import type { HeaderNames } from '../http/decision-headers.ts';
 import type { Answer } from '../http1/answer.ts';
-import { isGrpcType } from '../upstream/grpc-type.ts';
+import { isGrpcType } from '../http1/grpc-type.ts';
 import { fieldOf } from '../upstream/headers.ts';
 
 type Listener = () => void;

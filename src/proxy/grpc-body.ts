@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Exchange, Flow, Receiver } from '../http/exchange.ts';
 import { cutShort } from '../http/request-problems.ts';
-import { codingsOf } from '../text/inflate.ts';
+import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import type { BodySink, StreamedBody } from '../upstream/carrier.ts';
 import { frameOf, type Message, MessageReader, malformed } from './grpc-messages.ts';
 

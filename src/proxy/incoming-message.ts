@@ -1,10 +1,10 @@
 import type { DataClass, Identity } from '../call.ts';
-import { classesAmong } from '../pipeline/answer-across.ts';
-import { notDetected } from '../pipeline/answer-injection.ts';
-import type { AnswerSeams, SeenAtSeams } from '../pipeline/answer-seams.ts';
+import { notDetected } from '../inspect/answers/answer-injection.ts';
+import { eventDataOf } from '../inspect/redact/event-data.ts';
+import { classesAmong } from '../inspect/split/answer-across.ts';
+import type { AnswerSeams, SeenAtSeams } from '../inspect/split/answer-seams.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
-import { eventDataOf } from '../text/event-data.ts';
 
 /* What an upstream sends as one: a message of a WebSocket or of gRPC, an event or a line of a stream. */
 

@@ -1,10 +1,10 @@
 import type { Call } from '../call.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import { type ListedTools, mayListTools, toolLists } from '../pipeline/listed-tools.ts';
 import { asksForFurtherPage, asksForTools, speaksMcp } from '../pipeline/mcp-call.ts';
 import type { SeenList, ShownDrift } from '../pipeline/tool-memory.ts';
-import { codingsOf } from '../text/inflate.ts';
 import { eventsIn } from './event-stream.ts';
 import { ToolListListener } from './tool-list-listener.ts';
 

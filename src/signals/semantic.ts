@@ -1,5 +1,5 @@
 import type { Meaning } from '../call.ts';
-import { scoreMin } from '../detectors/injection/reader.ts';
+import { scoreMin } from '../inspect/injection/reader.ts';
 import { ownName, safely, shortened } from '../safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 

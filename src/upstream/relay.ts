@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type GatewayError, toGatewayError } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
+import { isEnvelopedText, isGrpcType } from '../http1/grpc-type.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
@@ -8,7 +9,6 @@ import type { Deadlines, Timed } from './deadlines.ts';
 import type { Decoding, OpenDecoding } from './decoding.ts';
 import { EnvelopeCheck } from './envelope-check.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
-import { isEnvelopedText, isGrpcType } from './grpc-type.ts';
 import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from './headers.ts';
 import { MessageScrub } from './message-scrub.ts';
 import type { Scrub, ScrubbedBody } from './scrub.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
+import { isEnvelopedType, messageCodingFields } from '../http1/grpc-type.ts';
 import { withoutAnswerBodyFields } from './body-fields.ts';
-import { isEnvelopedType, messageCodingFields } from './grpc-type.ts';
 import { fieldOf, withoutField } from './headers.ts';
 
 /*

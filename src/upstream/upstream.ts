@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { isGrpcType } from '../http1/grpc-type.ts';
 import { createTurnEnd } from '../http1/turn-end.ts';
 import type { Target } from '../target.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
 import { createDialer, type Endpoint, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
-import { isGrpcType } from './grpc-type.ts';
 import type { Guard } from './guard.ts';
 import { fieldOf } from './headers.ts';
 import { keptMsDefault } from './keep-alive.ts';

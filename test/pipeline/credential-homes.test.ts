@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { GatewayError } from '../../src/errors.ts';
+import { headText } from '../../src/inspect/parts/head-text.ts';
 import { createCredentialHomes } from '../../src/pipeline/credential-homes.ts';
-import { headText } from '../../src/pipeline/head-text.ts';
 import type { HomeBinding, HomeStore } from '../../src/state/store.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { tenantSecrets } from '../support/noticing.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { loadDetectors } from '../../src/detectors/load.ts';
+import { headText } from '../../src/inspect/parts/head-text.ts';
+import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { issuedByAnyone } from '../../src/pipeline/credential-homes.ts';
 import { hasBasicKey, placedCredentials } from '../../src/pipeline/credential-places.ts';
-import { headText } from '../../src/pipeline/head-text.ts';
 import { claimsOf } from '../../src/pipeline/json-web-token.ts';
 import { registrableDomain } from '../../src/pipeline/registrable-domain.ts';
 import { callOf } from '../support/call.ts';

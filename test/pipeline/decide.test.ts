@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { AgentStatus, Call, Decision } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import { createEngine } from '../../src/detectors/engine.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
 import type { ApprovalDesk } from '../../src/pipeline/approval-desk.ts';
 import { explainedFindingsMax } from '../../src/pipeline/opinion.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';

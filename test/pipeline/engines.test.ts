@@ -1,7 +1,7 @@
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import { loadDetectors } from '../../src/detectors/load.ts';
-import { sha256Of } from '../../src/detectors/tuning.ts';
+import { loadDetectors } from '../../src/inspect/patterns/load.ts';
+import { sha256Of } from '../../src/inspect/patterns/tuning.ts';
 import { createEngines } from '../../src/pipeline/engines.ts';
 
 const engines = createEngines(loadDetectors('config/detectors'));

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
+import { longStrings } from '../../src/inspect/kernel/string-ends.ts';
 import { readBody } from '../../src/pipeline/body-structure.ts';
 import { shortened } from '../../src/pipeline/long-values.ts';
-import { longStrings } from '../../src/scan/string-ends.ts';
 
 /*
  * A text is parsed without its long strings, and means what it means as a whole: also where one of them is broken.

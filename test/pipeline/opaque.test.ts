@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Call } from '../../src/call.ts';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import { createEngine } from '../../src/detectors/engine.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
 import { createJudge } from '../../src/pipeline/judge.ts';
 import { toVerdict } from '../../src/pipeline/opinion.ts';
 import { fromDocument } from '../../src/pipeline/policy-book.ts';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Call } from '../../src/call.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { headText } from '../../src/inspect/parts/head-text.ts';
 import type { Log } from '../../src/log.ts';
-import { headText } from '../../src/pipeline/head-text.ts';
 import { createRecorder, recordedFindingsMax, traceLine } from '../../src/pipeline/record.ts';
 import { previewBytesMax, redactedPreview, redactedUrl, urlLengthMax } from '../../src/pipeline/redacted.ts';
 import { ownName } from '../../src/safe-name.ts';

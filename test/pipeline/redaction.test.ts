@@ -1,20 +1,20 @@
 import t from 'tap';
 import { type Call, dataClasses, type Finding } from '../../src/call.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import { createEngine } from '../../src/detectors/engine.ts';
-import { loadDetectors } from '../../src/detectors/load.ts';
-import { expandSample } from '../../src/detectors/samples.ts';
+import { decodeViews } from '../../src/inspect/decode/views.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
+import { counts, sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
+import { loadDetectors } from '../../src/inspect/patterns/load.ts';
+import { expandSample } from '../../src/inspect/patterns/samples.ts';
 import { redactedUrl } from '../../src/pipeline/redacted.ts';
-import { counts, sanitizedBody } from '../../src/pipeline/sanitize.ts';
 import { read } from '../../src/pipeline/stages/read.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
-import { decodeViews } from '../../src/text/views.ts';
+import { dress, type Encoder, encoders } from '../inspect/decode/dress.ts';
 import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { examplesOf } from '../support/examples.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
-import { dress, type Encoder, encoders } from '../text/dress.ts';
 import { type Carrier, carriers } from './carriers.ts';
 
 /*

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Call } from '../../src/call.ts';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
-import { createEngine } from '../../src/detectors/engine.ts';
-import { loadDetectors } from '../../src/detectors/load.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
+import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import type { Log } from '../../src/log.ts';
 import { nameLengthMax, namesOf, readName, shownOperation } from '../../src/pipeline/safe-names.ts';
 import { safely } from '../../src/safe-name.ts';

@@ -1,11 +1,11 @@
 import t from 'tap';
+import { jsonElementSpans } from '../../src/inspect/redact/locate.ts';
 import { withCandidates } from '../../src/pipeline/candidates.ts';
 import { CaseFileError, openCases } from '../../src/pipeline/cases.ts';
 import { compilePartial } from '../../src/pipeline/partial-rules.ts';
 import type { Lack } from '../../src/pipeline/recorded-call.ts';
 import { validatePolicy } from '../../src/policy/validate.ts';
 import { rulesMax } from '../../src/state/policy-bounds.ts';
-import { jsonElementSpans } from '../../src/text/locate.ts';
 import { factsOf } from '../policy/facts.ts';
 import { gitlabToken } from '../support/secrets.ts';
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { createEngine } from '../../src/detectors/engine.ts';
-import { loadDetectors } from '../../src/detectors/load.ts';
-import { type Reading, readPart } from '../../src/pipeline/read-part.ts';
-import { type BodyFormat, redactBody } from '../../src/text/redact.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
+import { loadDetectors } from '../../src/inspect/patterns/load.ts';
+import { type Reading, readPart } from '../../src/inspect/read-part.ts';
+import { type BodyFormat, redactBody } from '../../src/inspect/redact/redact.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import { createEngine } from '../../src/detectors/engine.ts';
-import { loadPhrasebook } from '../../src/detectors/injection/phrasebook.ts';
-import { createInjectionReader } from '../../src/detectors/injection/reader.ts';
 import { GatewayError } from '../../src/errors.ts';
+import { loadPhrasebook } from '../../src/inspect/injection/phrasebook.ts';
+import { createInjectionReader } from '../../src/inspect/injection/reader.ts';
+import { createEngine } from '../../src/inspect/match/engine.ts';
 import { createTenants } from '../../src/pipeline/tenants.ts';
 import { createToolMemory, shownNamesMax } from '../../src/pipeline/tool-memory.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../src/signals/risky-parameters.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { Detector } from '../../src/detectors/detector.ts';
+import type { Detector } from '../../src/inspect/patterns/detector.ts';
 
 export interface Examples {
   readonly match: readonly string[];

@@ -1,5 +1,5 @@
-import { loadPhrasebook } from '../../src/detectors/injection/phrasebook.ts';
-import { createInjectionReader } from '../../src/detectors/injection/reader.ts';
+import { loadPhrasebook } from '../../src/inspect/injection/phrasebook.ts';
+import { createInjectionReader } from '../../src/inspect/injection/reader.ts';
 
 /** The reader that comes with the gateway. */
 export const injections = createInjectionReader(

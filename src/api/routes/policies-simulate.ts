@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Call, Verdict } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
+import { jsonElementSpans, jsonValueSpan } from '../../inspect/redact/locate.ts';
 import { withCandidates } from '../../pipeline/candidates.ts';
 import { givenFacts } from '../../pipeline/given-facts.ts';
 import type { Trace } from '../../pipeline/recorded-call.ts';
@@ -9,7 +10,6 @@ import { createTraceJudge, type Outcome } from '../../pipeline/simulate-traces.t
 import { toSimulatedCall } from '../../pipeline/simulated-call.ts';
 import { type CompiledInput, compilePolicies } from '../../policy/index.ts';
 import { policiesMax } from '../../state/policy-bounds.ts';
-import { jsonElementSpans, jsonValueSpan } from '../../text/locate.ts';
 import {
   contentEncodingOf,
   contentTypeOf,

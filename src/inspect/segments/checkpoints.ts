@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { stringEnds } from '../../scan/string-ends.ts';
+import { stringEnds } from '../kernel/string-ends.ts';
 
 /*
  * Who talks with a model sends all that was said before with every turn, and only the end is new. Checkpoints are places up to which two

@@ -1,9 +1,9 @@
 import { type Call, type Operation, operationAndParts, verbs } from '../../call.ts';
 import { GatewayError, toGatewayError } from '../../errors.ts';
 import { tooLarge } from '../../http/collect.ts';
+import { after } from '../../maybe-promise.ts';
 import { ownName } from '../../safe-name.ts';
 import { isAddressAllowed } from '../../state/admission.ts';
-import { after } from '../../state/after.ts';
 import { alertAt } from '../../state/limits.ts';
 import type {
   Admission,

@@ -1,4 +1,4 @@
-import { after } from '../../state/after.ts';
+import { after } from '../../maybe-promise.ts';
 import { wasLetOut } from '../../state/destinations.ts';
 import type { MaybePromise } from '../../state/store.ts';
 import type { CredentialHomes } from '../credential-homes.ts';

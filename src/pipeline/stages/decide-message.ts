@@ -1,11 +1,11 @@
 import type { Call, Verdict } from '../../call.ts';
 import { GatewayError } from '../../errors.ts';
+import { withCuts } from '../../inspect/parts/sanitize.ts';
 import { safely } from '../../safe-name.ts';
 import { createJudge } from '../judge.ts';
 import { afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall } from '../policy-book.ts';
-import { withCuts } from '../sanitize.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideMessageOptions {

@@ -1,15 +1,15 @@
 import type { Call } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
+import { withCuts } from '../../inspect/parts/sanitize.ts';
+import { after } from '../../maybe-promise.ts';
 import type { PolicySet } from '../../policy/index.ts';
-import { after } from '../../state/after.ts';
 import type { ApprovalDesk } from '../approval-desk.ts';
 import { type CallerSources, callerNow } from '../caller-now.ts';
 import { createJudge } from '../judge.ts';
 import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall } from '../policy-book.ts';
-import { withCuts } from '../sanitize.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface DecideOptions extends CallerSources {

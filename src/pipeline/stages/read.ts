@@ -1,22 +1,22 @@
 import { type Call, isTunnel, operationAndParts, type ReadHead } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
-import type { DetectorEngine } from '../../detectors/engine.ts';
 import { GatewayError } from '../../errors.ts';
+import { messageCodingFields } from '../../http1/grpc-type.ts';
+import type { DetectorEngine } from '../../inspect/match/engine.ts';
+import { headText } from '../../inspect/parts/head-text.ts';
+import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
+import { type BodyJob, besideBody, partOf, type ReadingTools, textsOf } from '../../inspect/read-body.ts';
+import { type Reading, readPart } from '../../inspect/read-part.ts';
+import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../../inspect/readers.ts';
+import { bodyFormat } from '../../inspect/redact/redact.ts';
+import { after } from '../../maybe-promise.ts';
 import type { PolicySet } from '../../policy/index.ts';
-import { after } from '../../state/after.ts';
 import type { MaybePromise } from '../../state/store.ts';
-import { bodyFormat } from '../../text/redact.ts';
-import { messageCodingFields } from '../../upstream/grpc-type.ts';
 import { fieldOf } from '../../upstream/headers.ts';
-import { headText } from '../head-text.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../policy-book.ts';
-import { type BodyJob, besideBody, partOf, type ReadingTools, textsOf } from '../read-body.ts';
-import { type Reading, readPart } from '../read-part.ts';
-import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../readers.ts';
 import { namesOf } from '../safe-names.ts';
-import { scanTimeMs } from '../scan-time.ts';
 import type { Tenants } from '../tenants.ts';
 
 export interface ReadOptions {

@@ -1,7 +1,7 @@
 import { type Call, isTunnel } from '../../call.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
-import { after } from '../../state/after.ts';
+import { after } from '../../maybe-promise.ts';
 import type { MaybePromise, Store } from '../../state/store.ts';
 import type { Catalogues } from '../catalogues.ts';
 import { identifyOrRecall } from '../degraded.ts';

@@ -1,4 +1,4 @@
-import { after } from '../after.ts';
+import { after } from '../../maybe-promise.ts';
 import type { SealedCredential, Store } from '../store.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';

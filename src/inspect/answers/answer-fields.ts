@@ -1,0 +1,149 @@
+import { separatorText } from '../decode/separator.ts';
+import type { Detector } from '../patterns/detector.ts';
+import { isVendorHost } from '../patterns/vendor-hosts.ts';
+import type { Part } from '../read-part.ts';
+
+/*
+ * The header fields of an answer, or its trailers, as one text to read. Most of them say nothing that is not known before: a time, a
+ * length, the id of a request. They are left out, so that heads of one upstream are alike and are read once.
+ */
+
+/** Where a field stands in the text; `at` is the place of its name in the flat list. */
+export interface FieldPlace {
+  readonly at: number;
+  /** In lower case. */
+  readonly name: string;
+  readonly start: number;
+  readonly valueStart: number;
+  readonly end: number;
+}
+
+export interface FieldsText {
+  /** One character is one byte. */
+  readonly text: string;
+  readonly places: readonly FieldPlace[];
+}
+
+const time = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+const count = /^\d{1,10}$/;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** What a field is not read for, where its value has this form. */
+const plainForms = new Map<string, RegExp>([
+  ...['date', 'expires', 'last-modified'].map((it) => [it, time] as const),
+  ...['content-length', 'age', 'retry-after', 'grpc-status'].map((it) => [it, count] as const),
+  ...['ratelimit-', 'x-ratelimit-'].flatMap((it) =>
+    ['limit', 'remaining', 'used', 'reset'].map((of) => [`${it}${of}`, count] as const),
+  ),
+  ...['request-id', 'x-request-id', 'x-correlation-id'].map((it) => [it, uuid] as const),
+]);
+
+/** The fields that one reader has lately found nothing in, each by itself. */
+export class CleanFields {
+  readonly #lines = new Set<string>();
+
+  has(line: string): boolean {
+    return this.#lines.has(line);
+  }
+
+  add({ text, places }: FieldsText): void {
+    if (this.#lines.size + places.length > linesMax) this.#lines.clear();
+    for (const { start, end } of places) {
+      // A copy, so that a line does not keep its whole head.
+      if (end - start <= lineLengthMax)
+        this.#lines.add(Buffer.from(text.slice(start, end), 'latin1').toString('latin1'));
+    }
+  }
+}
+
+const linesMax = 1_024;
+const lineLengthMax = 256;
+
+/**
+ * `fields` is flat. Those whose names begin with `ownPrefix` (lower case) are the gateway's own and not read, nor are those that are
+ * clean already.
+ */
+export function fieldsText(
+  fields: readonly string[],
+  ownPrefix: string,
+  clean?: Pick<CleanFields, 'has'>,
+): FieldsText {
+  const places: FieldPlace[] = [];
+  let text = '';
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const written = fields[at] as string;
+    const value = fields[at + 1] as string;
+    const name = written.toLowerCase();
+    if (name.startsWith(ownPrefix) || plainForms.get(name)?.test(value)) continue;
+    const line = `${written}: ${value}`;
+    if (clean?.has(line)) continue;
+    const start = text.length;
+    text += line;
+    places.push({ at, name, start, valueStart: start + written.length + 2, end: text.length });
+    text += separatorText;
+  }
+  return { text, places };
+}
+
+export const fieldAt = ({ places }: FieldsText, offset: number): FieldPlace | undefined =>
+  places.findLast((it) => it.start <= offset);
+
+/** The fields as a part to be read; `host` is the one that has answered. */
+export function fieldsPart(fields: FieldsText, host: string): Part {
+  const bytes = Buffer.from(fields.text, 'latin1');
+  return {
+    name: 'head',
+    bytes,
+    format: 'head',
+    host,
+    locator(hidden) {
+      return (offset) => {
+        const field = fieldAt(fields, offset);
+        if (!field) return 'header';
+        const isHidden = hidden.some((it) => it.start < field.valueStart && field.start < it.end);
+        return `header:${isHidden ? '[REDACTED]' : field.name.slice(0, 128)}`;
+      };
+    },
+    isAtHome: (detector, start) => isOrdinary(fields, detector, start, host),
+  };
+}
+
+/** In which a host hands out what is for itself to know again: sessions, challenges, what a login has brought. */
+const ownFields =
+  /^(?:set-cookie2?|authorization|(?:www|proxy)-authenticate|(?:proxy-)?authentication-info|(?:x-)?(?:auth|access|refresh|id|subject|session|security|csrf|xsrf)-?(?:token|id))$/;
+/** That lead to a URL. */
+const leadingFields = /^(?:location|content-location|refresh|link)$/;
+/** Of secrets without a vendor those that no session is: ids of detectors. */
+const noSession =
+  /password|passphrase|credentials|seed|wallet|keystore|key-pair|webhook|macaroon|(?:private|secret|signing|unseal|machine|master|recovery|server|postern|bip38)-key|-u(?:rl|ri)$/;
+/** Of URLs that are good for one thing and a while. */
+const signing = /^(?:x-(?:amz|goog)-[a-z-]{1,32}|sig|signature)$/i;
+/** So far before a secret it is looked for what it stands in: many may stand in one field. */
+const urlLengthMax = 2_048;
+const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
+
+/**
+ * Whether a secret in a field is no leak. A host tells a session of its own in the fields that are for it, and what a URL is signed with
+ * in the URL; both are of use at that host alone. A vendor's credential is ordinary there only where it is that vendor's host.
+ */
+function isOrdinary(
+  fields: FieldsText,
+  { id, class: dataClass, confidence, vendorHosts, homePlaces }: Detector,
+  start: number,
+  host: string,
+): boolean {
+  const field = fieldAt(fields, start);
+  if (!field || dataClass !== 'SECRETS' || start < field.valueStart) return false;
+  const isLeading = leadingFields.test(field.name);
+  if (!isLeading && !ownFields.test(field.name)) return false;
+  if (vendorHosts.length === 0) return confidence === 'medium' || !noSession.test(id);
+  if (isVendorHost(host, vendorHosts)) return true;
+  if (!isLeading) return false;
+  const before = fields.text.slice(Math.max(field.valueStart, start - urlLengthMax), start);
+  const [, parameter] = /[?&;]([^=&?;\s]{1,64})=[^=&?;\s]{0,512}$/.exec(before) ?? [];
+  const isSignature =
+    parameter !== undefined &&
+    signing.test(parameter) &&
+    homePlaces.includes(`query:${parameter.toLowerCase()}`);
+  const [, leadsTo = ''] = [...before.matchAll(hostIn)].at(-1) ?? [];
+  return isSignature || isVendorHost(leadsTo.toLowerCase(), vendorHosts);
+}

@@ -1,0 +1,48 @@
+import type { View } from '../decode/views.ts';
+import { type Evidence, type InjectionReader, scoreMin } from '../injection/reader.ts';
+import type { Part } from '../read-part.ts';
+
+/** Whether the content gives orders to the agent that reads it. */
+export interface PromptInjection {
+  readonly detected: boolean;
+  /** 0 to 1. */
+  readonly score: number;
+  /** What made it count; empty where nothing was detected. */
+  readonly findings: readonly { readonly kind: string; readonly location: string }[];
+}
+
+export const notDetected: PromptInjection = { detected: false, score: 0, findings: [] };
+
+export interface InjectionBounds {
+  readonly isOver: () => boolean;
+  /** Nothing is detected where all that would count ends before this place of the part; by default the part counts from its beginning. */
+  readonly from?: number;
+}
+
+/** The worst of the content and its decoded forms. */
+export function readInjection(
+  injections: InjectionReader,
+  views: readonly View[],
+  part: Part,
+  { isOver, from = 0 }: InjectionBounds,
+): PromptInjection {
+  let score = 0;
+  const found: { kind: string; start: number; end: number }[] = [];
+  for (const view of views) {
+    const reading = injections.read(view.bytes, isOver);
+    score = Math.max(score, reading.score);
+    found.push(...reading.evidence.map((it) => ({ kind: it.kind, ...inSource(view, it) })));
+  }
+  if (!found.some((it) => it.end > from)) return { ...notDetected, score };
+  const locate = part.locator([]);
+  const findings = new Map(
+    found.map(({ kind, start }) => {
+      const location = locate(start);
+      return [`${kind} ${location}`, { kind, location }];
+    }),
+  );
+  return { detected: score >= scoreMin, score, findings: [...findings.values()] };
+}
+
+const inSource = (view: View, { start, end }: Evidence): { start: number; end: number } =>
+  view.toSource(start, end);

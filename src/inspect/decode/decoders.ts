@@ -1,0 +1,47 @@
+import { ansi } from './forms/ansi.ts';
+import { base32 } from './forms/base32.ts';
+import { base64 } from './forms/base64.ts';
+import { charCodes } from './forms/char-codes.ts';
+import { declaredBase64 } from './forms/declared-base64.ts';
+import { grouped } from './forms/grouped.ts';
+import { hex } from './forms/hex.ts';
+import { htmlEntities } from './forms/html-entities.ts';
+import { jsonEscapes } from './forms/json-escapes.ts';
+import { lookAlikes } from './forms/look-alikes.ts';
+import { markup } from './forms/markup.ts';
+import { pemLines } from './forms/pem-lines.ts';
+import { percent } from './forms/percent.ts';
+import { quotedPrintable } from './forms/quoted-printable.ts';
+import { reversed } from './forms/reversed.ts';
+import { spaced } from './forms/spaced.ts';
+import { splitLines } from './forms/split-lines.ts';
+import { zeroWidth } from './forms/zero-width.ts';
+import type { BlockDecoder } from './packed/block-decoder.ts';
+import { files } from './packed/files.ts';
+import type { EscapeDecoder } from './unescape.ts';
+
+/** Encodings that a text can wear. A new one is a file and a line here; where two read the same bytes, the first that can does. */
+export const escapeDecoders: readonly EscapeDecoder[] = [
+  percent,
+  jsonEscapes,
+  htmlEntities,
+  zeroWidth,
+  lookAlikes,
+  ansi,
+];
+
+export const blockDecoders: readonly BlockDecoder[] = [
+  base64,
+  hex,
+  base32,
+  charCodes,
+  spaced,
+  grouped,
+  splitLines,
+  pemLines,
+  quotedPrintable,
+  declaredBase64,
+  reversed,
+  files,
+  markup,
+];

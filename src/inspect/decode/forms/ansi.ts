@@ -1,0 +1,26 @@
+import type { EscapeDecoder } from '../unescape.ts';
+
+const escapeCharacter = 0x1b;
+const openBracket = 0x5b;
+/** Of those that colour text; longer ones stay. */
+const sequenceBytesMax = 32;
+
+/**
+ * Control sequences of terminals (ECMA-48, 5.4), which colour a text or move the cursor and stand for nothing: `ESC [`, then
+ * parameter bytes, intermediate bytes and a final one.
+ */
+export const ansi: EscapeDecoder = {
+  name: 'ansi',
+  leads: [escapeCharacter],
+  read(bytes: Buffer, at: number): number {
+    if (bytes[at + 1] !== openBracket) return 0;
+    const limit = at + sequenceBytesMax;
+    let end = at + 2;
+    while (end < limit && isBetween(bytes[end], 0x30, 0x3f)) end += 1;
+    while (end < limit && isBetween(bytes[end], 0x20, 0x2f)) end += 1;
+    return isBetween(bytes[end], 0x40, 0x7e) ? end + 1 - at : 0;
+  },
+};
+
+const isBetween = (byte: number | undefined, first: number, last: number): boolean =>
+  byte !== undefined && byte >= first && byte <= last;

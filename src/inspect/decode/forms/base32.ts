@@ -1,0 +1,49 @@
+import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { runKinds } from '../../kernel/outline.ts';
+import { type BitCode, bitCode, decodeBits, holdsText } from '../bits.ts';
+import type { Budget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { findRun, runEnd } from '../runs.ts';
+
+const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
+const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
+/** Line ends, and the dots between the labels of a host name, may stand inside a value. */
+const inside = '\r\n.';
+const alphabets = [
+  { code, has: byteSet(`${upperCase}234567${inside}`) },
+  { code, has: byteSet(`${lowerCase}234567${inside}`) },
+  { code: hexCode, has: byteSet(`${digits}${upperCase.slice(0, 22)}${inside}`) },
+  { code: hexCode, has: byteSet(`${digits}${lowerCase.slice(0, 22)}${inside}`) },
+];
+const lengthMin = 24;
+const textMin = 12;
+
+/** base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
+export const base32: BlockDecoder = {
+  name: 'base32',
+  mayHold: (text) => (text.runKinds & runKinds.base32) !== 0,
+  *find({ bytes, runs: all }: EncodedText, budget: Budget): Iterable<Block> {
+    const runs = all.filter(({ kinds }) => (kinds & runKinds.base32) !== 0);
+    for (const { code, has } of alphabets) {
+      let end = 0;
+      for (const run of runs) {
+        budget.work(run.end - run.start);
+        let start = findRun(bytes, Math.max(run.start, end), has, lengthMin, run.end);
+        while (start >= 0) {
+          end = runEnd(bytes, start, has);
+          budget.work(end - start);
+          const characters = bytes.subarray(start, end);
+          if (isEncoded(characters, code)) yield { start, end, bytes: decodeBits(characters, code) };
+          else if (mayBePacked(characters, { start: 0, end: characters.length }, code))
+            yield { start, end, bytes: decodeBits(characters, code), isGuess: true };
+          start = findRun(bytes, end, has, lengthMin, run.end);
+        }
+      }
+    }
+  },
+};
+
+const isEncoded = (run: Buffer, code: BitCode): boolean =>
+  holdsText(run, { start: 0, end: run.length }, code, textMin) ||
+  beginsCompressed(run, { start: 0, end: run.length }, code);

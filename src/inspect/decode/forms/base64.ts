@@ -1,0 +1,116 @@
+import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { runKinds } from '../../kernel/outline.ts';
+import { bitCode, decodeBits, holdsText } from '../bits.ts';
+import type { Budget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { runEnd, runLengthMin } from '../runs.ts';
+import type { Span } from '../span-map.ts';
+
+const letters = upperCase + lowerCase + digits;
+const code = bitCode(6, `${letters}+/`, `${letters}-_`);
+const padding = 0x3d;
+
+/** So much text in a row is no accident: 1 in 300 short identifiers decodes to it, and they cost little. */
+const textMin = 8;
+/** The same where the start is a guess, in a short run and in a long one, of which there is more to be read by accident. */
+const guessedTextMin = 12;
+const guessedTextMinLong = 20;
+const shortLength = 512;
+const slash = 0x2f;
+/**
+ * What a run has beside the characters of digests and UUIDs, and beside those of words. Of 64 characters a text in base64 does not use these
+ * 23 alone, and hardly ever small letters alone: each first byte of three would be no capital, digit or space, and others as few.
+ */
+const kinds = { notHex: 1, notWord: 2, slash: 4 } as const;
+const kindsOf = kindTable();
+
+function kindTable(): Uint8Array {
+  const isHex = byteSet('0123456789abcdefABCDEF-\r\n');
+  const isWord = byteSet(`${lowerCase}-_/\r\n\t `);
+  return Uint8Array.from({ length: 256 }, (_, byte) => {
+    const some = (isHex[byte] === 1 ? 0 : kinds.notHex) | (isWord[byte] === 1 ? 0 : kinds.notWord);
+    return some | (byte === slash ? kinds.slash : 0);
+  });
+}
+
+/** All kinds of a run. */
+function kindsIn(bytes: Buffer, start: number, end: number): number {
+  let some = 0;
+  for (let at = start; at < end; at += 1) some |= kindsOf[bytes[at] as number] as number;
+  return some;
+}
+
+/** Four characters are three bytes, so text behind any prefix begins in one of these. */
+const lastPhase = 3;
+/** In a path; what is packed stands in one of the first. */
+const segmentsMax = 8;
+const pathBytesMax = 4096;
+
+/**
+ * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
+ * (`/files/QUtJ…`, `xQUtJ…`), so the run is tried again from each of its first characters. The whole run is one value.
+ */
+export const base64: BlockDecoder = {
+  name: 'base64',
+  mayHold: (text) => (text.runKinds & (runKinds.text | runKinds.packed)) !== 0,
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+    for (const { start, end, kinds: mayBe } of runs) {
+      if ((mayBe & (runKinds.text | runKinds.packed)) === 0) continue;
+      const some = kindsIn(bytes, start, end);
+      if ((some & kinds.notHex) === 0 || (some & kinds.notWord) === 0) continue;
+      const isLong = end - start > shortLength;
+      const mayBeText = (mayBe & runKinds.text) !== 0;
+      const isEncoded = (from: number, min: number): boolean =>
+        (mayBeText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
+        beginsCompressed(bytes, { start: from, end }, code);
+      if (isLong || isEncoded(start, textMin)) yield { start, end, bytes: decode(bytes, { start, end }) };
+      else if (mayBePacked(bytes, { start, end }, code))
+        yield { start, end, bytes: decode(bytes, { start, end }), isGuess: true };
+      const guessedMin = isLong ? guessedTextMinLong : guessedTextMin;
+      for (let phase = 1; phase <= lastPhase; phase += 1) {
+        const from = start + phase;
+        if (isEncoded(from, guessedMin)) yield { start, end, bytes: decode(bytes, { start: from, end }) };
+      }
+      if ((some & kinds.slash) !== 0 && end - start <= pathBytesMax)
+        yield* packedSegments(bytes, { start, end });
+    }
+  },
+};
+
+/** What bytes stand for that are said to be base64, padded in any place; other characters are skipped, as decoders do. */
+export const fromBase64 = (bytes: Buffer): Buffer => decodeBits(bytes, code, padding);
+
+/** In a path the run begins with the first segment, and what is packed is told by its first bytes alone. */
+function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
+  let at = nextSegment(bytes, start, end);
+  for (let segment = 0; end - at >= runLengthMin && segment < segmentsMax; segment += 1) {
+    const rest = { start: at, end };
+    const isPacked =
+      runEnd(bytes, at, isWordCharacter) < at + wordCharacters &&
+      (beginsCompressed(bytes, rest, code) || mayBePacked(bytes, rest, code));
+    if (isPacked) yield { start, end, bytes: decode(bytes, rest), isGuess: true };
+    at = nextSegment(bytes, at, end);
+  }
+}
+
+/** Behind the next slash; `end` where there is none. */
+function nextSegment(bytes: Buffer, from: number, end: number): number {
+  let at = from;
+  while (at < end && bytes[at] !== slash) at += 1;
+  return Math.min(end, at + 1);
+}
+
+/** So many characters of base64 are hardly ever small letters alone. */
+const wordCharacters = 20;
+const isWordCharacter = byteSet(`${lowerCase}-_/`);
+
+function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: Budget): boolean {
+  budget.work(run.end - run.start);
+  return holdsText(bytes, run, code, min);
+}
+
+/** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */
+function decode(bytes: Buffer, { start, end }: Span): Buffer {
+  return Buffer.from(bytes.toString('latin1', start, end), 'base64');
+}

@@ -1,0 +1,196 @@
+import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { blockFlags, stretchesOf } from '../../kernel/outline.ts';
+import { beginsAlike } from '../broken-token.ts';
+import type { Budget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import type { Span } from '../span-map.ts';
+
+/** From one look to the next; such a token is longer. */
+const stride = 28;
+const charactersMin = 16;
+/** Longer groups without a digit are words of one length. */
+const wordlessPeriod = 4;
+/** Bytes in which a sign is looked for. */
+const reach = 3;
+const percentSign = 0x25;
+const hyphen = 0x2d;
+/** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
+const widePeriodMax = 48;
+const shortPeriodMax = 5;
+/** What is longer is a list of things of one length. */
+const wideBytesMax = 6144;
+const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
+const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
+
+/** The shortest such token fits in before and behind the place that tells of it. */
+const margin = { before: 32, after: 32 };
+
+/**
+ * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
+ * `["g","h","p"]`; also behind every three or more, up to 47, where there are digits in it. Told by three periods, and by two of the longer
+ * ones; one character of all must be a letter.
+ */
+export const grouped: BlockDecoder = {
+  name: 'grouped',
+  mayHold: ({ outline: { flags, places } }) => (flags & blockFlags.rhythm) !== 0 || places.groups.length > 0,
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    let end = 0;
+    for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
+      let rhythm = findRhythm(bytes, Math.max(from, end), to);
+      while (rhythm) {
+        const groups = read(bytes, rhythm, end);
+        budget.work(stride + groups.end - groups.start);
+        const token = join(bytes, groups, rhythm);
+        if (token) yield { ...groups, bytes: token };
+        // Whether it is a token or not: what was gone through is not gone through again.
+        end = Math.max(end, groups.end);
+        rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
+      }
+    }
+    yield* findWide(bytes, outline.places.groups, budget);
+  },
+};
+
+/**
+ * Groups of three and more characters: a sign that stands three times at one distance. Those of three and four end nothing, for a token with
+ * strokes of its own has some of these by chance.
+ */
+function* findWide(bytes: Buffer, thirds: Int32Array, budget: Budget): Iterable<Block> {
+  let end = 0;
+  let shortEnd = 0;
+  for (const at of thirds) {
+    const period = periodBefore(bytes, at);
+    if (at - 2 * period < end || (period <= shortPeriodMax && at < shortEnd)) continue;
+    const rhythm = rhythmOf(bytes, at - 2 * period, period);
+    if (!isGroup(bytes, rhythm.at + rhythm.width, period - rhythm.width)) continue;
+    const groups = read(bytes, rhythm, end);
+    budget.work(groups.end - groups.start);
+    const token = tokenOf(bytes, groups, rhythm);
+    if (period <= shortPeriodMax) shortEnd = groups.end;
+    else end = Math.max(end, groups.end, rhythm.at + rhythm.width);
+    if (token) yield { ...groups, bytes: token };
+  }
+}
+
+/** How far the same sign stands before the one at `at`. */
+function periodBefore(bytes: Buffer, at: number): number {
+  let period = 1;
+  while (period < widePeriodMax && bytes[at - period] !== bytes[at]) period += 1;
+  return period;
+}
+
+function tokenOf(bytes: Buffer, groups: Span, rhythm: Rhythm): Buffer | undefined {
+  const isList = groups.end - groups.start > wideBytesMax || areOfList(bytes, groups, rhythm.period);
+  const token = isList ? undefined : join(bytes, groups, rhythm);
+  return token && isOfToken(token, rhythm.period) ? token : undefined;
+}
+
+/** Things of a list often have a prefix; the pieces of one value have none in common. */
+const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
+  beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
+
+/** Numbers as `0x73` are codes, and groups of three or four hexadecimal digits parts of an identifier. */
+function isOfToken(token: Buffer, period: number): boolean {
+  if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
+    return false;
+  return period > shortPeriodMax || token.some((byte) => !isHexDigit(byte) && byte !== hyphen);
+}
+
+/** A sign of `width` bytes at `at`, and again after each `period`. */
+interface Rhythm {
+  readonly at: number;
+  readonly width: number;
+  readonly period: number;
+}
+
+/** The first sign that comes again after a period and after two. Most looks end at the second byte. */
+function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
+  for (let start = from; start < to; start += stride) {
+    let at = start;
+    while (at < start + reach && isWord[bytes[at] ?? 0] === 1) at += 1;
+    // Escapes of URLs have a decoder of their own, which knows that the sign leads.
+    if (at === start + reach || bytes[at] === percentSign) continue;
+    const period = periodAt(bytes, at);
+    if (period === 0) continue;
+    const sign = bytes[at];
+    if (bytes[at + 3 * period] === sign || bytes[at - period] === sign) return rhythmOf(bytes, at, period);
+  }
+  return undefined;
+}
+
+/**
+ * Of a group and the sign behind it: one or two characters with one sign or two, and four or eight as hexadecimal is often written; 0
+ * where there is none. Written out, because a loop over them takes ten times as long.
+ */
+function periodAt(bytes: Buffer, at: number): number {
+  const sign = bytes[at];
+  if (bytes[at + 2] === sign && bytes[at + 4] === sign) return 2;
+  if (bytes[at + 3] === sign && bytes[at + 6] === sign) return 3;
+  if (bytes[at + 4] === sign && bytes[at + 8] === sign) return 4;
+  if (bytes[at + 5] === sign && bytes[at + 10] === sign) return 5;
+  return bytes[at + 9] === sign && bytes[at + 18] === sign ? 9 : 0;
+}
+
+/** All bytes of the sign. Quotes come twice in each period of a list. */
+function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
+  for (const comma of [found + 1, found + 3]) {
+    const isList = period === 2 && bytes[comma] === 0x2c && bytes[comma + 4] === 0x2c;
+    if (isList) return { at: comma - 1, width: 3, period: 4 };
+  }
+  const isOfSign = (at: number): boolean =>
+    isWord[bytes[at] ?? 0] === 0 && bytes[at] === bytes[at + period] && bytes[at] === bytes[at + 2 * period];
+  let at = found;
+  while (found - at < period - 2 && isOfSign(at - 1)) at -= 1;
+  let end = found + 1;
+  while (end - at < period - 1 && isOfSign(end)) end += 1;
+  return { at, width: end - at, period };
+}
+
+/** The groups around the sign, not before `from`. */
+function read(bytes: Buffer, { at, width, period }: Rhythm, from: number): Span {
+  const length = period - width;
+  const isSign = (other: number): boolean => {
+    for (let offset = 0; offset < width; offset += 1)
+      if (bytes[other + offset] !== bytes[at + offset]) return false;
+    return true;
+  };
+  let first = at;
+  while (first - period >= from && isSign(first - period) && isGroup(bytes, first - length, length))
+    first -= period;
+  let last = at;
+  while (isGroup(bytes, last + width, length) && isSign(last + period)) last += period;
+  const hasHead = first - length >= from && isGroup(bytes, first - length, length);
+  let end = last + width;
+  while (end < last + period && isGroup(bytes, end, 1)) end += 1;
+  return { start: hasHead ? first - length : first + width, end };
+}
+
+/** The characters of the groups, if there are enough for a token and one is a letter. */
+function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): Buffer | undefined {
+  if (end - start < charactersMin) return undefined;
+  const characters = Buffer.allocUnsafe(end - start);
+  let count = 0;
+  let hasLetter = false;
+  let hasDigit = false;
+  for (let group = start; group < end; group += period) {
+    const groupEnd = Math.min(end, group + period - width);
+    for (let index = group; index < groupEnd; index += 1) {
+      const byte = bytes[index] ?? 0;
+      characters[count] = byte;
+      count += 1;
+      hasLetter ||= byte >= 0x41 && isWord[byte] === 1;
+      hasDigit ||= byte >= 0x30 && byte <= 0x39;
+    }
+  }
+  const isRead = hasLetter && (hasDigit || period <= wordlessPeriod);
+  return count >= charactersMin && isRead ? characters.subarray(0, count) : undefined;
+}
+
+/** Whether so many characters from `start` on may be of a token: no space, and nothing that ends a string. */
+function isGroup(bytes: Buffer, start: number, length: number): boolean {
+  for (let at = start; at < start + length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte <= 0x20 || byte >= 0x7f || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
+}

@@ -1,0 +1,91 @@
+import { byteSet } from '../../kernel/bytes.ts';
+import { runKinds } from '../../kernel/outline.ts';
+import { bitCode, decodeBits, holdsText } from '../bits.ts';
+import type { Budget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { findRun, runEnd, runLengthMin } from '../runs.ts';
+import type { Span } from '../span-map.ts';
+
+const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
+/** Line ends, the dots between the labels of a host name, and the strokes between groups may stand inside a value. */
+const alphabet = byteSet('0123456789abcdefABCDEF\r\n.-');
+const stroke = 0x2d;
+const textMin = 8;
+/** Of many values, which hold more by accident. */
+const joinedTextMin = 16;
+/** Between two pieces of a value: items of a list, segments of a path. */
+const gapBytesMax = 8;
+const piecesMax = 256;
+
+/**
+ * Bytes as pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs are written. An odd digit may stand at
+ * either end. Values with the same short gap between them are also read as one.
+ */
+export const hex: BlockDecoder = {
+  name: 'hex',
+  mayHold: (text) => (text.runKinds & runKinds.hex) !== 0,
+  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+    let end = 0;
+    let pieces: Span[] = [];
+    for (const run of runs) {
+      if ((run.kinds & runKinds.hex) === 0) continue;
+      budget.work(run.end - run.start);
+      let start = findRun(bytes, Math.max(run.start, end), alphabet, runLengthMin, run.end);
+      while (start >= 0) {
+        end = runEnd(bytes, start, alphabet);
+        // Pairs of digits are put together as groups of characters are.
+        const isPairs = bytes[start + 2] === stroke && bytes[start + 5] === stroke;
+        if (!isPairs) yield* read(bytes, [{ start, end }], budget);
+        if (!continues(bytes, pieces, start)) {
+          if (pieces.length > 1) yield* read(bytes, pieces, budget);
+          pieces = [];
+        }
+        pieces.push({ start, end });
+        start = findRun(bytes, end, alphabet, runLengthMin, run.end);
+      }
+    }
+    if (pieces.length > 1) yield* read(bytes, pieces, budget);
+  },
+};
+
+/** What the digits of all pieces stand for, if that is text. */
+function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable<Block> {
+  const start = pieces[0]?.start ?? 0;
+  const end = pieces.at(-1)?.end ?? 0;
+  const run =
+    pieces.length === 1
+      ? bytes.subarray(start, end)
+      : Buffer.concat(pieces.map((piece) => bytes.subarray(piece.start, piece.end)));
+  const min = pieces.length === 1 ? textMin : joinedTextMin;
+  for (let rest = run; rest.length > 0; rest = withoutFirst(rest)) {
+    budget.work(run.length);
+    const whole = { start: 0, end: rest.length };
+    if (holdsText(rest, whole, code, min) || beginsCompressed(rest, whole, code))
+      yield { start, end, bytes: decodeBits(rest, code) };
+    else if (mayBePacked(rest, whole, code))
+      yield { start, end, bytes: decodeBits(rest, code), isGuess: true };
+    if (rest !== run || digitsIn(run) % 2 === 0) return;
+  }
+}
+
+function digitsIn(run: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < run.length; at += 1) count += code.values[run[at] as number] === 255 ? 0 : 1;
+  return count;
+}
+
+function withoutFirst(run: Buffer): Buffer {
+  let at = 0;
+  while (at < run.length && code.values[run[at] as number] === 255) at += 1;
+  return run.subarray(at + 1);
+}
+
+/** Whether what begins at `start` is another piece of the same value. */
+function continues(bytes: Buffer, pieces: readonly Span[], start: number): boolean {
+  const last = pieces[pieces.length - 1];
+  if (!last || pieces.length === piecesMax) return false;
+  if (start === last.end || start - last.end > gapBytesMax) return false;
+  const before = pieces[pieces.length - 2];
+  return !before || bytes.compare(bytes, before.end, last.start, last.end, start) === 0;
+}

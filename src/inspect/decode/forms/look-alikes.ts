@@ -1,0 +1,91 @@
+import { isAlphanumeric, isDigit } from '../../kernel/bytes.ts';
+import { readCodePoint, sequenceLength } from '../code-points.ts';
+import type { EscapeDecoder, Output } from '../unescape.ts';
+
+/** Letters of other scripts, and the ASCII letters that they cannot be told from. */
+const homoglyphs = pair(
+  'АВЕЅІЈКМНОРСТУХԌԚԜаеѕіјорсухһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧονα',
+  'ABESIJKMHOPCTYXGQWaesijopcyxhldqwABEZHIKMNOPTYXova',
+);
+const letters = new Map(homoglyphs);
+
+function pair(from: string, to: string): [number, number][] {
+  return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
+}
+
+/** Words of one script are left alone: only what stands among ASCII can be meant as ASCII. */
+const runLengthMax = 16;
+const space = 0x20;
+const wordBytesMax = 64;
+/** Lead bytes of Greek and Cyrillic, and bytes that continue a sequence. */
+const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
+  (byte >= 0xce && byte <= 0xd4) || (byte >= 0x80 && byte <= 0xbf) ? 1 : 0,
+);
+
+/** Full-width, mathematical and circled letters and digits, homoglyphs inside words, and dashes and spaces between digits. */
+export const lookAlikes: EscapeDecoder = {
+  name: 'look-alike',
+  leads: [0xc2, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xe2, 0xe3, 0xef, 0xf0],
+  read(bytes: Buffer, at: number, out: Output): number {
+    const lead = bytes[at] ?? 0;
+    if (lead >= 0xce && lead <= 0xd4) return readHomoglyphs(bytes, at, out);
+    const codePoint = readCodePoint(bytes, at);
+    const length = sequenceLength(lead);
+    const byte = toAscii(codePoint) || toSeparator(codePoint, bytes[at - 1], bytes[at + length]);
+    if (byte === 0) return 0;
+    out.push(byte);
+    return length;
+  },
+};
+
+/** The ASCII character of a full-width or decorated form; 0 for all others. */
+function toAscii(codePoint: number): number {
+  if (codePoint >= 0xff01 && codePoint <= 0xff5e) return codePoint - 0xfee0;
+  const isDecorated =
+    (codePoint >= 0x1_d400 && codePoint <= 0x1_d7ff) || (codePoint >= 0x2460 && codePoint <= 0x24ff);
+  if (!isDecorated) return 0;
+  const plain = String.fromCodePoint(codePoint).normalize('NFKC');
+  return plain.length === 1 && plain.charCodeAt(0) < 0x80 ? plain.charCodeAt(0) : 0;
+}
+
+/** Groups of digits may be kept apart by any space or dash. */
+function toSeparator(codePoint: number, before: number | undefined, after: number | undefined): number {
+  if (!isDigit(before) || !isAlphanumeric(after)) return 0;
+  const isSpace =
+    codePoint === 0xa0 ||
+    codePoint === 0x202f ||
+    codePoint === 0x3000 ||
+    (codePoint >= 0x2000 && codePoint <= 0x200a);
+  if (isSpace) return 0x20;
+  return (codePoint >= 0x2010 && codePoint <= 0x2015) || codePoint === 0x2212 ? 0x2d : 0;
+}
+
+/** A short run of homoglyphs with ASCII on both sides, of which one is a letter or digit. Other words are passed over. */
+function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
+  const before = bytes[at - 1] ?? 0;
+  let end = at;
+  for (let count = 0; before < 0x80 && count < runLengthMax; count += 1) {
+    const letter = letters.get(readCodePoint(bytes, end));
+    if (letter === undefined) break;
+    out.push(letter);
+    end += 2;
+  }
+  const after = bytes[end] ?? 0;
+  const isInside = isAlphanumeric(before) || isAlphanumeric(after) || isBeforeMixedWord(bytes, end);
+  if (after < 0x80 && isInside) return end - at;
+  return at - wordEnd(bytes, end, at + wordBytesMax);
+}
+
+/** A word of such letters alone stands for itself, unless the next one mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
+function isBeforeMixedWord(bytes: Buffer, end: number): boolean {
+  if (bytes[end] !== space) return false;
+  let next = end + 1;
+  for (let count = 0; count < runLengthMax && letters.has(readCodePoint(bytes, next)); count += 1) next += 2;
+  return next > end + 1 && isAlphanumeric(bytes[next]);
+}
+
+function wordEnd(bytes: Buffer, from: number, limit: number): number {
+  let end = from;
+  while (end < limit && isOfWord[bytes[end] ?? 0] === 1) end += 1;
+  return end;
+}

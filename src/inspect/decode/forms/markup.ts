@@ -1,0 +1,160 @@
+import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { type Outline, textFlags } from '../../kernel/outline.ts';
+import type { Budget } from '../budget.ts';
+import { joinedParts } from '../joined-parts.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import type { Span } from '../span-map.ts';
+
+const lessThan = 0x3c;
+const slash = 0x2f;
+/** Of the longest name below. */
+const nameLengthMax = 7;
+/** A longer tag or comment is none that only cuts a token. */
+const seamBytesMax = 256;
+const seamsMax = 8;
+const charactersMin = 12;
+const pieceBytesMax = 4096;
+const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.~:@!$*#%,;?&|'()[]{}`);
+
+const cdataBegin = Buffer.from('<![CDATA[');
+const cdataEnd = Buffer.from(']]>');
+const commentBegin = Buffer.from('<!--');
+const commentEnd = Buffer.from('-->');
+const tagEnd = Buffer.from('>');
+/** Tags that a reader of HTML does not see between two letters: phrasing content (HTML, 4.5), and breaks of a line. */
+const inline = new Set(
+  (
+    'a abbr acronym b bdi bdo big br cite code data del dfn em font i ins kbd mark nobr q s samp small span strike strong sub sup ' +
+    'time tt u var wbr'
+  )
+    .split(' ')
+    .map((name) => nameNumber(Buffer.from(name), 0)),
+);
+
+/**
+ * A token of XML or HTML with tags, comments or the seams of CDATA sections in it, put together again: `gh<b>p_…</b>`, `gh<wbr>p_…`,
+ * `gh]]><![CDATA[p_…`.
+ */
+export const markup: BlockDecoder = {
+  name: 'markup',
+  mayHold: ({ outline }) => outline.places.seams.length > 0,
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    const seams = new Seams(bytes, outline);
+    let end = 0;
+    for (let seam = seams.next(0); seam < bytes.length; seam = seams.next(Math.max(seam + 1, end))) {
+      budget.work(1);
+      if (isToken[bytes[seam - 1] ?? 0] === 0) continue;
+      const seamEnd = seams.endFrom(seam);
+      if (seamEnd === seam || isToken[bytes[seamEnd] ?? 0] === 0) continue;
+      const block = read(bytes, seam, { seams, from: end, budget });
+      end = block.end;
+      if (block.bytes.length >= charactersMin && block.bytes.some((byte) => isAlphanumeric(byte)))
+        yield block;
+    }
+  },
+};
+
+/** The token around the seam at `seam`, not before `from`. */
+function read(
+  bytes: Buffer,
+  seam: number,
+  { seams, from, budget }: { seams: Seams; from: number; budget: Budget },
+): Block {
+  let start = seam;
+  while (start > from && seam - start < pieceBytesMax && isToken[bytes[start - 1] ?? 0] === 1) start -= 1;
+  const parts: Span[] = [{ start, end: seam }];
+  let end = seam;
+  let next = seams.endFrom(end);
+  while (next > end && isToken[bytes[next] ?? 0] === 1) {
+    end = next;
+    while (end < bytes.length && isToken[bytes[end] ?? 0] === 1 && !isAt(bytes, end, cdataEnd)) end += 1;
+    budget.work(end - next);
+    parts.push({ start: next, end });
+    next = seams.endFrom(end);
+  }
+  return joinedParts(bytes, parts);
+}
+
+/**
+ * What shows nothing in a text of XML or HTML and may stand inside a word: tags of phrases, comments, and ends and beginnings of CDATA
+ * sections, each of at most 256 bytes.
+ */
+class Seams {
+  readonly #bytes: Buffer;
+  readonly #tags: Int32Array;
+  #tagsPassed = 0;
+  /** The next of each behind the last place that was asked for: a text of beginnings only is not searched for each of them. */
+  #cdata: number;
+  #tagEnd = -1;
+  #commentEnd = -1;
+
+  constructor(bytes: Buffer, { flags, places }: Outline) {
+    this.#bytes = bytes;
+    this.#tags = places.seams;
+    this.#cdata = (flags & textFlags.cdata) === 0 ? Number.POSITIVE_INFINITY : -1;
+  }
+
+  /** Where the first that may be one begins, from `from` on; never where none does. */
+  next(from: number): number {
+    while ((this.#tags[this.#tagsPassed] ?? from) < from) this.#tagsPassed += 1;
+    if (this.#cdata < from) this.#cdata = placeOf(this.#bytes, cdataEnd, from);
+    return Math.min(this.#tags[this.#tagsPassed] ?? Number.POSITIVE_INFINITY, this.#cdata);
+  }
+
+  /** Where the seams end that stand at `at`, at most eight, one behind the other; `at` where none does. */
+  endFrom(at: number): number {
+    let end = at;
+    for (let count = 0; count < seamsMax; count += 1) {
+      const next = this.#endOfOne(end);
+      if (next === end) break;
+      end = next;
+    }
+    return end;
+  }
+
+  #endOfOne(at: number): number {
+    const bytes = this.#bytes;
+    if (isAt(bytes, at, cdataEnd)) return at + cdataEnd.length;
+    if (bytes[at] !== lessThan) return at;
+    if (isAt(bytes, at, cdataBegin)) return at + cdataBegin.length;
+    const end = isAt(bytes, at, commentBegin)
+      ? this.#endOfComment(at)
+      : inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1))
+        ? this.#endOfTag(at)
+        : at;
+    return end - at > seamBytesMax ? at : end;
+  }
+
+  #endOfTag(at: number): number {
+    if (this.#tagEnd <= at) this.#tagEnd = placeOf(this.#bytes, tagEnd, at) + tagEnd.length;
+    return this.#tagEnd;
+  }
+
+  #endOfComment(at: number): number {
+    if (this.#commentEnd <= at) this.#commentEnd = placeOf(this.#bytes, commentEnd, at) + commentEnd.length;
+    return this.#commentEnd;
+  }
+}
+
+/** Of the next such sign; never where there is none. */
+function placeOf(bytes: Buffer, sign: Buffer, from: number): number {
+  const at = bytes.indexOf(sign, from);
+  return at < 0 ? Number.POSITIVE_INFINITY : at;
+}
+
+/** The letters of a name in either case as the digits of a number: names are looked up without a string for each tag. */
+function nameNumber(bytes: Buffer, start: number): number {
+  let number = 0;
+  for (let at = start; at <= start + nameLengthMax; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const letter = isAlphanumeric(byte) && byte >= 0x41 ? byte & 0x1f : 0;
+    if (letter === 0) return isAlphanumeric(byte) || byte === 0x2d ? -1 : number;
+    number = number * 32 + letter;
+  }
+  return -1;
+}
+
+function isAt(bytes: Buffer, start: number, sign: Buffer): boolean {
+  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
+  return true;
+}

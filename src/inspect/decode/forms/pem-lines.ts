@@ -1,0 +1,90 @@
+import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { textFlags } from '../../kernel/outline.ts';
+import type { Budget } from '../budget.ts';
+import { joinedParts } from '../joined-parts.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import type { Span } from '../span-map.ts';
+
+const begin = Buffer.from('-----BEGIN ');
+const end = Buffer.from('-----END ');
+const isLabel = /^(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
+const labelLengthMax = 64;
+/** RFC 7468 has lines of 64, others have 48 to 76. */
+const isBase64 = byteSet(`${digits}${lowerCase}${upperCase}+/`);
+const runLengthMin = 40;
+const linesMax = 1024;
+const lineLengthMax = 4096;
+/** Fields and a blank line stand before the first line of a key; lines of other programs may stand anywhere. */
+const otherLinesMax = 8;
+const newline = 0x0a;
+const equals = 0x3d;
+const space = 0x20;
+
+/**
+ * Private keys whose lines have something before or behind them: what a log puts there (time, level, counter, container, JSON), quoting,
+ * signs of a diff. All that stands from the first line to the last belongs to the key.
+ */
+export const pemLines: BlockDecoder = {
+  name: 'pem-lines',
+  mayHold: ({ outline }) => (outline.flags & textFlags.armour) !== 0,
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+    for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at + begin.length)) {
+      const parts = partsAt(bytes, at, budget);
+      if (parts) yield joinedParts(bytes, parts);
+    }
+  },
+};
+
+/** The header there, what the lines behind it have of the key, and the footer; undefined where nothing else is in the lines. */
+function partsAt(bytes: Buffer, start: number, budget: Budget): Span[] | undefined {
+  const labelAt = start + begin.length;
+  const [label] = isLabel.exec(bytes.toString('latin1', labelAt, labelAt + labelLengthMax)) ?? [];
+  if (label === undefined) return undefined;
+  const parts = [{ start, end: labelAt + label.length }];
+  let isDressed = false;
+  let others = 0;
+  let lineEnd = bytes.indexOf(newline, labelAt);
+  for (let lines = 0; lineEnd >= 0 && lines < linesMax && others <= otherLinesMax; lines += 1) {
+    const lineStart = lineEnd + 1;
+    lineEnd = bytes.indexOf(newline, lineStart);
+    const line = bytes.subarray(
+      lineStart,
+      Math.min(lineEnd < 0 ? bytes.length : lineEnd, lineStart + lineLengthMax),
+    );
+    budget.work(line.length);
+    if (line.includes(begin)) break;
+    const footer = line.indexOf(end);
+    const run = footer < 0 ? lastRun(line) : { start: footer, end: footerEnd(line, footer) };
+    if (run) parts.push({ start: lineStart + run.start, end: lineStart + run.end });
+    if (footer >= 0) break;
+    others = run ? 0 : others + 1;
+    isDressed ||= run !== undefined && !isBlank(line, run.start);
+  }
+  return isDressed ? parts : undefined;
+}
+
+/** The last run of base64 that is long enough for a line of a key, with its padding. Digests are none. */
+function lastRun(line: Buffer): Span | undefined {
+  for (let to = line.length; to >= runLengthMin; ) {
+    let start = to;
+    let isDigest = true;
+    for (; start > 0 && isBase64[line[start - 1] ?? 0] === 1; start -= 1)
+      isDigest &&= isHexDigit(line[start - 1]);
+    if (to - start >= runLengthMin && !isDigest) return { start, end: paddingEnd(line, to) };
+    to = start - 1;
+  }
+  return undefined;
+}
+
+function paddingEnd(line: Buffer, at: number): number {
+  let to = at;
+  while (to < at + 2 && line[to] === equals) to += 1;
+  return to;
+}
+
+function footerEnd(line: Buffer, at: number): number {
+  const close = line.indexOf('-----', at + end.length);
+  return close < 0 ? line.length : close + '-----'.length;
+}
+
+const isBlank = (line: Buffer, to: number): boolean => line.subarray(0, to).every((byte) => byte <= space);

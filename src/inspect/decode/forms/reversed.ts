@@ -1,0 +1,46 @@
+import { textFlags } from '../../kernel/outline.ts';
+import type { Budget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+
+const override = Buffer.from('\u202e');
+const pop = Buffer.from('\u202c');
+const quote = Buffer.from('"');
+/** What is reversed at most; the rest of a longer text is left to the other views. */
+const lengthMax = 65_536;
+
+/** Text behind a right-to-left override (U+202E), as a reader sees it: backwards, up to the end of its string. */
+export const reversed: BlockDecoder = {
+  name: 'bidi',
+  mayHold: ({ outline }) => (outline.flags & textFlags.override) !== 0,
+  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+    const nextPop = searchForwards(bytes, pop, budget);
+    const nextQuote = searchForwards(bytes, quote, budget);
+    let at = bytes.indexOf(override);
+    while (at >= 0) {
+      const start = at + override.length;
+      const end = Math.min(bytes.length, start + lengthMax, nextPop(start), nextQuote(start));
+      budget.work(end - at);
+      if (end > start) yield { start, end, bytes: reverse(bytes.subarray(start, end)) };
+      at = bytes.indexOf(override, end);
+    }
+  },
+};
+
+/**
+ * Tells where a sign stands next, or behind the text. It is asked for places from left to right and remembers its answer: a sign that stands
+ * far off would else be looked for again from each of them.
+ */
+function searchForwards(bytes: Buffer, sign: Buffer, budget: Budget): (from: number) => number {
+  let found = -1;
+  return (from) => {
+    if (found >= from) return found;
+    const at = bytes.indexOf(sign, from);
+    found = at < 0 ? bytes.length : at;
+    budget.work(found - from);
+    return found;
+  };
+}
+
+function reverse(text: Buffer): Buffer {
+  return Buffer.from(Array.from(text.toString('utf8')).reverse().join(''));
+}

@@ -1,0 +1,54 @@
+import { isAlphanumeric } from '../../kernel/bytes.ts';
+import { readCodePoint, sequenceLength } from '../code-points.ts';
+import type { EscapeDecoder, Output } from '../unescape.ts';
+
+/**
+ * First and last of code points that show nothing or only change what stands before them: those of Default_Ignorable_Code_Point (Unicode 17,
+ * DerivedCoreProperties.txt), and combining marks.
+ */
+const ranges: readonly (readonly [number, number])[] = [
+  [0x0000, 0x0000], // every other byte of ASCII written as UTF-16, and three in four as UTF-32
+  [0x00ad, 0x00ad], // soft hyphen
+  [0x0300, 0x036f], // combining marks
+  [0x061c, 0x061c],
+  [0x115f, 0x1160], // Hangul fillers
+  [0x17b4, 0x17b5], // Khmer inherent vowels
+  [0x180b, 0x180f],
+  [0x200a, 0x200f], // hair space and zero-width space, joiners, direction marks
+  [0x202a, 0x202d], // embeddings; the override to the left reverses text and has a decoder of its own
+  [0x2060, 0x206f], // word joiner, isolates
+  [0x3164, 0x3164],
+  [0xfe00, 0xfe0f], // variation selectors
+  [0xfeff, 0xfeff],
+  [0xffa0, 0xffa0],
+  [0xfff0, 0xfff8], // not assigned, and not to be shown
+  [0x1_bca0, 0x1_bca3], // controls of shorthand
+  [0x1_d173, 0x1_d17a], // controls of musical notation
+  [0xe_0000, 0xe_0008],
+  [0xe_007f, 0xe_0fff], // the last tag, more variation selectors, and what is not assigned
+];
+const invisible = new Set(
+  ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index)),
+);
+/** Whether nobody sees the character, or it only changes what stands before it. */
+export const isInvisible = (codePoint: number): boolean => invisible.has(codePoint);
+
+const rightToLeftOverride = 0x202e;
+
+/** Drops what cannot be seen, and turns tags (U+E0009..E007E), which cannot be seen either, into the ASCII they copy. */
+export const zeroWidth: EscapeDecoder = {
+  name: 'zero-width',
+  leads: [0x00, 0xc2, 0xcc, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3],
+  read(bytes: Buffer, at: number, out: Output): number {
+    const codePoint = readCodePoint(bytes, at);
+    const length = sequenceLength(bytes[at] ?? 0);
+    if (codePoint >= 0xe_0009 && codePoint <= 0xe_007e) {
+      out.push(codePoint - 0xe_0000);
+      return length;
+    }
+    if (codePoint === rightToLeftOverride) {
+      return isAlphanumeric(bytes[at - 1]) && isAlphanumeric(bytes[at + length]) ? length : 0;
+    }
+    return invisible.has(codePoint) ? length : 0;
+  },
+};

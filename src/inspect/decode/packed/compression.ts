@@ -1,0 +1,234 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { byteSet, isDigit, isUpper } from '../../kernel/bytes.ts';
+import { type BitCode, decodeBits, firstByte } from '../bits.ts';
+import type { Budget } from '../budget.ts';
+import type { Span } from '../span-map.ts';
+import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
+
+const gzipMagic = 0x1f;
+const zlibWindow = 0x78;
+const zstdFrame = 0xfd2fb528;
+/** Frames that decoders pass over, of which there are sixteen kinds. */
+const zstdSkippable = 0x184d2a5;
+const zipEntry = 0x04034b50;
+/** What a frame of each kind may begin with. */
+const firstBytes = new Set([
+  gzipMagic,
+  zlibWindow,
+  zstdFrame & 0xff,
+  ...Array.from({ length: 16 }, (_, kind) => 0x50 + kind),
+]);
+/** Enough for four bytes in any code. */
+const headerCharacters = 8;
+
+export type Compression = 'gzip' | 'deflate' | 'zstd';
+
+/** Whether the first byte is one of those that `compressionOf` asks for. */
+export const beginsLikeCompressed = (bytes: Buffer): boolean => firstBytes.has(bytes[0] ?? 0);
+
+/**
+ * What the first bytes say: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2), or zstd (RFC 8878, 3.1).
+ */
+export function compressionOf(bytes: Buffer): Compression | undefined {
+  const first = bytes[0];
+  const second = bytes[1] ?? 0;
+  if (first === gzipMagic && second === 0x8b && bytes[2] === 0x08) return 'gzip';
+  if (bytes.length >= 4) {
+    const word = bytes.readUInt32LE(0);
+    if (word === zstdFrame || word >>> 4 === zstdSkippable) return 'zstd';
+  }
+  return first === zlibWindow && ((first << 8) | second) % 31 === 0 && (second & 0x20) === 0
+    ? 'deflate'
+    : undefined;
+}
+
+/** Whether the first bytes are those of an entry of a ZIP file (APPNOTE 4.3.7). */
+export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
+
+/** Whether `run` decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
+export function beginsCompressed(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+  const first = firstByte(bytes, start, code);
+  if (!firstBytes.has(first) && first !== (zipEntry & 0xff)) return false;
+  const header = decodeBits(bytes.subarray(start, Math.min(end, start + headerCharacters)), code);
+  return compressionOf(header) !== undefined || isZip(header);
+}
+
+/** As much tells for certain whether to try. */
+const secondLookBytes = 1024;
+/** Looked at and forgotten: most runs end there, and nothing is allocated for them. */
+const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
+
+/** Whether `run` may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
+export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+  if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
+  const { bitsPerCharacter } = code;
+  const length = Math.floor(((end - start) * bitsPerCharacter) / 8);
+  const mayBe = (count: number): boolean => {
+    const to = Math.min(end, start + Math.ceil((8 * count) / bitsPerCharacter));
+    const head = decodeBits(bytes.subarray(start, to), code, undefined, headRoom);
+    return mayBeBrotli(head, length) || mayBeDeflate(head, length);
+  };
+  return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
+}
+
+/** So much of a run tells whether it is made of words. */
+const wordsSample = 64;
+/** Of the characters of packed bytes, three in five are of another kind than the one before: a small letter, a capital or a digit. */
+const changesShareMin = 0.3;
+
+/** So many of the 22 in a row stand by chance in one of a billion runs of 64 other characters. */
+const digestLengthMin = 20;
+const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
+
+/** Whether a run looks like an identifier or a path, or has a digest in it. Its kinds of characters change with its words, those of packed bytes all the time. */
+function isOfWords(bytes: Buffer, start: number, end: number): boolean {
+  const to = Math.min(end, start + wordsSample);
+  let changes = 0;
+  let hexDigits = 0;
+  let last = kindOf[bytes[start] as number];
+  for (let at = start; at < to; at += 1) {
+    const byte = bytes[at] as number;
+    const kind = kindOf[byte];
+    if (kind !== last) changes += 1;
+    last = kind;
+    hexDigits = isHexDigitOf[byte] === 1 ? hexDigits + 1 : 0;
+    if (hexDigits === digestLengthMin) return true;
+  }
+  return changes < (to - start) * changesShareMin;
+}
+
+/** Signs count as small letters: they stand between words. */
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0));
+
+/**
+ * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget
+ * has left is unreadable.
+ */
+export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
+  for (const inflate of inflaters[compression]) {
+    const inflated = attempt(bytes, inflate, budget);
+    if (inflated && inflated.length > 0) return inflated;
+  }
+  return undefined;
+}
+
+/** What an entry of a ZIP file holds, which may be nothing; undefined where it is broken. */
+export const inflateEntry = (bytes: Buffer, budget: Budget): Buffer | undefined =>
+  attempt(bytes, inflateRaw, budget);
+
+type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
+
+/** A stream cut short still gives what it has: the receiver may be as forgiving. */
+const inZlib = (maxOutputLength: number) => ({ maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
+const unzstd: Inflate = (bytes, maxOutputLength) =>
+  zstdDecompressSync(bytes, { maxOutputLength, finishFlush: constants.ZSTD_e_flush });
+const unbrotli: Inflate = (bytes, maxOutputLength) =>
+  brotliDecompressSync(bytes, { maxOutputLength, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(max));
+
+/** What the format asks for first; then what is in it, whatever its frame says: a broken sum, or bytes behind the end, hide nothing. */
+const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
+  gzip: [
+    (bytes, max) => gunzipSync(bytes, inZlib(max)),
+    (bytes, max) => inflateRaw(bytes.subarray(gzipHeaderLength(bytes)), max),
+  ],
+  deflate: [
+    (bytes, max) => inflateSync(bytes, inZlib(max)),
+    (bytes, max) => inflateRaw(bytes.subarray(zlibHeaderLength), max),
+  ],
+  zstd: [unzstd],
+};
+
+/** A shorter text comes out of arbitrary bytes now and then. */
+const guessedTextMin = 12;
+/** To make a decoder costs as much as to read so many bytes. */
+const decoderBytes = 4096;
+
+/**
+ * The text that bytes without a sign of it are the compressed form of: Brotli (RFC 7932) and deflate without a frame (RFC 1951) have
+ * none. Undefined for bytes which are neither, and where what comes out is no text.
+ */
+export function inflateUnmarked(
+  bytes: Buffer,
+  budget: Budget,
+): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
+  if (bytes.length < packedBytesMin) return undefined;
+  const beginning = bytes.readUIntBE(0, beginningBytes);
+  if (!budget.mayTry(beginning, bytes)) return undefined;
+  const brotli = mayBeBrotli(bytes, bytes.length) ? textOf(bytes, unbrotli, budget) : undefined;
+  if (brotli) return { text: brotli, compression: 'brotli' };
+  const deflated = mayBeDeflate(bytes, bytes.length) ? textOf(bytes, inflateRaw, budget) : undefined;
+  if (deflated) return { text: deflated, compression: 'deflate' };
+  budget.noteFailedTry(beginning, bytes);
+  return undefined;
+}
+
+/** Fewer bytes are no packed secret. */
+const packedBytesMin = 12;
+/** Identifiers of one kind begin alike. */
+const beginningBytes = 3;
+
+function textOf(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+  budget.work(decoderBytes);
+  const inflated = attempt(bytes, inflate, budget);
+  return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
+}
+
+/** What comes out of bytes is mostly no more than so many times as much. */
+const usualExpansion = 64;
+/** Of the limit; what breaks off after so much more than usual was made to be read often. */
+const brokenShare = 1 / 16;
+
+/** First with room for what is usual: of what is broken nobody tells how much was made of it. */
+function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+  budget.check();
+  const room = Math.max(1, budget.remainingBytes);
+  const usual = Math.min(room, decoderBytes + usualExpansion * bytes.length);
+  let inflated = outcomeOf(() => inflate(bytes, usual));
+  if (inflated === tooLarge && usual === room) throw budget.tooLarge();
+  if (inflated === tooLarge) {
+    inflated = outcomeOf(() => inflate(bytes, room));
+    if (inflated === tooLarge) throw budget.tooLarge();
+    if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
+  }
+  if (inflated) budget.spend(inflated.length);
+  return inflated;
+}
+
+const tooLarge = Symbol('more than there is room for');
+
+function outcomeOf(inflate: () => Buffer): Buffer | typeof tooLarge | undefined {
+  try {
+    return inflate();
+  } catch (error) {
+    // Not compressed after all: the bytes are then searched as they are.
+    return isTooLarge(error) ? tooLarge : undefined;
+  }
+}
+
+/** RFC 1950, 2.2. */
+const zlibHeaderLength = 2;
+
+/** RFC 1952, 2.3: ten bytes, then what the flags announce. */
+export function gzipHeaderLength(bytes: Buffer): number {
+  const flags = bytes[3] ?? 0;
+  let length = 10;
+  if (flags & 0x04) length += 2 + (bytes[length] ?? 0) + 256 * (bytes[length + 1] ?? 0);
+  for (const flag of [0x08, 0x10]) {
+    if (flags & flag) length = bytes.indexOf(0, length) + 1 || bytes.length;
+  }
+  return flags & 0x02 ? length + 2 : length;
+}
+
+/** Whether zlib stopped at `maxOutputLength`. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}

@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer';
+import { textFlags } from '../../kernel/outline.ts';
+import { beginsLikeDelimiter, multipartParts } from '../../redact/multipart-parts.ts';
+import type { Budget } from '../budget.ts';
+import type { Span } from '../span-map.ts';
+import { isBinary } from './binary.ts';
+import { isBinaryFile } from './binary-format.ts';
+import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { beginsLikeCompressed, compressionOf, inflateUnmarked } from './compression.ts';
+import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
+import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
+import { textPieces } from './readable.ts';
+
+/** Of pieces of text in a file, which are read where they stand. */
+const pieceLengthMin = 6;
+/** Shares of text: packed text shows some by accident, and a file with more than a little is read by it. */
+const packedShareMax = 1 / 2;
+const binaryShareMax = 1 / 4;
+/** Shorter ones say nothing. */
+const binaryBytesMin = 32;
+
+/** Files that are not text though nobody said so: the whole, the parts of a multipart body, and the messages of a gRPC body. */
+export const files: BlockDecoder = {
+  name: 'file',
+  mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),
+  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+    const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0;
+    const parts = partsOf(bytes);
+    for (const part of parts.length > 0 ? parts : [{ start: 0, end: bytes.length }]) {
+      const file = bytes.subarray(part.start, part.end);
+      if (isFile(file)) yield { ...part, bytes: file, isLiteral: true };
+      else if (mayBeBinary) yield* unmarked(part, file, budget);
+    }
+  },
+};
+
+/** Told by a byte or two: a text mostly begins like none. */
+const beginsLikeFile = (bytes: Buffer): boolean =>
+  beginsLikeOpaque(bytes) ||
+  beginsLikeCompressed(bytes) ||
+  beginsLikeDelimiter(bytes) ||
+  beginsLikeMessage(bytes);
+
+function partsOf(bytes: Buffer): readonly Span[] {
+  const messages = grpcMessages(bytes);
+  return messages.length > 0 ? messages : multipartParts(bytes).map(({ content }) => content);
+}
+
+const isFile = (bytes: Buffer): boolean =>
+  compressionOf(bytes) !== undefined || opaqueKindOf(bytes) !== undefined;
+
+/** A file that nothing tells the format of: its text, if it is a packed one. */
+function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
+  if (isUtf8(bytes)) return;
+  // Of UTF-16 and UTF-32 the text is what stands between the zeros.
+  const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
+  budget.work(bytes.length);
+  const share = textPieces(others, pieceLengthMin, budget).length / (others.length + 1);
+  const packed = share < packedShareMax ? inflateUnmarked(bytes, budget) : undefined;
+  if (packed) yield { ...part, bytes: packed.text };
+  else if (share < binaryShareMax && others.length >= binaryBytesMin && isBinary(others))
+    yield { ...part, bytes, isLiteral: true, opaque: 'binary' };
+  else if (isBinaryFile(bytes)) yield { ...part, bytes, isLiteral: true };
+}

@@ -1,0 +1,171 @@
+import type { Transform } from 'node:stream';
+import {
+  brotliDecompressSync,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import { parseAwsChunked } from '../../../http1/aws-chunked.ts';
+import { isTooLarge } from './compression.ts';
+
+const codingsMax = 3;
+
+interface Options {
+  readonly maxOutputLength: number;
+}
+
+interface Inflated {
+  readonly buffer: Buffer;
+  /** `bytesWritten` counts what was read of the input. */
+  readonly engine: { readonly bytesWritten: number };
+}
+
+type Decoder = (bytes: Buffer, options: Options) => Buffer | Inflated;
+
+/** `deflate` is the zlib format (RFC 9110, 8.4.1.2), though some senders leave its frame out. */
+const hasFrame = (bytes: Buffer): boolean =>
+  ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
+
+const deflate: Decoder = (bytes, options) =>
+  hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
+
+/** The coding of uploads to S3, which is always the outermost: whoever keeps the content takes it off. */
+export const awsChunkedCoding = 'aws-chunked';
+
+function unchunked(bytes: Buffer): Inflated {
+  const parsed = parseAwsChunked(bytes);
+  if (!parsed) throw new TypeError('the chunks are broken');
+  return { buffer: Buffer.concat(parsed.chunks), engine: { bytesWritten: bytes.length } };
+}
+
+const decoders: Readonly<Record<string, Decoder>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+  [awsChunkedCoding]: unchunked,
+};
+
+/**
+ * A body with its content codings (RFC 9110, 8.4) taken off, the last applied first. At most three codings and `maxBytes` of
+ * result; whatever is unknown, broken, or followed by further bytes is unreadable, which is a sentence without content.
+ */
+export function inflateBody(
+  bytes: Buffer,
+  contentEncoding: string,
+  maxBytes: number,
+): { body: Buffer } | { unreadable: string } {
+  const codings = codingsOf(contentEncoding);
+  if (codings.length > codingsMax)
+    return { unreadable: `The body has more than ${codingsMax} content codings.` };
+
+  let body = bytes;
+  for (const coding of codings.reverse()) {
+    const decoder = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
+    if (!decoder) return { unreadable: 'The body has a content coding that the gateway does not know.' };
+    const result = inflateOnce(body, decoder, maxBytes);
+    if ('unreadable' in result) return result;
+    body = result.body;
+  }
+  return { body };
+}
+
+type Begin = (bytes: Buffer) => Transform;
+
+const streams: Readonly<Record<string, Begin>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: (bytes) => (hasFrame(bytes) ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
+};
+
+/** Whether a content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
+export const isStreamable = (coding: string): boolean => Object.hasOwn(streams, coding);
+
+/** Decodes a content that begins with `start` as it comes. It must be streamable. */
+export function inflaterOf(coding: string, start: Buffer): Transform {
+  const begin = isStreamable(coding) ? streams[coding] : undefined;
+  if (!begin) throw new TypeError('a coding that is not decoded as it comes');
+  return begin(start);
+}
+
+/**
+ * What a lenient receiver gets of a body that `inflateBody` calls unreadable: each coding is taken off as far as it goes, up to `maxBytes`;
+ * one that is unknown, or is none, is left on. Never rejects.
+ */
+export async function inflateStart(
+  bytes: Buffer,
+  contentEncoding: string,
+  maxBytes: number,
+): Promise<Buffer> {
+  let body = bytes;
+  for (const coding of codingsOf(contentEncoding).slice(-codingsMax).reverse()) {
+    const start = isStreamable(coding) ? await startOf(body, inflaterOf(coding, body), maxBytes) : body;
+    if (start.length > 0) body = start;
+  }
+  return body.subarray(0, maxBytes);
+}
+
+/** What comes out before the end, the limit or a mistake. */
+async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  inflater.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= maxBytes) inflater.destroy();
+  });
+  inflater.on('error', () => resolve());
+  inflater.on('close', () => resolve());
+  inflater.end(bytes);
+  await promise;
+  return Buffer.concat(chunks).subarray(0, maxBytes);
+}
+
+/**
+ * The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. `aws-chunked` is
+ * the last one wherever it stands: S3's own documentation names it first.
+ */
+export function codingsOf(contentEncoding: string): string[] {
+  const codings = contentEncoding
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  if (!codings.includes(awsChunkedCoding)) return codings;
+  return [...codings.filter((it) => it !== awsChunkedCoding), awsChunkedCoding];
+}
+
+function inflateOnce(
+  bytes: Buffer,
+  decoder: Decoder,
+  maxBytes: number,
+): { body: Buffer } | { unreadable: string } {
+  try {
+    const { buffer, engine } = decoder(bytes, withInfo(maxBytes)) as Inflated;
+    // Bytes behind the end would leave unread.
+    return engine.bytesWritten === bytes.length
+      ? { body: buffer }
+      : { unreadable: 'The compressed body is followed by other bytes.' };
+  } catch (error) {
+    return {
+      unreadable: isTooLarge(error)
+        ? `The body decompresses to more than the limit of ${maxBytes} bytes.`
+        : 'The body is not what its content coding says.',
+    };
+  }
+}
+
+/** `info` makes the decoder answer with its engine, which the types do not know of. */
+function withInfo(maxOutputLength: number): Options {
+  const options = { maxOutputLength: Math.max(1, maxOutputLength), info: true };
+  return options;
+}

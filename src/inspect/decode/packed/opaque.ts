@@ -1,0 +1,146 @@
+import { outlineOf, textFlags } from '../../kernel/outline.ts';
+import type { Span } from '../span-map.ts';
+
+/** What no text can be read from: pictures, sounds, packed and encrypted files; `binary` is what nothing tells the format of. */
+export type OpaqueKind =
+  | 'archive'
+  | 'audio'
+  | 'binary'
+  | 'document'
+  | 'encrypted'
+  | 'font'
+  | 'image'
+  | 'video';
+
+/** Content that was passed over, with its place. */
+export interface OpaqueContent extends Span {
+  readonly kind: OpaqueKind;
+}
+
+interface Signature {
+  readonly kind: OpaqueKind;
+  /** Latin-1; what a file begins with. */
+  readonly magic: string;
+  /** What stands at the eighth byte, in formats that share their beginning. */
+  readonly eighth?: string;
+}
+
+/*
+ * The first bytes of each format, from its specification: PNG (ISO 15948, 5.2), JPEG (ITU-T T.81, B.1), RIFF, ISO base media (ISO 14496-12),
+ * Matroska (RFC 8794), OpenType, WOFF (W3C), ZIP (APPNOTE 4.3.7), zstd (RFC 8878), xz, bzip2, lz4, PDF (ISO 32000, 7.5.2), OpenPGP (RFC 9580, 6.2), …
+ * gzip and zlib are missing: they are unpacked.
+ */
+const signatures: readonly Signature[] = [
+  ...of(
+    'image',
+    '\x89PNG\r\n',
+    '\xff\xd8\xff',
+    'GIF87a',
+    'GIF89a',
+    'II*\0',
+    'MM\0*',
+    '\0\0\x01\0',
+    '8BPS',
+    '\0\0\0\x0cJXL ',
+  ),
+  ...of('audio', 'ID3', 'OggS', 'fLaC', 'MThd', '#!AMR', '\xff\xfb', '\xff\xf3', '\xff\xf1', '\xff\xf9'),
+  ...of('video', '\x1aE\xdf\xa3', 'FLV\x01', '\0\0\x01\xba', '\0\0\x01\xb3'),
+  { kind: 'image', magic: 'RIFF', eighth: 'WEBP' },
+  { kind: 'audio', magic: 'RIFF', eighth: 'WAVE' },
+  { kind: 'video', magic: 'RIFF', eighth: 'AVI ' },
+  ...of('font', 'wOFF', 'wOF2', 'OTTO', 'ttcf\0', '\0\x01\0\0\0'),
+  ...of(
+    'archive',
+    'PK\x03\x04',
+    'PK\x05\x06',
+    '7z\xbc\xaf\x27\x1c',
+    'Rar!\x1a\x07',
+    '\xfd7zXZ\0',
+    '(\xb5/\xfd',
+    '\x04"M\x18',
+    'LZIP\x01',
+  ),
+  ...of('archive', 'MSCF\0\0\0\0', 'xar!\0', '\x1f\x9d', '\xff\x06\0\0sNaPpY'),
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((level) => of('archive', `BZh${level}1AY&SY`)),
+  ...of('document', '%PDF-1.', '%PDF-2.', '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'PAR1\x15'),
+  ...of(
+    'encrypted',
+    'Salted__',
+    'age-encryption.org/v1\n',
+    '-----BEGIN PGP MESSAGE-----',
+    '-----BEGIN AGE ENCRYPTED FILE-----',
+  ),
+];
+
+function of(kind: OpaqueKind, ...magics: readonly string[]): Signature[] {
+  return magics.map((magic) => ({ kind, magic }));
+}
+
+const byFirst = Array.from({ length: 256 }, (_, first) =>
+  signatures.filter(({ magic }) => magic.charCodeAt(0) === first),
+);
+
+/** ISO base media files begin with a length, and have this behind it. */
+const mediaType = 'ftyp';
+const mediaTypeAt = 4;
+
+/** Whether a format begins with the first byte, or media may begin here: `opaqueKindOf` finds nothing in all other content. */
+export const beginsLikeOpaque = (bytes: Buffer): boolean =>
+  (byFirst[bytes[0] ?? 0] as readonly Signature[]).length > 0 ||
+  bytes[mediaTypeAt] === mediaType.charCodeAt(0);
+
+/** What content is by its first bytes; undefined for what may be read. */
+export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
+  if (standsAt(bytes, mediaType, mediaTypeAt))
+    return /^(?:heic|heix|mif1|avif)/.test(bytes.toString('latin1', 8, 12)) ? 'image' : 'video';
+  return byFirst[bytes[0] ?? 0]?.find(
+    ({ magic, eighth }) =>
+      standsAt(bytes, magic, 0) &&
+      (eighth === undefined || standsAt(bytes, eighth, 8)) &&
+      (!mayBeginText.test(magic) || isBinary(bytes)),
+  )?.kind;
+}
+
+/** A text may begin with `ID3`, but it does not go on as a sound does. */
+const mayBeginText = /^[ -~]{1,6}$/;
+/** Of a file, where it is told from text. */
+const sampleBytes = 64;
+
+const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, sampleBytes).some((byte) => byte < 0x09);
+
+const standsAt = (bytes: Buffer, magic: string, at: number): boolean =>
+  bytes.length >= at + magic.length && bytes.toString('latin1', at, at + magic.length) === magic;
+
+const armours = ['-----BEGIN PGP MESSAGE-----', '-----BEGIN AGE ENCRYPTED FILE-----'];
+/** The last byte of `eyJ`, with which JSON objects begin in base64url; it is the rarest of them in texts. */
+const thirdOfHeader = 0x4a;
+/** A JWE in its compact form (RFC 7516, 7.1): of five parts the second and the last but one may be long. */
+const compactJwe = /eyJ[\w-]{16,2048}\.[\w-]{0,1024}\.[\w-]{8,64}\.[\w-]{1,64}/y;
+/** Beginnings of tokens that are looked at. */
+const tokensMax = 64;
+const jweBytesMax = 4096;
+
+/** The first encrypted message inside a text. */
+export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
+  if ((outline.flags & textFlags.armour) !== 0)
+    for (const armour of armours) {
+      const start = bytes.indexOf(armour);
+      if (start >= 0) return { kind: 'encrypted', start, end: start + armour.length };
+    }
+  if ((outline.flags & textFlags.encrypted) === 0) return undefined;
+  let count = 0;
+  for (let at = bytes.indexOf(thirdOfHeader); at >= 0; at = bytes.indexOf(thirdOfHeader, at + 1)) {
+    if (bytes[at - 1] !== 0x79 || bytes[at - 2] !== 0x65) continue;
+    if (++count > tokensMax) break;
+    const start = at - 2;
+    const text = bytes.toString('latin1', start, start + jweBytesMax);
+    compactJwe.lastIndex = 0;
+    const length = compactJwe.exec(text)?.[0].length ?? 0;
+    if (length > 0 && names(text, 'enc')) return { kind: 'encrypted', start, end: start + length };
+  }
+  return undefined;
+}
+
+/** Whether the first part of a token is an object with this member. */
+const names = (token: string, member: string): boolean =>
+  Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').includes(`"${member}":`);

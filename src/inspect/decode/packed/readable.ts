@@ -1,0 +1,109 @@
+import { isUtf8 } from 'node:buffer';
+import { isTextByte } from '../bits.ts';
+import type { Budget } from '../budget.ts';
+import { isNoise, noisePieceMin } from '../noise.ts';
+import { findRun, runEnd } from '../runs.ts';
+import { separator } from '../separator.ts';
+import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
+import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
+import { unzip } from './zip.ts';
+
+/** A shorter piece of text among binary bytes is noise. */
+export const textMin = 8;
+const compressionsMax = 3;
+const newline = 0x0a;
+const utf16Sample = 256;
+const utf16le = new TextDecoder('utf-16le');
+const utf16be = new TextDecoder('utf-16be');
+
+export interface Readable {
+  /** Empty where nothing remains. */
+  readonly bytes: Buffer;
+  /** Compressions taken off. */
+  readonly names: readonly string[];
+  /** What of it could not be read. */
+  readonly opaque: OpaqueKind | undefined;
+}
+
+/**
+ * Decoded bytes as text to be searched: inflated where they are compressed, UTF-16 made UTF-8, of an archive the files behind one
+ * another, and of binary bytes the pieces that are text, one a line.
+ */
+export function toReadable(decoded: Buffer, budget: Budget): Readable {
+  return unpacked(decoded, compressionsMax, budget);
+}
+
+function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
+  if (depth > 0 && isZip(bytes)) {
+    const zip = unzip(bytes, budget);
+    if (zip) {
+      const files = zip.contents.map((content) => unpacked(content, depth - 1, budget));
+      const text = Buffer.concat(files.flatMap((file) => [file.bytes, separator]));
+      budget.spend(text.length);
+      const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
+      return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };
+    }
+  }
+  const compression = depth > 0 ? compressionOf(bytes) : undefined;
+  const inflated = compression && inflateBlock(bytes, compression, budget);
+  if (compression && inflated) {
+    const inner = unpacked(inflated, depth - 1, budget);
+    return { ...inner, names: [compression, ...inner.names] };
+  }
+  const opaque = opaqueKindOf(bytes);
+  const isPacked = depth > 0 && opaque === undefined && !isUtf8(bytes);
+  const packed = isPacked ? inflateUnmarked(bytes, budget) : undefined;
+  if (packed) {
+    const inner = unpacked(packed.text, depth - 1, budget);
+    return { ...inner, names: [packed.compression, ...inner.names] };
+  }
+  return { bytes: toText(bytes, budget), names: [], opaque };
+}
+
+function toText(bytes: Buffer, budget: Budget): Buffer {
+  const utf16 = utf16Decoder(bytes);
+  if (utf16) return Buffer.from(utf16.decode(bytes));
+  // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
+  return isUtf8(bytes) ? bytes : textAmong(bytes, textMin, budget);
+}
+
+/** The pieces of text in bytes that are none, one a line; the long ones alone where the short ones say nothing. */
+export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
+  const pieces = textPieces(bytes, lengthMin, budget);
+  const noiseMin = noisePieceMin(bytes.length);
+  return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget) : pieces;
+}
+
+/** Whether bytes begin with the byte order mark of UTF-16. */
+export const hasUtf16Mark = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+
+/** By its mark, or by every other byte of a sample being zero (which Latin text has). */
+function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
+  if (hasUtf16Mark(bytes)) return bytes[0] === 0xff ? utf16le : utf16be;
+  const zeros = [0, 0];
+  const length = Math.min(utf16Sample, bytes.length);
+  for (let at = 0; at < length; at += 1) {
+    if (bytes[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  }
+  const [even = 0, odd = 0] = zeros;
+  if (Math.max(even, odd) * 4 < length || Math.min(even, odd) * 8 > length) return undefined;
+  return odd > even ? utf16le : utf16be;
+}
+
+/** The runs of at least `lengthMin` bytes of ASCII text among others, one a line. */
+export function textPieces(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
+  // Something that is no text stands between two pieces, so a line end for each of them is room enough.
+  const pieces = Buffer.allocUnsafe(bytes.length + 1);
+  let length = 0;
+  let start = findRun(bytes, 0, isTextByte, lengthMin);
+  while (start >= 0) {
+    const end = runEnd(bytes, start, isTextByte);
+    budget.work(end - start);
+    length += bytes.copy(pieces, length, start, end);
+    pieces[length] = newline;
+    length += 1;
+    start = findRun(bytes, end, isTextByte, lengthMin);
+  }
+  return pieces.subarray(0, length);
+}

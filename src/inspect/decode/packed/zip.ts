@@ -1,0 +1,97 @@
+import type { Budget } from '../budget.ts';
+import { inflateEntry, isZip } from './compression.ts';
+
+/*
+ * ZIP (PKWARE APPNOTE 6.3.10), as office documents are packed too. Entries are found by the central directory, as most readers do. Bytes
+ * that belong to no entry, encrypted entries, other methods than deflate and ZIP64 are left to be opaque.
+ */
+
+export interface Unzipped {
+  /** What the entries hold. */
+  readonly contents: readonly Buffer[];
+  /** Nothing in the file was passed over. */
+  readonly isWhole: boolean;
+}
+
+interface Entry {
+  readonly isEncrypted: boolean;
+  readonly method: number;
+  readonly packedBytes: number;
+  readonly start: number;
+}
+
+const entriesMax = 1000;
+const endSignature = Buffer.from('PK\x05\x06', 'latin1');
+const endLength = 22;
+const commentMax = 65_535;
+const entrySignature = 0x02014b50;
+const entryLength = 46;
+const localLength = 30;
+const descriptorMax = 16;
+const stored = 0;
+const deflated = 8;
+
+/** The contents of the entries, in the order of the file; undefined where it has no directory that can be read. */
+export function unzip(bytes: Buffer, budget: Budget): Unzipped | undefined {
+  const directory = readDirectory(bytes);
+  if (!directory) return undefined;
+  const contents: Buffer[] = [];
+  let isWhole = directory.entries.length <= entriesMax;
+  let end = 0;
+  for (const entry of directory.entries.slice(0, entriesMax)) {
+    const from = dataStart(bytes, entry.start);
+    const content =
+      from < 0 ? undefined : unpack(bytes.subarray(from, from + entry.packedBytes), entry, budget);
+    isWhole &&= content !== undefined && isBehind(entry.start, end);
+    if (content) contents.push(content);
+    end = from + entry.packedBytes;
+  }
+  return { contents, isWhole: isWhole && isBehind(directory.start, end) };
+}
+
+/** A descriptor may stand behind the data (4.3.9). */
+const isBehind = (start: number, end: number): boolean => start >= end && start - end <= descriptorMax;
+
+function readDirectory(bytes: Buffer): { readonly start: number; readonly entries: Entry[] } | undefined {
+  const end = bytes.lastIndexOf(endSignature);
+  if (end < 0 || end + endLength > bytes.length || bytes.length - end > endLength + commentMax)
+    return undefined;
+  const count = bytes.readUInt16LE(end + 10);
+  const start = bytes.readUInt32LE(end + 16);
+  const entries: Entry[] = [];
+  let at = start;
+  for (let index = 0; index < count; index += 1) {
+    if (at + entryLength > end || bytes.readUInt32LE(at) !== entrySignature) return undefined;
+    entries.push({
+      isEncrypted: (bytes.readUInt16LE(at + 8) & 1) !== 0,
+      method: bytes.readUInt16LE(at + 10),
+      packedBytes: bytes.readUInt32LE(at + 20),
+      start: bytes.readUInt32LE(at + 42),
+    });
+    at +=
+      entryLength + bytes.readUInt16LE(at + 28) + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
+  }
+  return { start, entries: entries.sort((a, b) => a.start - b.start) };
+}
+
+/** Behind the local header of an entry; -1 where there is none. */
+function dataStart(bytes: Buffer, at: number): number {
+  if (at + localLength > bytes.length || !isZip(bytes.subarray(at))) return -1;
+  return at + localLength + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
+}
+
+function unpack(
+  packed: Buffer,
+  { isEncrypted, method, packedBytes }: Entry,
+  budget: Budget,
+): Buffer | undefined {
+  if (isEncrypted || packed.length < packedBytes) return undefined;
+  budget.check();
+  if (method === stored) {
+    budget.spend(packed.length);
+    return packed;
+  }
+  if (method !== deflated) return undefined;
+  // What is not deflate after all is passed over, and the file is opaque.
+  return inflateEntry(packed, budget);
+}

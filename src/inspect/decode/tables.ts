@@ -1,0 +1,40 @@
+import type { Budget } from './budget.ts';
+import type { EncodedText } from './packed/block-decoder.ts';
+import type { Span } from './span-map.ts';
+import type { TableReader } from './tables/cell.ts';
+import { delimited } from './tables/delimited.ts';
+import { html } from './tables/html.ts';
+import { insert } from './tables/insert.ts';
+import { jsonFields } from './tables/json-fields.ts';
+import { jsonGrid } from './tables/json-grid.ts';
+import { LabelledCells } from './tables/labelled-cells.ts';
+
+/*
+ * A number says what it is by the word before it, and in a table that word stands at the top of the column. So the cells of a table are
+ * read once more, each behind the name of its column, as the fields of a record are. Rows stay in their order, and what is found
+ * lies in the cell alone. A table that nobody recognises is still read as the text it is.
+ */
+
+/** Ways to write tables. A new one is a file and a line here. */
+const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid];
+
+/** The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. */
+export function readTables(
+  { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,
+  isKnown: (span: Span) => boolean,
+  separator: Buffer,
+  budget: Budget,
+): LabelledCells | undefined {
+  let cells: LabelledCells | undefined;
+  for (const reader of readers) {
+    if (!reader.mayHold(outline)) continue;
+    const take = (name: Span, value: Span): void => {
+      const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
+      if (isKnown(span)) return;
+      cells ??= new LabelledCells(bytes, separator);
+      budget.spend(cells.add(name, value));
+    };
+    reader.read(bytes, take, budget, outline);
+  }
+  return cells && cells.length > 0 ? cells : undefined;
+}

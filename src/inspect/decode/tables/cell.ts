@@ -1,0 +1,64 @@
+import { isAlphanumeric } from '../../kernel/bytes.ts';
+import type { Outline } from '../../kernel/outline.ts';
+import type { Budget } from '../budget.ts';
+import type { Span } from '../span-map.ts';
+
+/** Called with the name of a column or field, and with a value that stands under it. */
+export type TakeCell = (name: Span, value: Span) => void;
+
+/** A way to write tables. */
+export interface TableReader {
+  /** A quick look: nearly all texts hold no table. */
+  mayHold(outline: Outline): boolean;
+  /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
+  read(bytes: Buffer, take: TakeCell, budget: Budget, outline: Outline): void;
+}
+
+/** Of a name: longer ones are sentences. */
+export const nameBytesMax = 64;
+/** Of a row. */
+export const columnsMax = 128;
+
+const space = 0x20;
+const parenthesis = 0x28;
+const wordsMax = 6;
+/** What may stand before the first letter of a name: `# Name`, `**Name**`, `_id`. */
+const isOrnament = new Set(Buffer.from('*_#`$@'));
+
+const isBlank = (byte: number | undefined): boolean =>
+  byte === space || byte === 0x09 || byte === 0x0d || byte === 0x0a;
+
+/** Without the white space at both ends. */
+export function trimmed(bytes: Buffer, { start, end }: Span): Span {
+  let [from, to] = [start, end];
+  while (from < to && isBlank(bytes[from])) from += 1;
+  while (to > from && isBlank(bytes[to - 1])) to -= 1;
+  return { start: from, end: to };
+}
+
+/** Whether a column may have this name: short, a few words, no number, for rows of values begin with those, and no code. */
+export function isName(bytes: Buffer, { start, end }: Span): boolean {
+  if (end <= start || end - start > nameBytesMax) return false;
+  let first = start;
+  while (first < end - 1 && isOrnament.has(bytes[first] ?? 0)) first += 1;
+  const byte = bytes[first] ?? 0;
+  const isLetter = byte >= 0x80 || (byte > 0x39 && isAlphanumeric(byte));
+  if (!isLetter) return false;
+  let words = 1;
+  let open = 0;
+  for (let at = first; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === space) words += 1;
+    else if (byte === parenthesis) open += 1;
+    else if (byte === parenthesis + 1) open -= 1;
+  }
+  return words <= wordsMax && open === 0;
+}
+
+/** The cells of a row with the names of their columns. */
+export function takeRow(names: readonly Span[], row: readonly Span[], take: TakeCell): void {
+  for (const [index, value] of row.entries()) {
+    const name = names[index];
+    if (name) take(name, value);
+  }
+}

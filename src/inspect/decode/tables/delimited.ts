@@ -1,0 +1,195 @@
+import { byteSet } from '../../kernel/bytes.ts';
+import type { Span } from '../span-map.ts';
+import {
+  columnsMax,
+  isName,
+  nameBytesMax,
+  type TableReader,
+  type TakeCell,
+  takeRow,
+  trimmed,
+} from './cell.ts';
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
+const tab = 0x09;
+const pipe = 0x7c;
+const space = 0x20;
+
+const isDelimiter = byteSet('\t|;,');
+/** Behind one of these the first name begins, where something stands before the table in its line: `{"csv":"`, `data=`, `Here it is: `. */
+const isHeaderStart = byteSet('"\'`>:={}\n\x1e');
+/** In a row of pipes most of these are part of the text. */
+const isPipeHeaderStart = byteSet('"\n\x1e');
+/** What ends a table that has more behind it in its last line. */
+const isTextEnd = byteSet('"\'`<');
+const isRule = byteSet('-:|+= \t\r');
+/** Of a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
+const quotedBytesMax = 4096;
+
+/** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
+export const delimited: TableReader = {
+  mayHold: ({ places }) => places.headers.length > 0,
+  read(bytes, take, budget, { places }) {
+    let from = 0;
+    for (const lineEnd of places.headers) {
+      if (lineEnd < from) continue;
+      from = Math.max(readTable(bytes, lineEnd, take), lineEnd + 1);
+      budget.work(from - lineEnd);
+    }
+  },
+};
+
+/** The table whose header ends there: takes its cells, and answers where it ends; 0 where there is none. */
+function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
+  const delimiter = lastDelimiter(bytes, headerEnd);
+  if (delimiter === 0) return 0;
+  const names = headerOf(bytes, headerEnd, delimiter);
+  if (!names) return 0;
+  let end = 0;
+  for (let row = readRow(bytes, afterRule(bytes, headerEnd + 1), delimiter, names.length); row; ) {
+    takeRow(names, row.cells, take);
+    end = row.end;
+    row = row.isLast ? undefined : readRow(bytes, end, delimiter, names.length);
+  }
+  return end;
+}
+
+/** The one before the last name; a row of a Markdown table has one behind it. */
+function lastDelimiter(bytes: Buffer, lineEnd: number): number {
+  for (let at = lineEnd - 1; at >= Math.max(0, lineEnd - nameBytesMax); at -= 1) {
+    const byte = bytes[at] ?? 0;
+    if (isDelimiter[byte] === 1) return byte;
+    if (byte === newline) return 0;
+  }
+  return 0;
+}
+
+/** The names in the line that ends there, read from its end, because anything may stand before the first. */
+function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | undefined {
+  const names: Span[] = [];
+  let end = withoutSpaces(bytes, lineEnd);
+  if (delimiter === pipe && bytes[end - 1] === pipe) end -= 1;
+  while (names.length < columnsMax) {
+    const cell = nameBefore(bytes, end, delimiter);
+    if (!cell) return undefined;
+    const name = trimmed(bytes, cell);
+    // The first column of a list of numbered rows often has no name.
+    if (name.end > name.start || (cell.isFirst && delimiter !== pipe)) {
+      if (name.end > name.start && !isName(bytes, name)) return undefined;
+      names.push(name);
+    } else if (!cell.isFirst) return undefined;
+    if (cell.isFirst) return names.length > 1 ? names.reverse() : undefined;
+    end = cell.before;
+  }
+  return undefined;
+}
+
+interface Name extends Span {
+  /** Where the cell before it ends. */
+  readonly before: number;
+  readonly isFirst: boolean;
+}
+
+function nameBefore(bytes: Buffer, end: number, delimiter: number): Name | undefined {
+  const last = withoutSpaces(bytes, end);
+  const isQuoted = delimiter !== pipe && bytes[last - 1] === quote;
+  const nameEnd = isQuoted ? last - 1 : last;
+  const isStart = delimiter === pipe ? isPipeHeaderStart : isHeaderStart;
+  let start = nameEnd;
+  while (start > 0 && bytes[start - 1] !== delimiter && isStart[bytes[start - 1] ?? 0] === 0) {
+    start -= 1;
+    if (nameEnd - start > nameBytesMax) return undefined;
+  }
+  const before = isQuoted ? start - 2 : start - 1;
+  return { start, end: nameEnd, before, isFirst: before < 0 || bytes[before] !== delimiter };
+}
+
+/** Where the line ends, or the cell, without the spaces at its end. */
+function withoutSpaces(bytes: Buffer, end: number): number {
+  let at = end;
+  while (bytes[at - 1] === space || bytes[at - 1] === carriageReturn) at -= 1;
+  return at;
+}
+
+/** Behind the line that a Markdown table has below its header. */
+function afterRule(bytes: Buffer, start: number): number {
+  let at = start;
+  while (isRule[bytes[at] ?? 0] === 1) at += 1;
+  return at > start && bytes[at] === newline && bytes.subarray(start, at).includes(0x2d) ? at + 1 : start;
+}
+
+interface Row {
+  readonly cells: readonly Span[];
+  readonly end: number;
+  /** Behind it the text goes on with something else. */
+  readonly isLast: boolean;
+}
+
+/** The row that begins there; undefined where it is none of that width. */
+function readRow(bytes: Buffer, start: number, delimiter: number, width: number): Row | undefined {
+  const cells: Span[] = [];
+  let at = start;
+  if (delimiter === pipe) {
+    while (bytes[at] === space) at += 1;
+    if (bytes[at] === pipe) at += 1;
+  }
+  for (;;) {
+    const { end, ...cell } = readCell(bytes, at, delimiter);
+    cells.push(cell.span);
+    const isFull = cells.length === width;
+    if (bytes[end] === delimiter && !isFull) {
+      at = end + 1;
+      continue;
+    }
+    if (!isFull) return undefined;
+    const lineEnd = rowEnd(bytes, end, delimiter);
+    if (lineEnd >= 0) return { cells, end: lineEnd, isLast: lineEnd >= bytes.length };
+    return cell.isQuoted || delimiter === pipe || holdsTextEnd(bytes, cell.span)
+      ? { cells, end, isLast: true }
+      : undefined;
+  }
+}
+
+function readCell(
+  bytes: Buffer,
+  start: number,
+  delimiter: number,
+): { span: Span; end: number; isQuoted: boolean } {
+  let at = start;
+  while (bytes[at] === space) at += 1;
+  if (bytes[at] === quote) {
+    const closing = closingQuote(bytes, at + 1);
+    if (closing >= 0) return { span: { start: at + 1, end: closing }, end: closing + 1, isQuoted: true };
+  }
+  const { length } = bytes;
+  let end = at;
+  while (end < length && bytes[end] !== delimiter && bytes[end] !== newline) end += 1;
+  return { span: trimmed(bytes, { start: at, end }), end, isQuoted: false };
+}
+
+/** A quote within the value is written twice. */
+function closingQuote(bytes: Buffer, start: number): number {
+  const end = Math.min(bytes.length, start + quotedBytesMax);
+  for (let at = start; at < end; at += 1) {
+    if (bytes[at] !== quote) continue;
+    if (bytes[at + 1] !== quote) return at;
+    at += 1;
+  }
+  return -1;
+}
+
+/** Behind the line whose last cell ends there; -1 where there is more in it. */
+function rowEnd(bytes: Buffer, end: number, delimiter: number): number {
+  let at = end;
+  if (delimiter === pipe && bytes[at] === pipe) at += 1;
+  while (bytes[at] === space || bytes[at] === carriageReturn || bytes[at] === tab) at += 1;
+  if (at >= bytes.length) return at;
+  return bytes[at] === newline ? at + 1 : -1;
+}
+
+function holdsTextEnd(bytes: Buffer, { start, end }: Span): boolean {
+  for (let at = start; at < end; at += 1) if (isTextEnd[bytes[at] ?? 0] === 1) return true;
+  return false;
+}

@@ -1,0 +1,95 @@
+import { textFlags } from '../../kernel/outline.ts';
+import type { Span } from '../span-map.ts';
+import { columnsMax, isName, type TableReader, type TakeCell, trimmed } from './cell.ts';
+
+const tag = /<(\/?)(table|tr|th|td)(?:\s[^<>]{0,512})?>/gi;
+const less = 0x3c;
+const greater = 0x3e;
+
+interface Row {
+  readonly cells: Span[];
+  /** Which of them are `th`. */
+  readonly heads: boolean[];
+}
+
+/** Tables of HTML: cells belong to the header above them, and to one at the beginning of their row. */
+export const html: TableReader = {
+  mayHold: ({ flags }) => (flags & textFlags.cell) !== 0,
+  read(bytes, take, budget) {
+    const rows = new Rows(bytes, take);
+    let searched = 0;
+    for (const { 0: whole, 1: closing, 2: name = '', index } of bytes.toString('latin1').matchAll(tag)) {
+      budget.work(index - searched);
+      searched = index;
+      rows.endCell(index);
+      if (/^t[hd]$/i.test(name)) {
+        if (!closing) rows.beginCell(index + whole.length, /h$/i.test(name));
+      } else rows.endRow(name.length > 2);
+    }
+  },
+};
+
+/** Takes one table after the other apart. */
+class Rows {
+  readonly #bytes: Buffer;
+  readonly #take: TakeCell;
+  #row: Row = { cells: [], heads: [] };
+  #names: readonly Span[] | undefined;
+  #cellStart = -1;
+
+  constructor(bytes: Buffer, take: TakeCell) {
+    this.#bytes = bytes;
+    this.#take = take;
+  }
+
+  beginCell(start: number, isHead: boolean): void {
+    this.#cellStart = start;
+    this.#row.heads.push(isHead);
+  }
+
+  endCell(end: number): void {
+    if (this.#cellStart >= 0) this.#row.cells.push(textOf(this.#bytes, { start: this.#cellStart, end }));
+    this.#cellStart = -1;
+  }
+
+  endRow(isTableEnd: boolean): void {
+    const { cells, heads } = this.#row;
+    if (cells.length > 0) this.#takeRow(cells, heads);
+    if (cells.length > 0) this.#row = { cells: [], heads: [] };
+    if (isTableEnd) this.#names = undefined;
+  }
+
+  #takeRow(cells: readonly Span[], heads: readonly boolean[]): void {
+    const [first] = cells as [Span];
+    if (heads.every(Boolean) || (!this.#names && heads[0] === false)) {
+      this.#names = cells
+        .slice(0, columnsMax)
+        .map((it) => (isName(this.#bytes, it) ? it : { start: 0, end: 0 }));
+      return;
+    }
+    for (const [index, cell] of cells.entries()) {
+      if (heads[index]) continue;
+      const name = this.#names?.[index];
+      if (name) this.#take(name, cell);
+      if (heads[0] && isName(this.#bytes, first)) this.#take(first, cell);
+    }
+  }
+}
+
+/** Inside of tags around the whole text: `<b>`, `<a href=…>`. */
+const wrappersMax = 4;
+
+function textOf(bytes: Buffer, cell: Span): Span {
+  let text = trimmed(bytes, cell);
+  for (let count = 0; count < wrappersMax && bytes[text.start] === less; count += 1) {
+    const close = bytes.indexOf(greater, text.start);
+    if (close < 0 || close >= text.end) break;
+    text = trimmed(bytes, { start: close + 1, end: text.end });
+  }
+  for (let count = 0; count < wrappersMax && bytes[text.end - 1] === greater; count += 1) {
+    const open = bytes.lastIndexOf(less, text.end - 1);
+    if (open < text.start) break;
+    text = trimmed(bytes, { start: text.start, end: open });
+  }
+  return text;
+}

@@ -1,0 +1,166 @@
+import { textFlags } from '../../kernel/outline.ts';
+import { type JsonTokenKind, JsonTokens } from '../../redact/json-tokens.ts';
+import type { Span } from '../span-map.ts';
+import { columnsMax, isName, type TableReader, type TakeCell, takeRow } from './cell.ts';
+import { enclosingObject, labelNames, nameOf } from './json-names.ts';
+
+const opening = 0x5b;
+const quote = 0x22;
+/** Members that say what the columns of the rows beside them are. */
+const headerNames = new Set(['columns', 'columnnames', 'cols', 'headers', 'header', 'fields', 'keys']);
+/** Deeper ones are walked, but hold no tables. */
+const depthMax = 32;
+/** Before its rows, where the list of columns is looked for. */
+const objectBytesMax = 4096;
+
+interface Frame {
+  readonly isObject: boolean;
+  /** Of an object: the member whose value is awaited, once its colon was seen. */
+  member: string;
+  isValue: boolean;
+  /** Of an object, where it describes a column. */
+  label: Span | undefined;
+  header: readonly Span[];
+  /** Of an object: what its arrays hold. */
+  readonly tables: (readonly Row[])[];
+  /** Of an array: its texts and numbers, the arrays in it, and the labels of the objects in it. */
+  readonly cells: Span[];
+  readonly rows: Row[];
+  readonly labels: Span[];
+}
+
+type Row = readonly Span[];
+
+const frameOf = (isObject: boolean): Frame => ({
+  ...{ isObject, member: '', isValue: false, label: undefined },
+  ...{ header: [], tables: [], cells: [], rows: [], labels: [] },
+});
+
+/** Arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
+export const jsonGrid: TableReader = {
+  mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
+  read(bytes, take, budget) {
+    let walked = { start: 0, end: 0 };
+    // An object around what was walked is walked from its beginning, but no more than all that is there in sum.
+    let againBytes = bytes.length;
+    for (let grid = nextGrid(bytes, 0); grid >= 0; grid = nextGrid(bytes, walked.end)) {
+      const from = Math.max(againBytes > 0 ? 0 : walked.end, grid - objectBytesMax);
+      const { object, reached } = enclosingObject(bytes, grid, from, walked);
+      const start = object ?? grid;
+      againBytes -= Math.max(0, walked.end - reached);
+      const work = (length: number): void => budget.work(length);
+      const reachedEnd = new GridWalk(bytes, start, take).run(work);
+      // What stands before it may be code.
+      const end = reachedEnd > grid ? reachedEnd : new GridWalk(bytes, grid, take).run(work);
+      walked = { start, end: Math.max(grid + 2, end) };
+    }
+  },
+};
+
+/** Where an array of arrays begins. */
+function nextGrid(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(opening, from); at >= 0; at = bytes.indexOf(opening, at + 1)) {
+    let next = at + 1;
+    while ((bytes[next] ?? 0x21) <= 0x20) next += 1;
+    if (bytes[next] === opening) return at;
+    at = next - 1;
+  }
+  return -1;
+}
+
+/** Walks one value. Rows wait until their object ends, for the list of columns may stand behind them. */
+class GridWalk {
+  readonly #bytes: Buffer;
+  readonly #tokens: JsonTokens;
+  readonly #take: TakeCell;
+  readonly #open: Frame[] = [];
+  /** How many are open beyond those. */
+  #deeper = 0;
+
+  constructor(bytes: Buffer, start: number, take: TakeCell) {
+    this.#bytes = bytes;
+    this.#tokens = new JsonTokens(bytes, start);
+    this.#take = take;
+  }
+
+  /** Answers where the value ends, or where it is none any more; `work` is told how far it came. */
+  run(work: (length: number) => void): number {
+    const tokens = this.#tokens;
+    let before: JsonTokenKind = ',';
+    do {
+      const from = tokens.end;
+      const kind = tokens.next();
+      if (kind === 'end') return this.#bytes.length;
+      // Two words side by side are a text, or code.
+      if (kind === 'scalar' && before === 'scalar') return tokens.end;
+      before = kind;
+      work(tokens.end - from);
+      this.#step(kind);
+    } while (this.#open.length > 0);
+    return tokens.end;
+  }
+
+  #step(kind: JsonTokenKind): void {
+    const isOpening = kind === '{' || kind === '[';
+    const isClosing = kind === '}' || kind === ']';
+    const frame = this.#open.at(-1);
+    if (this.#deeper > 0 || (isOpening && this.#open.length === depthMax))
+      this.#deeper += isOpening ? 1 : isClosing ? -1 : 0;
+    else if (isOpening) this.#open.push(frameOf(kind === '{'));
+    else if (isClosing) this.#close();
+    else if (!frame) return;
+    else if (kind === ':') frame.isValue = true;
+    else if (kind === ',') frame.isValue = false;
+    else if (frame.isObject) this.#member(frame, kind);
+    else if (frame.cells.length <= columnsMax) frame.cells.push(this.#value());
+  }
+
+  #member(frame: Frame, kind: JsonTokenKind): void {
+    if (!frame.isValue) frame.member = nameOf(this.#bytes, this.#tokens);
+    else if (kind === 'string' && !frame.label && labelNames.has(frame.member)) frame.label = this.#value();
+  }
+
+  /** Of a string without its quotes. */
+  #value(): Span {
+    const { start, end, kind } = this.#tokens;
+    return kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
+  }
+
+  #close(): void {
+    const frame = this.#open.pop();
+    const parent = this.#open.at(-1);
+    // In a JSON text that is a string of another one, the quote behind it ends that string.
+    if (this.#bytes[this.#tokens.end] === quote) this.#tokens.end += 1;
+    if (!frame) return;
+    if (!frame.isObject) this.#closeArray(frame, parent);
+    else {
+      for (const rows of frame.tables) this.#takeRows(frame.header, rows);
+      if (frame.label && parent && parent.labels.length < columnsMax) parent.labels.push(frame.label);
+    }
+  }
+
+  #closeArray({ cells, rows, labels }: Frame, parent: Frame | undefined): void {
+    if (parent?.isObject) {
+      const columns = labels.length > 0 ? labels : cells;
+      if (rows.length > 0) parent.tables.push(rows);
+      else if (headerNames.has(parent.member)) parent.header = columns;
+    } else if (rows.length > 0) this.#takeRows([], rows);
+    else parent?.rows.push(cells);
+  }
+
+  /** Rows as wide as the list of columns belong to it; others to the first of them, if that one has only names. */
+  #takeRows(columns: readonly Span[], rows: readonly Row[]): void {
+    const [first = []] = rows;
+    const isBeside = columns.length > 0 && first.length === columns.length;
+    const names = isBeside ? columns : first;
+    if (names.length > columnsMax || !names.every((name) => this.#isQuoted(name))) return;
+    for (const row of isBeside ? rows : rows.slice(1)) {
+      if (row.length !== names.length) return;
+      takeRow(names, row, this.#take);
+    }
+  }
+
+  #isQuoted(name: Span): boolean {
+    return this.#bytes[name.start - 1] === quote && isName(this.#bytes, name);
+  }
+}

@@ -1,0 +1,241 @@
+import { type Outline, textFlags } from '../kernel/outline.ts';
+import { separator } from './separator.ts';
+import { SpanMap } from './span-map.ts';
+
+/** What an escape can stand for. Never longer than the escape, so a text of its source's size holds any result. */
+export class Output {
+  readonly bytes: Buffer;
+  length = 0;
+
+  constructor(size: number) {
+    this.bytes = Buffer.allocUnsafe(size);
+  }
+
+  push(byte: number): void {
+    this.bytes[this.length] = byte;
+    this.length += 1;
+  }
+
+  /** Appends a code point as UTF-8. */
+  pushCodePoint(codePoint: number): void {
+    if (codePoint < 0x80) {
+      this.push(codePoint);
+      return;
+    }
+    const length = codePoint < 0x800 ? 2 : codePoint < 0x1_0000 ? 3 : 4;
+    let shift = 6 * (length - 1);
+    this.push(((0xf00 >> length) & 0xff) | (codePoint >> shift));
+    while (shift > 0) {
+      shift -= 6;
+      this.push(0x80 | ((codePoint >> shift) & 0x3f));
+    }
+  }
+
+  copy(source: Buffer, start: number, end: number): void {
+    source.copy(this.bytes, this.length, start, end);
+    this.length += end - start;
+  }
+}
+
+/** An encoding that writes single characters in another way. */
+export interface EscapeDecoder {
+  readonly name: string;
+  /** Bytes that such an escape can begin with. */
+  readonly leads: readonly number[];
+  /**
+   * Reads the escape at `at`, appends what it stands for (perhaps nothing, never more than it takes) and tells how many bytes
+   * it takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a bounded number of bytes.
+   */
+  read(bytes: Buffer, at: number, out: Output): number;
+}
+
+/** Decoders by the byte that their escapes begin with; `isLead` answers for most bytes that there is none. */
+export interface DecoderTable {
+  readonly isLead: Uint8Array;
+  readonly byLead: readonly (readonly EscapeDecoder[])[];
+}
+
+export function decoderTable(decoders: readonly EscapeDecoder[]): DecoderTable {
+  const byLead = Array.from({ length: 256 }, (_, lead) =>
+    decoders.filter((decoder) => decoder.leads.includes(lead)),
+  );
+  return { byLead, isLead: Uint8Array.from(byLead, (found) => (found.length > 0 ? 1 : 0)) };
+}
+
+export interface Unescaped {
+  readonly bytes: Buffer;
+  readonly spans: SpanMap;
+  readonly names: readonly string[];
+}
+
+/** How often a walk looks at the clock, in possible escapes. */
+const checkEvery = 4096;
+/** What one escape stands for; more than any does. Emptied for each of them. */
+const decoded = new Output(64);
+/** As much of a text as any detector looks at beside a value, and of a value that begins there. */
+const marginBytes = 512;
+const valueBytesMax = 4096;
+const plus = 0x2b;
+
+/**
+ * The text around all escapes with one layer of them taken off, or undefined where there are none; what remains is for the next layer.
+ * What stands there without an escape was read already. All encodings in one walk, because one view for each of them and for each order of
+ * them would multiply what is to be searched. `check` is called now and then and may throw.
+ */
+export function unescapeText(
+  bytes: Buffer,
+  table: DecoderTable,
+  check: () => void,
+  outline: Outline,
+): Unescaped | undefined {
+  const escapes = findEscapes(bytes, table, check, outline);
+  return escapes && withoutEscapes(bytes, escapes);
+}
+
+/** Escapes from left to right, and what they stand for. */
+interface Escapes {
+  /** Of each its start, its end, and where that ends in `plain` what it stands for. */
+  readonly numbers: number[];
+  plain: Output;
+  readonly names: Set<string>;
+}
+
+const numbersPerEscape = 3;
+const plainBytesMin = 256;
+
+function findEscapes(
+  bytes: Buffer,
+  { isLead, byLead }: DecoderTable,
+  check: () => void,
+  { flags, places }: Outline,
+): Escapes | undefined {
+  // The `+` of forms is as frequent as a letter, so its places are not told.
+  const isEverywhere = isLead[plus] === 1 && (flags & textFlags.plus) !== 0;
+  const count = isEverywhere ? bytes.length : places.escapes.length;
+  let escapes: Escapes | undefined;
+  let end = 0;
+  for (let index = 0; index < count; index += 1) {
+    const at = isEverywhere ? index : (places.escapes[index] as number);
+    if (index % checkEvery === checkEvery - 1) check();
+    const lead = bytes[at] as number;
+    if (at < end || isLead[lead] === 0) continue;
+    for (const decoder of byLead[lead] as readonly EscapeDecoder[]) {
+      decoded.length = 0;
+      const length = decoder.read(bytes, at, decoded);
+      if (length === 0) continue;
+      end = at + Math.abs(length);
+      if (length < 0) break;
+      escapes ??= { numbers: [], plain: new Output(plainBytesMin), names: new Set() };
+      escapes.plain = withRoom(escapes.plain, decoded.length);
+      escapes.names.add(decoder.name);
+      escapes.plain.copy(decoded.bytes, 0, decoded.length);
+      escapes.numbers.push(at, end, escapes.plain.length);
+      break;
+    }
+  }
+  return escapes;
+}
+
+/** The same, or one twice as large where it has no room for so many bytes. */
+function withRoom(out: Output, count: number): Output {
+  if (out.length + count <= out.bytes.length) return out;
+  const larger = new Output(2 * out.bytes.length + count);
+  larger.copy(out.bytes, 0, out.length);
+  return larger;
+}
+
+/** A part of the text, and the escapes in it. */
+interface Region {
+  from: number;
+  to: number;
+  readonly first: number;
+  behind: number;
+}
+
+function withoutEscapes(bytes: Buffer, escapes: Escapes): Unescaped {
+  const { names } = escapes;
+  const regions = regionsAround(bytes, escapes);
+  const size = regions.reduce((sum, { from, to }) => sum + to - from + separator.length, 0);
+  const isWhole = size * 4 > bytes.length * 3;
+  const out = new Output(isWhole ? bytes.length : size);
+  const spans = new SpanMap();
+  if (isWhole) {
+    appendRegion(
+      bytes,
+      escapes,
+      { from: 0, to: bytes.length, first: 0, behind: countOf(escapes) },
+      out,
+      spans,
+    );
+  } else
+    for (const region of regions) {
+      appendRegion(bytes, escapes, region, out, spans);
+      spans.addWhole(out.length, region.to, region.to);
+      out.copy(separator, 0, separator.length);
+    }
+  return { bytes: out.bytes.subarray(0, out.length), spans, names: [...names] };
+}
+
+const countOf = ({ numbers }: Escapes): number => numbers.length / numbersPerEscape;
+
+const isValueByte = (byte: number | undefined): boolean => byte !== undefined && byte > 0x20;
+
+function regionsAround(bytes: Buffer, escapes: Escapes): readonly Region[] {
+  const regions: Region[] = [];
+  const { numbers } = escapes;
+  let last: Region | undefined;
+  for (let index = 0; index < countOf(escapes); index += 1) {
+    const start = numbers[index * numbersPerEscape] as number;
+    const end = numbers[index * numbersPerEscape + 1] as number;
+    if (last && end + marginBytes <= last.to) {
+      last.behind = index + 1;
+      continue;
+    }
+    let from = Math.max(0, start - marginBytes);
+    let to = Math.min(bytes.length, end + marginBytes);
+    for (const stop = Math.max(0, from - valueBytesMax); from > stop && isValueByte(bytes[from - 1]); )
+      from -= 1;
+    for (const stop = Math.min(bytes.length, to + valueBytesMax); to < stop && isValueByte(bytes[to]); )
+      to += 1;
+    if (last && from <= last.to) {
+      last.to = Math.max(last.to, to);
+      last.behind = index + 1;
+    } else {
+      last = { from, to, first: index, behind: index + 1 };
+      regions.push(last);
+    }
+  }
+  return regions;
+}
+
+function appendRegion(
+  bytes: Buffer,
+  { numbers, plain }: Escapes,
+  { from, to, first, behind }: Region,
+  out: Output,
+  spans: SpanMap,
+): void {
+  let at = from;
+  for (
+    let number = first * numbersPerEscape;
+    number < behind * numbersPerEscape;
+    number += numbersPerEscape
+  ) {
+    const start = numbers[number] as number;
+    const end = numbers[number + 1] as number;
+    const plainStart = number === 0 ? 0 : (numbers[number - 1] as number);
+    const plainEnd = numbers[number + 2] as number;
+    appendLiteral(out, spans, bytes, at, start);
+    if (plainEnd > plainStart) spans.addWhole(out.length, start, end);
+    out.copy(plain.bytes, plainStart, plainEnd);
+    at = end;
+  }
+  appendLiteral(out, spans, bytes, at, to);
+}
+
+/** Appends what stands there as it is. */
+export function appendLiteral(out: Output, spans: SpanMap, bytes: Buffer, start: number, end: number): void {
+  if (start === end) return;
+  spans.addLiteral(out.length, start);
+  out.copy(bytes, start, end);
+}

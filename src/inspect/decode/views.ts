@@ -1,0 +1,319 @@
+import { isUtf8 } from 'node:buffer';
+import { type Outline, outlineOf } from '../kernel/outline.ts';
+import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
+import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { formSpace } from './forms/percent.ts';
+import { evenLines, isNoise, type Noise } from './noise.ts';
+import { isBinaryFile } from './packed/binary-format.ts';
+import type { Block } from './packed/block-decoder.ts';
+import { findEncrypted, type OpaqueContent } from './packed/opaque.ts';
+import { type Readable, toReadable } from './packed/readable.ts';
+import { findEncodedRuns } from './runs.ts';
+import { separator } from './separator.ts';
+import { type Span, SpanMap } from './span-map.ts';
+import { readTables } from './tables.ts';
+import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
+import { unescapeJson } from './unescape-json.ts';
+
+/*
+ * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
+ * and the contents of all encoded values in it, one behind the other. Children are read in the same way to a bounded depth, so
+ * there are at most 2^(depth + 1) - 1 views. Nearly all texts wear nothing, so each kind of dress is first looked for with
+ * the cheapest possible test.
+ */
+
+/** A text to be searched: the source itself, or a decoded form of an earlier view or of the values in it. */
+export interface View {
+  readonly bytes: Buffer;
+  readonly outline: Outline;
+  /** From the outermost to the innermost. Empty for the source. */
+  readonly encodings: readonly string[];
+  /** Holds nothing but cells of tables in another view, with the names of their columns. */
+  readonly isTable?: true;
+  /** Another view holds the same without escapes, so this one is not searched. */
+  readonly isSuperseded?: true;
+  /** It begins where reading begins, see `DecodeBounds.from`. */
+  readonly isTail?: true;
+  /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
+  readonly isKnown?: (start: number, end: number) => boolean;
+  /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
+  toSource(start: number, end: number): Span;
+}
+
+/** What was passed over or says little, with its place in the source. */
+interface Unread {
+  readonly opaque: OpaqueContent[];
+  readonly noise: Noise[];
+}
+
+export interface DecodeBounds extends Bounds {
+  /** Whether `+` stands for a space. */
+  readonly isForm?: boolean;
+  /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
+  readonly isJson?: boolean;
+  /** Nothing before this place is decoded or looked for: it is known what stands there. No escape lies across it. */
+  readonly from?: number | undefined;
+  /** What the source stands for as a whole, where something beside it says so. */
+  readonly decoded?: Buffer | undefined;
+}
+
+interface Layer extends View {
+  isSuperseded?: true;
+  readonly depth: number;
+  /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
+  readonly spans: SpanMap | undefined;
+}
+
+const escapes = decoderTable(escapeDecoders);
+const formEscapes = decoderTable([...escapeDecoders, formSpace]);
+const backslash = 0x5c;
+/** Of which the places are told. */
+const opaqueMax = 16;
+/** Where escapes stand closer together, hardly anything is seen without one of them. */
+const literalLengthMin = 256;
+
+/**
+ * The source, and all that can be decoded in it, to `depthMax` encodings inside one another. Linear in time and bounded in
+ * bytes; `unreadable` says why reading ended early, and such a content must not pass.
+ */
+export function decodeViews(
+  source: Buffer,
+  bounds: DecodeBounds,
+): {
+  views: View[];
+  opaque: readonly OpaqueContent[];
+  noise: readonly Noise[];
+  unreadable: string | undefined;
+  /** It is unreadable because the time was over. */
+  isOutOfTime: boolean;
+} {
+  const budget = new Budget(bounds);
+  const opaque: OpaqueContent[] = [];
+  const noise: Noise[] = [];
+  const root = sourceOf(source);
+  const tables: View[] = [];
+  const layers: Layer[] = [];
+  try {
+    layers.push(root);
+    const raw = bounds.from === undefined ? root : supersede(root, tailOf(root, bounds.from));
+    if (raw !== root) layers.push(raw);
+    const canonical = bounds.isJson ? canonicalOf(raw, budget) : undefined;
+    if (canonical) layers.push(supersede(raw, canonical));
+    const searched = canonical ?? raw;
+    const encrypted = encryptedIn(searched);
+    if (encrypted) opaque.push(encrypted);
+    if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
+    for (const layer of layers) {
+      if (layer.isSuperseded) continue;
+      const table = tableOf(layer, budget);
+      if (table) tables.push(table);
+      if (layer.depth >= bounds.depthMax) continue;
+      const decoders = bounds.isForm && layer === root ? formEscapes : escapes;
+      const unescaped = unescapeLayer(layer, decoders, budget);
+      if (unescaped) layers.push(unescaped);
+      const blocks = decodeBlocks(layer, budget, { opaque, noise });
+      if (blocks) layers.push(blocks);
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    const isOutOfTime = error instanceof OutOfTimeError;
+    return { views: [...layers, ...tables], opaque, noise, unreadable: error.message, isOutOfTime };
+  }
+  const views = tables.length > 0 ? [...layers, ...tables] : layers;
+  return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
+}
+
+/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
+function layerOf(fields: Omit<Layer, 'outline'>): Layer {
+  let outline: Outline | undefined;
+  return {
+    ...fields,
+    get outline() {
+      outline ??= outlineOf(fields.bytes);
+      return outline;
+    },
+  };
+}
+
+const sourceOf = (bytes: Buffer): Layer =>
+  layerOf({
+    ...{ bytes, encodings: [], depth: 0, spans: undefined },
+    toSource: (start, end) => ({ start, end }),
+  });
+
+/** From now on the one stands for the other. */
+function supersede(layer: Layer, other: Layer): Layer {
+  layer.isSuperseded = true;
+  return other;
+}
+
+function encryptedIn(layer: Layer): OpaqueContent | undefined {
+  const found = findEncrypted(layer.bytes, layer.outline);
+  return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
+}
+
+/** Not decoded in its turn: what a cell holds is decoded where it stands. */
+function tableOf(layer: Layer, budget: Budget): View | undefined {
+  // What no escape touches was read in the layer above.
+  const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
+  const cells = readTables(layer, isKnown, separator, budget);
+  if (!cells) return undefined;
+  const bytes = cells.bytes();
+  return {
+    bytes,
+    outline: outlineOf(bytes),
+    encodings: layer.encodings,
+    isTable: true,
+    toSource(start, end) {
+      const span = cells.toSource(start, end);
+      return layer.toSource(span.start, span.end);
+    },
+  };
+}
+
+function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
+  const unescaped = unescapeText(layer.bytes, table, () => budget.check(), layer.outline);
+  if (!unescaped) return undefined;
+  const { bytes, names, spans } = unescaped;
+  budget.spend(bytes.length);
+  return childOf(layer, bytes, names, spans, spans);
+}
+
+/** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
+function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
+  const unescaped = withoutEscapes(raw.bytes, () => budget.check());
+  if (!unescaped) return undefined;
+  budget.spend(unescaped.bytes.length);
+  const { bytes, names, spans } = unescaped;
+  const { toSource, encodings } = childOf(raw, bytes, names, spans, undefined);
+  const { isTail } = raw;
+  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, ...(isTail && { isTail }) });
+}
+
+/** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
+export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | undefined {
+  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check) : undefined;
+}
+
+/** The end of the source. */
+function tailOf({ bytes, encodings, depth, spans }: Layer, from: number): Layer {
+  return layerOf({
+    ...{ bytes: bytes.subarray(from), encodings, depth, spans, isTail: true },
+    toSource: (start, end) => ({ start: from + start, end: from + end }),
+  });
+}
+
+/** What is found in another form of the source is found in all of it. */
+function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
+  budget.spend(decoded.length);
+  const spans = new SpanMap();
+  spans.addWhole(0, 0, root.bytes.length);
+  return childOf(root, decoded, ['base64'], spans, undefined);
+}
+
+/** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
+const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
+
+function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
+  // What no escape touches was read in the layer above.
+  const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
+  const { bytes, outline } = layer;
+  const all = findEncodedRuns(bytes, outline, budget);
+  const runs = layer.spans && all.length > 0 ? all.filter(isNew) : all;
+  const text = { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
+  let joined: JoinedValues | undefined;
+  for (const decoder of blockDecoders) {
+    // Also for those that are not asked: what led up to here took its time, too.
+    budget.work(bytes.length);
+    if (!decoder.mayHold(text)) continue;
+    for (const block of decoder.find(text, budget)) {
+      // A file with escapes taken off is none any more.
+      if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
+      const readable = toReadable(block.bytes, budget);
+      if (block.isGuess && readable.names.length === 0) continue;
+      const kind = readable.opaque ?? block.opaque;
+      if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
+      const isLiteral = block.isLiteral === true;
+      if (readable.names.length === 0 && isNoise(readable.bytes, block.bytes))
+        for (const { start, end } of isLiteral ? [block] : evenLines(bytes, block))
+          noise.push({ isLiteral, ...layer.toSource(start, end) });
+      else {
+        const file = fileOf(readable, block);
+        if (file) noise.push({ isLiteral, file, ...layer.toSource(block.start, block.end) });
+      }
+      if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
+      budget.spend(readable.bytes.length + separator.length);
+      joined ??= new JoinedValues();
+      joined.add(block, readable.bytes, [decoder.name, ...readable.names]);
+    }
+  }
+  return joined && childOf(layer, joined.bytes(), [...joined.names], joined.spans, undefined);
+}
+
+/** Whether a value stands for a file without text, or a packed one. */
+function fileOf({ names }: Readable, { bytes, isGuess }: Block): Noise['file'] {
+  if (names.length > 0) return isGuess ? undefined : 'packed';
+  return isBinaryFile(bytes) ? 'binary' : undefined;
+}
+
+/** What encoded values stand for, one behind the other. */
+class JoinedValues {
+  readonly spans = new SpanMap();
+  readonly names = new Set<string>();
+  #bytes = Buffer.allocUnsafe(256);
+  #length = 0;
+
+  add(source: Block, bytes: Buffer, names: readonly string[]): void {
+    for (const name of names) this.names.add(name);
+    // What was decoded further stands for the value as a whole.
+    if (source.parts && bytes === source.bytes) this.#addParts(source.parts);
+    else this.spans.addWhole(this.#length, source.start, source.end);
+    this.#append(bytes);
+    if (source.parts) this.spans.addWhole(this.#length, source.end, source.end);
+    this.#append(separator);
+  }
+
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #addParts(parts: readonly Span[]): void {
+    let at = this.#length;
+    for (const { start, end } of parts) {
+      this.spans.addLiteral(at, start);
+      at += end - start;
+    }
+  }
+
+  /** Copied at once: to put a million parts together at the end takes longer than the clock is left alone for. */
+  #append(part: Buffer): void {
+    if (this.#length + part.length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(2 * (this.#length + part.length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    this.#length += part.copy(this.#bytes, this.#length);
+  }
+}
+
+function childOf(
+  parent: Layer,
+  bytes: Buffer,
+  names: readonly string[],
+  map: SpanMap,
+  spans: SpanMap | undefined,
+): Layer {
+  return layerOf({
+    bytes,
+    encodings: [...parent.encodings, ...names],
+    depth: parent.depth + 1,
+    spans,
+    ...(spans && spans.pieces * literalLengthMin < bytes.length
+      ? { isKnown: (start, end) => spans.isLiteral(start, end) }
+      : {}),
+    toSource(start, end) {
+      const span = map.toSource(start, end);
+      return parent.toSource(span.start, span.end);
+    },
+  });
+}

@@ -1,0 +1,23 @@
+import { jsonDepth } from '../redact/locate.ts';
+
+const depthMax = 512;
+
+/** The same text for contents that differ only in how their JSON is written: members sorted by name, no white space. Any other content as it is. */
+export function canonicalText(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  return jsonDepth(bytes, depthMax) ? text : JSON.stringify(value, sortMembers);
+}
+
+function sortMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const sorted: Record<string, unknown> = Object.create(null);
+  for (const [name, member] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    sorted[name] = member;
+  return sorted;
+}

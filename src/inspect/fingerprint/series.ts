@@ -1,0 +1,145 @@
+import { byteSet, isDigit } from '../kernel/bytes.ts';
+import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../kernel/outline.ts';
+import { seriesSigns } from '../kernel/series-signs.ts';
+import type { Field, FieldFormat } from '../redact/fields.ts';
+
+/*
+ * A value that was cut in pieces is put into fields whose names say which piece it is: `part1` and `part2`, `key_a` and `key_b`,
+ * `firstHalf` and `secondHalf`. Such fields are a series.
+ */
+
+const ordinals: Readonly<Record<string, number>> = {
+  ...{ zero: 0, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6 },
+  ...{ first: 1, second: 2, third: 3, fourth: 4, fifth: 5, sixth: 6 },
+  ...{
+    head: 1,
+    tail: 2,
+    left: 1,
+    right: 2,
+    begin: 1,
+    start: 1,
+    end: 2,
+    prefix: 1,
+    suffix: 2,
+    front: 1,
+    back: 2,
+  },
+};
+
+interface Numbered {
+  /** What the names of all pieces have in common. */
+  readonly stem: string;
+  readonly index: number;
+}
+
+/** A name taken apart; undefined where nothing in it counts. The last word that counts is the one that does. */
+function numberOf(name: string): Numbered | undefined {
+  const words = name.match(/\d{1,4}|[A-Z]?[a-z]+|[A-Z]+/g) ?? [];
+  const at = words.findLastIndex((word) => indexOf(word) !== undefined);
+  const word = words[at];
+  if (word === undefined) return undefined;
+  return { stem: words.toSpliced(at, 1, '#').join(' '), index: indexOf(word) as number };
+}
+
+function indexOf(word: string): number | undefined {
+  if (/^\d/.test(word)) return Number(word);
+  return /^[A-Ha-h]$/.test(word) ? (word.codePointAt(0) as number) & 0x1f : ordinals[word.toLowerCase()];
+}
+
+/** All series among the fields, each of at least two, in the order of their numbers. A number that comes again begins another one. */
+export function seriesOf(fields: readonly Field[]): Field[][] {
+  const series: Field[][] = [];
+  const open = new Map<string, Map<number, Field>>();
+  const close = (pieces: Map<number, Field>): void => {
+    if (pieces.size < 2) return;
+    series.push([...pieces].sort(([one], [other]) => one - other).map(([, field]) => field));
+  };
+  for (const field of fields) {
+    const numbered = numberOf(field.name);
+    if (!numbered) continue;
+    const pieces = open.get(numbered.stem) ?? new Map<number, Field>();
+    if (!pieces.has(numbered.index)) {
+      open.set(numbered.stem, pieces.set(numbered.index, field));
+      continue;
+    }
+    close(pieces);
+    open.set(numbered.stem, new Map([[numbered.index, field]]));
+  }
+  for (const pieces of open.values()) close(pieces);
+  return series;
+}
+
+/** From a digit to the end of its sign. */
+const margin = { before: 0, after: 3 };
+
+/** What stands behind a number at the end of a name, as each format writes it. */
+const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
+  json: ['":', '\\":'].map((it) => Buffer.from(it)),
+  form: [Buffer.from('=')],
+  xml: ['>', '='].map((it) => Buffer.from(it)),
+  multipart: [Buffer.from('"')],
+  text: ['":', '=', ':'].map((it) => Buffer.from(it)),
+  head: ['=', ':'].map((it) => Buffer.from(it)),
+};
+
+const beginsSign = byteSet(
+  Object.values(signs)
+    .flat()
+    .map((sign) => sign.toString('latin1', 0, 1))
+    .join(''),
+);
+
+/**
+ * Whether fields may be numbered, told by one quick look: nearly all texts have no such names, and need not be taken apart. Of names
+ * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
+ */
+export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outline): boolean {
+  if (format !== 'json') {
+    const stretches = stretchesOf(outline ?? outlineOf(bytes), blockFlags.digit, bytes.length, margin);
+    return holdsNumbered(bytes, stretches, signs[format]);
+  }
+  const seen = seriesSigns(bytes);
+  return (seen & isWorded) === isWorded || areNumbered(seen) || areNumbered(seen >> 3);
+}
+
+/** Names that begin with `first_` and with `second_`, by which words number pieces in JSON. */
+const isWorded = (1 << 6) | (1 << 7);
+
+/** Whether some field may belong to a series at all. What no field of a text does belongs to none of another text. */
+export function mayBeOfSeries(bytes: Buffer, format: FieldFormat): boolean {
+  if (format === 'json' && (seriesSigns(bytes) & isWorded) !== 0) return true;
+  return signs[format].some((sign) => {
+    let at = bytes.indexOf(sign);
+    while (at >= 0 && !isDigit(bytes[at - 1])) at = bytes.indexOf(sign, at + 1);
+    return at >= 0;
+  });
+}
+
+const digitZero = 0x30;
+const digitTwo = 0x32;
+const isFirst = 1 << 1;
+const isOther = (1 << 0) | (1 << 2);
+
+const areNumbered = (digits: number): boolean => (digits & isFirst) !== 0 && (digits & isOther) !== 0;
+
+/** Whether names that end in 1 stand there, and others that end in 0 or 2, with the same sign behind them. */
+function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: readonly Buffer[]): boolean {
+  const seen = behind.map(() => 0);
+  for (const { from, to } of stretches)
+    for (let at = from; at < to; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte < digitZero || byte > digitTwo || beginsSign[bytes[at + 1] ?? 0] === 0) continue;
+      for (let sign = 0; sign < behind.length; sign += 1) {
+        if (!standsAt(bytes, behind[sign] as Buffer, at + 1)) continue;
+        const digits = (seen[sign] as number) | (1 << (byte - digitZero));
+        if (areNumbered(digits)) return true;
+        seen[sign] = digits;
+      }
+    }
+  return false;
+}
+
+function standsAt(bytes: Buffer, sign: Buffer, start: number): boolean {
+  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
+  return true;
+}

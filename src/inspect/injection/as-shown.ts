@@ -1,0 +1,161 @@
+import { isAlphanumeric, isLetter, isLower } from '../kernel/bytes.ts';
+
+/*
+ * What stands between the words of a text unseen: tags around each of them, hyphens at line ends, the joints of a name that is a whole
+ * sentence. Phrases are looked for in the text without it, too.
+ */
+
+/** A text as its readers see it. */
+export interface ShownText {
+  readonly bytes: Buffer;
+  /** The bytes of the source that bytes of it stand for. */
+  toSource(start: number, end: number): { start: number; end: number };
+}
+
+/** Bytes that are left out, and what is seen in their place. */
+interface Cut {
+  readonly start: number;
+  readonly end: number;
+  readonly shown: string;
+}
+
+/** Of each sort: as many as 600 KB of nothing but tags have. */
+const cutsMax = 200_000;
+const tagBytesMax = 1000;
+/** A name of fewer words is a name. */
+const nameWordsMin = 5;
+const nameLengthMin = 24;
+const nameLengthMax = 400;
+
+/** So many bytes make a number that is exact. */
+const nameBytesMax = 6;
+
+const lessThan = 0x3c;
+const greaterThan = 0x3e;
+const slash = 0x2f;
+const exclamationMark = 0x21;
+const underscore = 0x5f;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Elements that do not part the words around them (HTML, 3.2.5.2.5). */
+const inlineNames = namesOf(
+  'a abbr b bdi bdo big cite data del em font i ins label mark q s small span strong sub sup time tt u var wbr',
+);
+const codeNames = namesOf('code kbd pre samp');
+
+/** Undefined where readers see all of it. Linear in its length. */
+export function asShown(bytes: Buffer): ShownText | undefined {
+  const cuts = [...tagsIn(bytes), ...hyphensIn(bytes), ...sentenceNamesIn(bytes)];
+  return cuts.length === 0
+    ? undefined
+    : withCuts(
+        bytes,
+        cuts.sort((a, b) => a.start - b.start),
+      );
+}
+
+function tagsIn(bytes: Buffer): Cut[] {
+  const cuts: Cut[] = [];
+  let close = -1;
+  for (let at = bytes.indexOf(lessThan); at >= 0; at = bytes.indexOf(lessThan, at + 1)) {
+    const next = bytes[at + 1];
+    if (!isLetter(next) && next !== slash && next !== exclamationMark) continue;
+    if (close < at) close = bytes.indexOf(greaterThan, at);
+    if (close < 0 || cuts.length >= cutsMax) break;
+    if (close - at > tagBytesMax) continue;
+    cuts.push({ start: at, end: close + 1, shown: insteadOfTag(bytes, at) });
+    at = close;
+  }
+  return cuts;
+}
+
+function insteadOfTag(bytes: Buffer, at: number): string {
+  if (bytes[at + 1] === exclamationMark) return '';
+  const name = nameAt(bytes, bytes[at + 1] === slash ? at + 2 : at + 1);
+  // Code shows phrases as backticks do.
+  return inlineNames.has(name) ? '' : codeNames.has(name) ? '`' : '\n';
+}
+
+function namesOf(names: string): ReadonlySet<number> {
+  return new Set(names.split(' ').map((name) => nameAt(Buffer.from(name), 0)));
+}
+
+/** The first six letters of an element's name, in either case, as a number: pages have thousands of names to be looked up. */
+function nameAt(bytes: Buffer, start: number): number {
+  let name = 0;
+  for (let at = start; at < start + nameBytesMax && isAlphanumeric(bytes[at]); at += 1)
+    name = name * 256 + ((bytes[at] as number) | 0x20);
+  return name;
+}
+
+/** Hyphens that a line end broke a word at. */
+function hyphensIn(bytes: Buffer): Cut[] {
+  const cuts: Cut[] = [];
+  for (let at = bytes.indexOf('-'); at >= 0 && cuts.length < cutsMax; at = bytes.indexOf('-', at + 1)) {
+    const end = at + (bytes[at + 1] === carriageReturn ? 3 : 2);
+    if (bytes[end - 1] === lineFeed && isLower(bytes[at - 1]) && isLower(bytes[end]))
+      cuts.push({ start: at, end, shown: '' });
+  }
+  return cuts;
+}
+
+const isOfName = (byte: number | undefined): boolean => byte === underscore || isLetter(byte);
+
+/** Names like `do_this_and_then_do_that`, word for word. Looks at every 24th byte of what has none. */
+function sentenceNamesIn(bytes: Buffer): Cut[] {
+  const cuts: Cut[] = [];
+  let from = 0;
+  for (let at = nameLengthMin - 1; at < bytes.length && cuts.length < cutsMax; ) {
+    let start = at;
+    while (start >= from && isOfName(bytes[start])) start -= 1;
+    start += 1;
+    let end = at;
+    if (start <= at) while (isOfName(bytes[end])) end += 1;
+    from = Math.max(end, at + 1);
+    at = from + nameLengthMin - 1;
+    if (end - start < nameLengthMin || end - start > nameLengthMax) continue;
+    const words = bytes.toString('latin1', start, end).split(/_+|(?<=[a-z])(?=[A-Z])/);
+    if (words.length >= nameWordsMin) cuts.push({ start, end, shown: `\`${words.join(' ')}\`` });
+  }
+  return cuts;
+}
+
+/** In the order of the cuts; one that begins in another is left out. */
+function withCuts(bytes: Buffer, all: readonly Cut[]): ShownText {
+  let from = 0;
+  const cuts = all.filter(({ start, end }) => {
+    const isApart = start >= from;
+    if (isApart) from = end;
+    return isApart;
+  });
+  const longer = cuts.reduce(
+    (sum, { start, end, shown }) => sum + Math.max(0, shown.length - (end - start)),
+    0,
+  );
+  const text = Buffer.allocUnsafe(bytes.length + longer);
+  let length = 0;
+  from = 0;
+  for (const { start, end, shown } of cuts) {
+    length += bytes.copy(text, length, from, start);
+    for (let at = 0; at < shown.length; at += 1) text[length++] = shown.charCodeAt(at);
+    from = end;
+  }
+  length += bytes.copy(text, length, from);
+  return {
+    bytes: text.subarray(0, length),
+    toSource: (start, end) => ({ start: sourceOf(cuts, start).start, end: sourceOf(cuts, end - 1).end }),
+  };
+}
+
+/** The byte, or the whole cut, that a byte of the shown text stands for. */
+function sourceOf(cuts: readonly Cut[], offset: number): { start: number; end: number } {
+  /** How much farther on the source is. */
+  let ahead = 0;
+  for (const { start, end, shown } of cuts) {
+    if (offset + ahead < start) break;
+    if (offset + ahead < start + shown.length) return { start, end };
+    ahead += end - start - shown.length;
+  }
+  return { start: offset + ahead, end: offset + ahead + 1 };
+}

@@ -1,0 +1,272 @@
+import { isAlphanumeric } from '../kernel/bytes.ts';
+import { createMatcher } from '../match/matcher.ts';
+
+/*
+ * Finds phrases of many languages in one pass over bytes. The matcher looks for one word of each phrase, its longest; only where that
+ * stands are its ends and the other words of the phrase compared. Between the words of a phrase may stand line ends, marks and
+ * quotes, as wrapped and decorated texts have them.
+ */
+
+/** A phrase that was found: its bytes in the text, and its number. */
+export interface PhraseHit {
+  readonly phrase: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface PhraseFinder {
+  /**
+   * Calls `onHit` for the phrases of a region, in the order in which they begin; of those that begin together the longest comes first.
+   * A phrase may reach out of the region.
+   */
+  scan(bytes: Buffer, region: Region, onHit: (hit: PhraseHit) => void, isStopped: () => boolean): void;
+}
+
+/** Bytes of a text: the first, and the one behind them. */
+export interface Region {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A phrase as it is compared around its core. */
+interface Candidate {
+  readonly phrase: number;
+  readonly coreLength: number;
+  readonly before: Side;
+  readonly after: Side;
+}
+
+/** What must stand on one side of a core: other words, the end of a word, or anything. */
+interface Side {
+  /** From the core outwards, each in all the ways in which it may be written, in lower case. */
+  readonly words: readonly (readonly string[])[];
+  /** The letter of these words that is next to the core; 0 where it is none of ASCII. */
+  readonly nearest: number;
+  /** Bytes in which the words must stand. */
+  readonly reach: number;
+  readonly endsWord: boolean;
+}
+
+/** Letters here continue into one another without spaces, or carry articles and endings: a word has no visible ends. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}]/u;
+const isWordSign = /[\p{L}\p{N}]/u;
+const endsInWordSign = /[\p{L}\p{N}]$/u;
+const startsWithWordSign = /^[\p{L}\p{N}]/u;
+/** Characters between two words of a phrase. */
+const gapMax = 4;
+const characterBytesMax = 4;
+
+/** Builds a finder of phrases, which hits name by their place. A word that ends in `*` stands for all that begin so. */
+export function createPhraseFinder(phrases: readonly string[]): PhraseFinder {
+  const candidatesOf = new Map<string, Candidate[]>();
+  const sideOf = sidesOnce();
+  phrases.forEach((text, phrase) => {
+    const { cores, before, after } = takeApart(text, sideOf);
+    for (const core of cores) {
+      const candidates = candidatesOf.get(core) ?? [];
+      candidates.push({ phrase, coreLength: Buffer.byteLength(core), before, after });
+      candidatesOf.set(core, candidates);
+    }
+  });
+  const cores = [...candidatesOf.keys()];
+  const candidatesAt = cores.map((core) => candidatesOf.get(core) as Candidate[]);
+  const matcher = createMatcher(cores);
+  return {
+    scan(bytes, { from, to }, onHit, isStopped) {
+      const line = new HitLine(onHit);
+      matcher.scan(
+        bytes.subarray(from, to),
+        (core, start) => {
+          for (const candidate of candidatesAt[core] as Candidate[]) {
+            const hit = hitOf(bytes, candidate, from + start);
+            if (hit) line.add(hit);
+          }
+        },
+        isStopped,
+      );
+      line.end();
+    },
+  };
+}
+
+/** Chooses the longest word as the core, of several the last: articles and pronouns stand first. */
+function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; before: Side; after: Side } {
+  const isOpen = text.endsWith('*');
+  const words = (isOpen ? text.slice(0, -1) : text).split(' ');
+  // An apostrophe is written in two ways; a word without one is found in both.
+  const lengths = words.map((word) => Buffer.byteLength(word) / (word.includes("'") ? 2 : 1));
+  const at = lengths.lastIndexOf(Math.max(...lengths));
+  const core = words[at] as string;
+  const hasEnds = !unspaced.test(text);
+  const opens = hasEnds && isWordSign.test(text.charAt(0));
+  const closes = hasEnds && !isOpen && isWordSign.test(text.charAt(text.length - 1));
+  return {
+    cores: spellings(core),
+    before: sideOf(words.slice(0, at).reverse(), -1, opens),
+    after: sideOf(words.slice(at + 1), 0, closes),
+  };
+}
+
+/** `nearestAt` is the place of the letter of a word that is next to the core: its last, or its first. */
+type SideOf = (words: readonly string[], nearestAt: -1 | 0, endsWord: boolean) => Side;
+
+/** Thousands of phrases have the same few hundred sides, so each is made once. */
+function sidesOnce(): SideOf {
+  const made = new Map<string, Side>();
+  return (words, nearestAt, endsWord) => {
+    const key = `${nearestAt} ${endsWord} ${words.join(' ')}`;
+    const side = made.get(key) ?? toSide(words, nearestAt, endsWord);
+    made.set(key, side);
+    return side;
+  };
+}
+
+const toSide: SideOf = (words, nearestAt, endsWord) => {
+  const nearest = words[0]?.at(nearestAt) ?? '';
+  const characters = words.join('').length + (words.length + 1) * gapMax + 1;
+  return {
+    words: words.map((word) => compositions(word.toLowerCase())),
+    nearest: /[a-z]/i.test(nearest) ? nearest.charCodeAt(0) | 0x20 : 0,
+    reach: words.length === 0 ? 0 : characters * (isAscii(words.join('')) ? 2 : characterBytesMax),
+    endsWord,
+  };
+};
+
+const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/** In all the ways in which a matcher has to be told of it, for it knows the case of ASCII alone. */
+export function spellings(text: string): Set<string> {
+  const lower = text.toLowerCase();
+  if (isAscii(lower)) return new Set([lower]);
+  const capitalised = lower.charAt(0).toUpperCase() + lower.slice(1);
+  return new Set([lower, capitalised, lower.toUpperCase()].flatMap(compositions));
+}
+
+/** A letter with a mark may be written as one character or as two. */
+const compositions = (text: string): string[] =>
+  isAscii(text) ? [text] : [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
+
+function hitOf(bytes: Buffer, candidate: Candidate, coreStart: number): PhraseHit | undefined {
+  const { phrase, coreLength, before, after } = candidate;
+  const coreEnd = coreStart + coreLength;
+  const leftLength = lengthBefore(bytes, before, coreStart);
+  if (leftLength < 0) return undefined;
+  const rightLength = lengthAfter(bytes, after, coreEnd);
+  if (rightLength < 0) return undefined;
+  const hit = { phrase, start: coreStart - leftLength, end: coreEnd + rightLength };
+  return isName(bytes, hit) ? undefined : hit;
+}
+
+/** Part of a name in code, as `ignore_previous`, or of an option, as `--ignore`. */
+function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
+  const [before, last] = [bytes[start - 1], bytes[end]];
+  if (before === underscore && isAlphanumeric(bytes[start - 2])) return true;
+  if (before === hyphen && bytes[start - 2] === hyphen && bytes[start - 3] !== exclamationMark) return true;
+  return last === underscore && isAlphanumeric(bytes[end - 1]) && isAlphanumeric(bytes[end + 1]);
+}
+
+const underscore = 0x5f;
+const hyphen = 0x2d;
+const exclamationMark = 0x21;
+
+/** How many bytes of the phrase stand before its core; -1 where something else does. */
+function lengthBefore(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
+  const byte = bytes[at - 1] ?? 0;
+  if (words.length > 0) {
+    if (isAlphanumeric(byte) || isOther(byte, bytes[at - 2] ?? 0, nearest)) return -1;
+    const text = bytes.toString('utf8', Math.max(0, at - reach), at);
+    const start = startOf(text, words, endsWord);
+    return start < 0 ? -1 : Buffer.byteLength(text.slice(start));
+  }
+  if (!endsWord) return 0;
+  if (byte < 0x80) return isAlphanumeric(byte) ? -1 : 0;
+  return endsInWordSign.test(bytes.toString('utf8', Math.max(0, at - characterBytesMax), at)) ? -1 : 0;
+}
+
+function lengthAfter(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
+  const byte = bytes[at] ?? 0;
+  if (words.length > 0) {
+    if (isAlphanumeric(byte) || isOther(byte, bytes[at + 1] ?? 0, nearest)) return -1;
+    const text = bytes.toString('utf8', at, at + reach);
+    const end = endOf(text, words, endsWord);
+    return end < 0 ? -1 : Buffer.byteLength(text.slice(0, end));
+  }
+  if (!endsWord) return 0;
+  if (byte < 0x80) return isAlphanumeric(byte) ? -1 : 0;
+  return startsWithWordSign.test(bytes.toString('utf8', at, at + characterBytesMax)) ? -1 : 0;
+}
+
+/** Where the words begin that end at the end of the text; -1 where others do. */
+function startOf(text: string, words: Side['words'], endsWord: boolean): number {
+  let at = text.length;
+  for (const spellings of words) {
+    const behind = at;
+    while (at > 0 && isGap(text[at - 1])) at--;
+    if (at === behind || behind - at > gapMax || isNameMark(text.slice(at, behind))) return -1;
+    const found = spellings.find((word) => isSame(text.slice(Math.max(0, at - word.length), at), word));
+    if (found === undefined) return -1;
+    at -= found.length;
+  }
+  return endsWord && at > 0 && endsInWordSign.test(text.slice(Math.max(0, at - 2), at)) ? -1 : at;
+}
+
+/** Where the words end that begin at the start of the text; -1 where others do. */
+function endOf(text: string, words: Side['words'], endsWord: boolean): number {
+  let at = 0;
+  for (const spellings of words) {
+    const before = at;
+    while (isGap(text[at])) at++;
+    if (at === before || at - before > gapMax || isNameMark(text.slice(before, at))) return -1;
+    const found = spellings.find((word) => isSame(text.slice(at, at + word.length), word));
+    if (found === undefined) return -1;
+    at += found.length;
+  }
+  return endsWord && startsWithWordSign.test(text.slice(at, at + 2)) ? -1 : at;
+}
+
+const isSame = (written: string, word: string): boolean =>
+  written.toLowerCase().replaceAll('\u2019', "'") === word;
+
+/** What may stand between the words of a phrase. Not the end of a sentence: what begins behind it is another phrase. */
+const isGap = (character: string | undefined): boolean =>
+  character !== undefined && !'.!?'.includes(character) && !isWordSign.test(character);
+
+/** Between the parts of a name in code or in a path. */
+const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';
+
+/** Nearly always one space stands between two words: then the first look at the next one tells. */
+const isOther = (gapByte: number, next: number, nearest: number): boolean =>
+  gapByte === 0x20 && nearest !== 0 && isAlphanumeric(next) && (next | 0x20) !== nearest;
+
+/** Farther than the matcher's hits are ever out of order, and than a phrase begins before its core. */
+const disorderBytes = 600;
+
+/** Puts hits in order, by holding each back until none can come that begins before it. */
+class HitLine {
+  readonly #onHit: (hit: PhraseHit) => void;
+  #waiting: PhraseHit[] = [];
+
+  constructor(onHit: (hit: PhraseHit) => void) {
+    this.#onHit = onHit;
+  }
+
+  add(hit: PhraseHit): void {
+    const waiting = this.#waiting;
+    if (waiting.length > 0 && hit.start - (waiting[0] as PhraseHit).start > 2 * disorderBytes)
+      this.#release(hit.start - disorderBytes);
+    this.#waiting.push(hit);
+  }
+
+  end(): void {
+    this.#release(Number.POSITIVE_INFINITY);
+  }
+
+  #release(before: number): void {
+    const sorted = this.#waiting.sort((a, b) => a.start - b.start || b.end - a.end);
+    const next = sorted.findIndex((hit) => hit.start >= before);
+    const count = next < 0 ? sorted.length : next;
+    for (const hit of sorted.slice(0, count)) this.#onHit(hit);
+    this.#waiting = sorted.slice(count);
+  }
+}

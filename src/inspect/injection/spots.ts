@@ -1,0 +1,59 @@
+import { isLetter } from '../kernel/bytes.ts';
+import { createMatcher } from '../match/matcher.ts';
+import { type Region, spellings } from './phrases.ts';
+
+/*
+ * Most texts hold no order to an agent, and one look over them must tell. Words like "system" or "before" stand in every text, so here
+ * phrases are looked for as they stand, on one line or broken into two: a second, closer look is taken only around such places.
+ * Measured on 64 KB of English: 0.2 ms, where the closer look at all of it takes 1.9 ms.
+ */
+
+export interface Spotter {
+  /** The bytes within `reach` of the phrases, in their order; those that overlap as one. */
+  around(bytes: Buffer, reach: number, isStopped: () => boolean): Region[];
+}
+
+/** Builds a finder of places at which one of the phrases may stand. One that ends in `*` may go on. */
+export function createSpotter(phrases: readonly string[]): Spotter {
+  const endOf = new Map<string, number>();
+  for (const phrase of phrases) {
+    const isOpen = phrase.endsWith('*');
+    for (const text of brokenOnce(isOpen ? phrase.slice(0, -1) : phrase))
+      for (const word of spellings(text)) endOf.set(word, isOpen ? openEnd : Buffer.byteLength(word));
+  }
+  const lengths = [...endOf.values()];
+  const matcher = createMatcher([...endOf.keys()]);
+  return {
+    around(bytes, reach, isStopped) {
+      const regions: Region[] = [];
+      const onHit = (word: number, at: number): void => {
+        const length = lengths[word] as number;
+        if (length === openEnd || !goesOn(bytes, at + length))
+          join(regions, Math.max(0, at - reach), at + reach);
+      };
+      matcher.scan(bytes, onHit, isStopped);
+      return regions;
+    },
+  };
+}
+
+const openEnd = -1;
+
+/** A letter on both sides: "answer as" is no part of "answer assistants". */
+const goesOn = (bytes: Buffer, end: number): boolean => isLetter(bytes[end - 1]) && isLetter(bytes[end]);
+
+/** The phrase with spaces, with a line end in place of each of them, and all that with both kinds of apostrophe. */
+function brokenOnce(phrase: string): string[] {
+  const words = phrase.split(' ');
+  const broken = words
+    .slice(1)
+    .map((_, at) => `${words.slice(0, at + 1).join(' ')}\n${words.slice(at + 1).join(' ')}`);
+  return [phrase, ...broken].flatMap((text) => [text, text.replaceAll("'", '\u2019')]);
+}
+
+/** Hits come in order but for a few bytes. */
+function join(regions: Region[], from: number, to: number): void {
+  const last = regions.at(-1);
+  if (!last || from > last.to) regions.push({ from, to });
+  else regions[regions.length - 1] = { from: Math.min(last.from, from), to: Math.max(last.to, to) };
+}

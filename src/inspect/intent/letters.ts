@@ -1,0 +1,81 @@
+import { digits, lowerCase, upperCase } from '../kernel/bytes.ts';
+
+/* What a byte of UTF-8 is to a reader of words. From `Kind.lower` on it belongs to a word. `src/inspect/kernel/assembly/words.ts` has the same kinds. */
+
+const Kind = {
+  gap: 0,
+  /** `.`, `!`, `?` and `;`: the end of a sentence where a space follows. */
+  end: 1,
+  line: 2,
+  /** What a sentence or a command begins behind, inside of another: `"`, `:`, `>`, `&`, `|`, `$`. */
+  opening: 3,
+  star: 4,
+  at: 5,
+  slash: 6,
+  backslash: 7,
+  /** Begins a mark of two bytes, as the no-break space, or of three, as typographic quotes. */
+  mark: 8,
+  longMark: 9,
+  /** Begins a comment or a heading. */
+  hash: 10,
+  parenthesis: 11,
+  backtick: 12,
+  apostrophe: 13,
+  lower: 16,
+  upper: 17,
+  digit: 18,
+  /** Begins a Latin letter with an accent. */
+  accented: 19,
+  /** Begins an accent that stands behind its letter, as in NFD. */
+  accent: 20,
+  other: 21,
+} as const;
+
+/** The kind of each byte. */
+export const kinds = kindsOfBytes();
+
+function kindsOfBytes(): Uint8Array {
+  const table = new Uint8Array(256).fill(Kind.other, 0x80);
+  const set = (characters: string, kind: number): void => {
+    for (const byte of Buffer.from(characters, 'latin1')) table[byte] = kind;
+  };
+  set(lowerCase, Kind.lower);
+  set(upperCase, Kind.upper);
+  set(digits, Kind.digit);
+  set('.!?;', Kind.end);
+  set('\n', Kind.line);
+  set('":>&|$', Kind.opening);
+  set("'", Kind.apostrophe);
+  set('#', Kind.hash);
+  set('(', Kind.parenthesis);
+  set('`', Kind.backtick);
+  set('*', Kind.star);
+  set('@', Kind.at);
+  set('/', Kind.slash);
+  set('\\', Kind.backslash);
+  set('\xc2', Kind.mark);
+  set('\xe2', Kind.longMark);
+  set('\xc3', Kind.accented);
+  set('\xcc\xcd', Kind.accent);
+  return table;
+}
+
+/** Nothing stands there. */
+const gap = 0;
+/** What stands there has to be looked at: a mark, or a letter that is not plain. */
+const noLetter = 1;
+/** What each byte is where a word may begin: the letter or digit, in lower case, or one of those two. */
+export const firstLetters = Uint8Array.from(kinds, (kind, byte) => {
+  if (kind === Kind.gap) return gap;
+  if (kind === Kind.upper) return byte | 0x20;
+  return kind === Kind.lower || kind === Kind.digit ? byte : noLetter;
+});
+/** What it is where a word may go on: a mark ends it, and a capital may begin another one. */
+export const furtherLetters = firstLetters.map((letter, byte) => {
+  const kind = kinds[byte] as number;
+  if (kind < Kind.lower) return gap;
+  return kind === Kind.upper ? noLetter : letter;
+});
+
+/** U+00C0 to U+00DF without accents, told from the lower five bits of their second byte; the 32 letters behind them are the same in lower case. */
+export const lettersWithoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');

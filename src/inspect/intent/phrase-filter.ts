@@ -1,0 +1,41 @@
+import { numberOfRow } from './word-numbers.ts';
+import { bitsOf } from './word-set.ts';
+
+/** Of a phrase; what is longer passes by these. */
+const beginningWords = 3;
+
+/**
+ * Tells of a sentence whether one of some phrases may stand in it: a word passes that ends a phrase, or is the third word of one. Where no word
+ * passes, none of the phrases stands; where one does, there may be less than all of it. The tables are those of `src/inspect/kernel/assembly/words.ts`.
+ */
+export class PhraseFilter {
+  /** A bit for each first word, see `bitsOf`. */
+  readonly firstWords: Int32Array;
+  /** A bit for each number in `beginnings`, as `bitsOf` has them for words: nearly all that is not among them is told by it. */
+  readonly beginningBits: Int32Array;
+  /**
+   * Phrases of one word, and the first two or three words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
+   * bits tell, or in the next free one behind it. At least half of the slots are empty.
+   */
+  readonly beginnings: Int32Array;
+
+  /** Takes the words of each phrase. */
+  constructor(phrases: readonly (readonly number[])[]) {
+    this.firstWords = bitsOf(phrases.flatMap((words) => words.slice(0, 1)));
+    const numbers = new Set(phrases.flatMap(beginningOf));
+    this.beginningBits = bitsOf(numbers);
+    const slots = 2 ** Math.ceil(Math.log2(2 * numbers.size + 2));
+    this.beginnings = new Int32Array(slots);
+    for (const number of numbers) {
+      let slot = number & (slots - 1);
+      while (this.beginnings[slot] !== 0) slot = (slot + 1) & (slots - 1);
+      this.beginnings[slot] = number + 1;
+    }
+  }
+}
+
+function beginningOf(words: readonly number[]): readonly number[] {
+  const [first, second] = words;
+  if (first === undefined) return [];
+  return [second === undefined ? first : numberOfRow(words.slice(0, beginningWords))];
+}

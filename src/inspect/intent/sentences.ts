@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { endianness } from 'node:os';
+import { byteSet } from '../kernel/bytes.ts';
+import { Kernel, pieceBytesMax, tablesAt } from '../kernel/kernel.ts';
+import { firstLetters, furtherLetters, kinds, lettersWithoutAccents } from './letters.ts';
+import type { PhraseFilter } from './phrase-filter.ts';
+import { markNamed, numberOfMark } from './word-numbers.ts';
+
+/*
+ * One pass over a text: its words as numbers, sentence by sentence. `src/inspect/kernel/assembly/words.ts` goes through the bytes.
+ *
+ * Marks and spaces between words say nothing, so that `--no-preserve-root`, `force-push` and "force push" are read alike, and names in
+ * code are taken apart: `deleteAllUsers`. Accents and case are folded. Of the marks stay a `*` for anything, the `@` before a file, a `/`
+ * alone, the parenthesis of a call, and the backtick before code. Addresses of IPv4 are told by where they lead, and modes of files that
+ * lend rights by that.
+ */
+
+/** Words that are looked at together. What has more is read in pieces, each with the last sixteen words of the one before. */
+const sentenceWordsMax = 64;
+
+/** Valid until the next one is read. */
+export interface Sentence {
+  /** The first `count` of them. */
+  readonly words: Int32Array;
+  /** 1 for a word that begins a sentence, a line, a quotation, a value or a command. */
+  readonly opens: Uint8Array;
+  readonly count: number;
+}
+
+/** What else a byte is, a bit each; `words.ts` has the same. */
+const signs = [
+  byteSet(' \t\r'),
+  // Behind the mark that ends a sentence; the backslash is that of an escaped line end or quote.
+  byteSet(' \t\r\n\\"'),
+  // Behind a `/` that is a whole path, or `/*`.
+  byteSet(' \n\\"\'*;'),
+  // Before and behind a `*` as policies have it: not of bold text, a list or a product.
+  byteSet('"\'.:['),
+  byteSet(' \n\\"\',.;:]'),
+].reduce((all, set, bit) => all.map((flags, byte) => flags | ((set[byte] as number) << bit)));
+
+// Where the tables stand; `words.ts` has the same numbers.
+const wordsAt = tablesAt + 1_104;
+const opensAt = tablesAt + 1_360;
+const filterAt = tablesAt + 1_424;
+/** The kernel's memory never is. */
+const isBigEndian = endianness() === 'BE';
+/** Slots of the largest filter. */
+const slotsMax = 16_384;
+
+const kernel = kernelWithTables();
+const wordsInKernel = new Int32Array(kernel.view.buffer, wordsAt, sentenceWordsMax);
+const opensInKernel = new Uint8Array(kernel.view.buffer, opensAt, sentenceWordsMax);
+/** Whose filter is in the memory, and whether a text is being read. */
+let filledWith: PhraseFilter | undefined;
+let isBusy = false;
+
+function kernelWithTables(): Kernel {
+  const kernel = new Kernel(filterAt - tablesAt + 2 * 8_192 + 4 * slotsMax);
+  const marks = Buffer.concat(Object.values(numberOfMark).map(bytesOf));
+  const tables = Buffer.concat([kinds, firstLetters, furtherLetters, signs, lettersWithoutAccents, marks]);
+  Buffer.from(kernel.view.buffer).set(tables, tablesAt);
+  kernel.exports.useWordTables(tablesAt, 0);
+  return kernel;
+}
+
+function bytesOf(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(number);
+  return bytes;
+}
+
+function fill(filter: PhraseFilter | undefined): void {
+  if (filter === filledWith) return;
+  const { view, exports } = kernel;
+  const { firstWords = [], beginningBits = [], beginnings = [] } = filter ?? {};
+  assert(beginnings.length <= slotsMax, 'the lexicon has too many phrases');
+  let at = filterAt;
+  for (const numbers of [firstWords, beginningBits, beginnings])
+    for (const number of numbers) {
+      view.setInt32(at, number, true);
+      at += 4;
+    }
+  exports.useWordTables(tablesAt, beginnings.length);
+  filledWith = filter;
+}
+
+/** The words of a phrase as they are read in a text. Throws an Error for a mark that there is not. */
+export function wordsOf(phrase: string): number[] {
+  const words: number[] = [];
+  const take = (sentence: Sentence): number => words.push(...sentence.words.subarray(0, sentence.count));
+  for (const part of phrase.split(' ')) {
+    const mark = markNamed(part);
+    if (mark === undefined) readSentences(Buffer.from(part), take, () => false);
+    else words.push(mark);
+  }
+  return words;
+}
+
+/** Calls `onSentence` for each sentence of a text. See `SentenceReader`. */
+export function readSentences(
+  bytes: Buffer,
+  onSentence: (sentence: Sentence) => void,
+  isStopped: () => boolean,
+): void {
+  new SentenceReader(onSentence).read(bytes, isStopped);
+}
+
+/** Reads one text at a time. */
+export class SentenceReader implements Sentence {
+  readonly words = isBigEndian ? new Int32Array(sentenceWordsMax) : wordsInKernel;
+  readonly opens = opensInKernel;
+  count = 0;
+  readonly #onSentence: (sentence: Sentence) => void;
+  readonly #filter: PhraseFilter | undefined;
+
+  /** With a filter, sentences without a word that passes it are not handed on. */
+  constructor(onSentence: (sentence: Sentence) => void, filter?: PhraseFilter) {
+    this.#onSentence = onSentence;
+    this.#filter = filter;
+  }
+
+  /** Hands on the sentences of a text of up to 64 KB. Linear. `isStopped` is asked after each of them, and every few kilobytes. */
+  read(bytes: Uint8Array, isStopped: () => boolean): void {
+    assert(bytes.length <= pieceBytesMax && !isBusy, 'one text at a time, of 64 KB at most');
+    isBusy = true;
+    try {
+      fill(this.#filter);
+      kernel.take(bytes);
+      kernel.exports.beginWords(bytes.length);
+      for (let count = kernel.exports.nextSentence(); count >= 0; count = kernel.exports.nextSentence()) {
+        if (count > 0) this.#hand(count);
+        if (isStopped()) return;
+      }
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  #hand(count: number): void {
+    if (isBigEndian)
+      for (let index = 0; index < count; index += 1)
+        this.words[index] = kernel.view.getInt32(wordsAt + 4 * index, true);
+    this.count = count;
+    this.#onSentence(this);
+  }
+}

@@ -1,0 +1,28 @@
+import type { MaybePromise } from '../maybe-promise.ts';
+import { readAnswer, redactAnswer } from './answers/answer-jobs.ts';
+import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from './read-body.ts';
+import type { ReadBounds } from './read-part.ts';
+
+/** All that may be done in a reader thread: from plain data to plain data, alike wherever it is done. */
+export const jobs = {
+  head: readHead,
+  body: readBody,
+  cut: cutAndRead,
+  open: openBody,
+  answer: readAnswer,
+  redact: redactAnswer,
+} as const satisfies Readonly<
+  Record<string, (input: never, tools: ReadingTools, bounds: ReadBounds) => unknown>
+>;
+
+export type JobName = keyof typeof jobs;
+export type Input<N extends JobName> = Parameters<(typeof jobs)[N]>[0];
+export type Output<N extends JobName> = Awaited<ReturnType<(typeof jobs)[N]>>;
+
+/** The job that has this name. */
+export const jobOf = <N extends JobName>(name: N) =>
+  jobs[name] as unknown as (
+    input: Input<N>,
+    tools: ReadingTools,
+    bounds: ReadBounds,
+  ) => MaybePromise<Output<N>>;

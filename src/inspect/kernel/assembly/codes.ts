@@ -1,0 +1,69 @@
+import { addTo, codesList } from './places';
+import { betweenCodes, byteAt, furtherTraitsOf, isDigit, isHexDigit, ofCodes } from './traits';
+
+/* Bytes that are written as numbers (src/inspect/decode/forms/char-codes.ts): runs in which enough codes of text stand, in decimal or in hexadecimal. */
+
+/** So much is longer than a UUID. */
+const runBytesMin: i32 = 37;
+const codesMin: i32 = 12;
+
+/** Behind the run that was looked at last. */
+let runEnd: i32 = 0;
+
+export function beginCodes(): void {
+  runEnd = 0;
+}
+
+/** Takes digits, a bit for each byte of the block at `block` that is one. */
+export function takeDigits(block: i32, digits: u64, length: i32): void {
+  for (let rest = digits; rest !== 0; rest &= rest - 1) {
+    const at = block + <i32>ctz(rest);
+    if (at < runEnd) continue;
+    let start = at;
+    while (start > runEnd && (furtherTraitsOf(start - 1) & ofCodes) !== 0) start -= 1;
+    let end = at + 1;
+    while ((furtherTraitsOf(end) & ofCodes) !== 0) end += 1;
+    runEnd = end;
+    if (end - start < runBytesMin) continue;
+    if (end >= length || holdsCodes(start, end)) addTo(codesList, start);
+  }
+}
+
+function holdsCodes(start: i32, end: i32): bool {
+  let decimals: i32 = 0;
+  let hexes: i32 = 0;
+  let at = start;
+  while (at < end) {
+    const byte = byteAt(at);
+    if ((furtherTraitsOf(at) & betweenCodes) !== 0) {
+      // With these, digits are read as hexadecimal ones.
+      if (byte === 0x2e || byte === 0x2d) hexes = 0;
+      at += 1;
+      continue;
+    }
+    let numberEnd = at;
+    let decimal: i32 = 0;
+    for (; numberEnd < end && (furtherTraitsOf(numberEnd) & betweenCodes) === 0; numberEnd += 1) {
+      const digit = byteAt(numberEnd);
+      decimal = decimal >= 0 && isDigit(digit) && numberEnd - at < 3 ? decimal * 10 + digit - 0x30 : -1;
+    }
+    const isMarked = numberEnd - at === 4 && byte === 0x30 && byteAt(at + 1) === 0x78;
+    const digitsAt = isMarked ? at + 2 : at;
+    const isHex =
+      numberEnd - digitsAt === 2 && isHexDigit(byteAt(digitsAt)) && isHexDigit(byteAt(digitsAt + 1));
+    decimals = isText(decimal) ? decimals + 1 : 0;
+    hexes =
+      isHex && isText((hexValueOf(byteAt(digitsAt)) << 4) | hexValueOf(byteAt(digitsAt + 1))) ? hexes + 1 : 0;
+    if (decimals >= codesMin || hexes >= codesMin) return true;
+    at = numberEnd;
+  }
+  return false;
+}
+
+function hexValueOf(digit: i32): i32 {
+  return isDigit(digit) ? digit - 0x30 : (digit | 0x20) - 0x57;
+}
+
+function isText(byte: i32): bool {
+  return (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a || byte === 0x0d;
+}

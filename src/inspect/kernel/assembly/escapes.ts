@@ -1,0 +1,85 @@
+import { addTo, escapesList } from './places';
+import { byteAt, isAlphanumeric, isDigit, isHexDigit, isLetter } from './traits';
+
+/*
+ * Signs with which an escape may begin, by what stands behind them. The decoders in src/inspect/decode read it; most backslashes, `%` and `&` of code, and
+ * nearly all letters beyond ASCII, are none.
+ */
+
+const space: i32 = 0x20;
+const homoglyphsMax: i32 = 64;
+
+// A flag of the whole text; src/inspect/kernel/outline.ts has the same.
+const hasOverride: u32 = 1 << 16;
+
+/** Adds those of `signs`, a bit for each byte of the block at `block` that is one; tells of an override to the left. */
+export function takeEscapes(block: i32, signs: u64): u32 {
+  let flags: u32 = 0;
+  for (let rest = signs; rest !== 0; rest &= rest - 1) {
+    const at = block + <i32>ctz(rest);
+    if (!mayBeEscape(at)) continue;
+    addTo(escapesList, at);
+    if (byteAt(at) === 0xe2 && byteAt(at + 2) === 0xae) flags = hasOverride;
+  }
+  return flags;
+}
+
+function mayBeEscape(at: i32): bool {
+  const byte = byteAt(at);
+  if (byte >= 0x80) return mayBeOther(at, byte);
+  const next = byteAt(at + 1);
+  if (byte === 0x5c) return isBehindBackslash(at, next);
+  if (byte === 0x25) return isHexDigit(byteAt(at + 2)) && (isHexDigit(next) || next === 0x75);
+  if (byte === 0x26) return next === 0x23 || isLetter(next);
+  return byte === 0 || next === 0x5b;
+}
+
+function isBehindBackslash(at: i32, next: i32): bool {
+  if (isDigit(next)) return isDigit(byteAt(at + 2)) && isDigit(byteAt(at + 3));
+  if (!isLetter(next)) return next > space || next === 0x0a || next === 0x0d;
+  if (next === 0x6e || next === 0x72 || next === 0x74 || next === 0x62 || next === 0x66) return true;
+  const after = byteAt(at + 2);
+  if (next === 0x75) return after === 0x7b || isHexDigit(after);
+  if (next === 0x78) return isHexDigit(after) && isHexDigit(byteAt(at + 3));
+  if (next === 0x55) return after === 0x30;
+  return next === 0x65 && after === 0x5b;
+}
+
+/** Characters beyond ASCII that show nothing, or look like one of ASCII: by their first bytes. */
+function mayBeOther(at: i32, lead: i32): bool {
+  const second = byteAt(at + 1);
+  const third = byteAt(at + 2);
+  if (lead >= 0xce && lead <= 0xd4) return lead !== 0xd2 && mayBeHomoglyph(at);
+  if (lead === 0xe2) {
+    if (second === 0x80 && third >= 0x8a && third <= 0x8f) return true;
+    if (second === 0x80 && third >= 0xaa && third <= 0xae) return true;
+    if (second === 0x81) return third >= 0xa0;
+    if (second >= 0x91 && second <= 0x93) return true;
+    return (second === 0x80 || second === 0x88) && isDigit(byteAt(at - 1));
+  }
+  if (lead === 0xc2) return second === 0xad || (second === 0xa0 && isDigit(byteAt(at - 1)));
+  if (lead === 0xe3) return second === 0x85 || (second === 0x80 && third === 0x80 && isDigit(byteAt(at - 1)));
+  if (lead === 0xef) return second >= 0xb8 && (second !== 0xbf || third >= 0xb0);
+  if (lead === 0xe1) return second === 0x85 || second === 0x9e || second === 0xa0;
+  if (lead === 0xf0) return second === 0x9d || second === 0x9b;
+  return (
+    lead === 0xcc || lead === 0xcd || (lead === 0xd8 && second === 0x9c) || (lead === 0xf3 && second === 0xa0)
+  );
+}
+
+/** Whether a word of letters of two bytes begins there, and ASCII letters stand before it, behind it, or in the word behind a space. */
+function mayBeHomoglyph(at: i32): bool {
+  const before = byteAt(at - 1);
+  if (before >= 0x80) return false;
+  if (isAlphanumeric(before)) return true;
+  const end = wordEnd(at);
+  if (byteAt(end) !== space) return isAlphanumeric(byteAt(end));
+  const next = wordEnd(end + 1);
+  return next > end + 1 && isAlphanumeric(byteAt(next));
+}
+
+function wordEnd(start: i32): i32 {
+  let end = start;
+  while (end - start < homoglyphsMax && byteAt(end) >= 0xce && byteAt(end) <= 0xd4) end += 2;
+  return end;
+}

@@ -1,0 +1,474 @@
+import { beginCodes, takeDigits } from './codes';
+import { takeEscapes } from './escapes';
+import { beginLines, endLines, takeLineEnd } from './lines';
+import { blocksAt, textAt } from './memory';
+import { clearLists } from './places';
+import { beginRuns, takeRun } from './runs';
+import {
+  beginSigns,
+  takeBracket,
+  takeEquals,
+  takeGroupSigns,
+  takeHyphen,
+  takeJ,
+  takeLess,
+  takeParenthesis,
+  takeSpaces,
+} from './signs';
+import { ofEncoded, traitsOf, writeTraits } from './traits';
+
+/*
+ * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
+ * mask shifted by n against itself tells where two bytes of the class stand n apart, and so a run of twenty takes five steps, not twenty.
+ */
+
+// Flags of a block; src/inspect/kernel/outline.ts has the same.
+const hasDigit: u32 = 1;
+const hasNumber: u32 = 2;
+const hasToken: u32 = 4;
+const hasEncoded: u32 = 8;
+const hasRhythm: u32 = 16;
+
+// Flags of the whole text: those, these from the ninth bit on, and what is told of signs.
+const signBits: u32 = 8;
+const hasNonAscii: u32 = 1 << 15;
+const hasValueName: u32 = 1 << 28;
+// Bits of signs, as `signsOf` and `furtherSignsOf` have them.
+const beginEscapes: i8 = 0x0f;
+const parentheses: i8 = 0x40;
+const newlines: i8 = 1;
+const escapeCharacters: i8 = 2;
+const lesses: i8 = 4;
+const equals: i8 = 8;
+const brackets: i8 = 0x10;
+const capitalJs: i8 = 0x20;
+const hyphens: i8 = 0x40;
+/** Those of which it is enough that they stand there: `+`, `@` and `(`. */
+const plainSigns: u32 = 0x70;
+
+/*
+ * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
+ */
+const word: i8 = 7;
+const encoded: i8 = 0x1f;
+const token: i8 = 0x7f;
+
+/** Of these classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, `.~`, `:=`, and ` -.`. */
+function classesOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(0, 0, -88, 65, 2, 20, 2, 36, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(-123, 7, 7, 7, 7, 7, 7, 7, 7, 7, 70, 10, 2, -54, -94, 26), low),
+  );
+}
+
+/** Not zero for those of which `signsOf` and `furtherSignsOf` say which they are. */
+function areSigns(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 2, 6, 24, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(1, 0, 0, 0, 0, 4, 4, 0, 4, 0, 1, 2, 8, 20, 0, 0), low),
+  );
+}
+
+/** A bit each for a backslash, `%`, `&`, a zero byte, `+`, `@` and `(`. */
+function signsOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(8, 0, 86, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(40, 0, 0, 0, 0, 2, 4, 0, 64, 0, 0, 16, 1, 0, 0, 0), low),
+  );
+}
+
+/** A bit each for a newline, an escape character, `<`, `=`, `[`, `J` and `-`. */
+function furtherSignsOf(high: v128, low: v128): v128 {
+  return v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 2, 64, 12, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 33, 18, 4, 72, 0, 0), low),
+  );
+}
+
+function highHalf(bytes: v128): v128 {
+  return v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(0x0f));
+}
+
+function lowHalf(bytes: v128): v128 {
+  return v128.and(bytes, i8x16.splat(0x0f));
+}
+
+function isNoneOf(classes: v128, some: i8): v128 {
+  return i8x16.eq(v128.and(classes, i8x16.splat(some)), i8x16.splat(0));
+}
+
+function hasAnyOf(signs: v128, some: i8): bool {
+  return v128.any_true(v128.and(signs, i8x16.splat(some)));
+}
+
+/** One bit for each of 64 bytes. */
+function mask(a: v128, b: v128, c: v128, d: v128): u64 {
+  const low = <u32>i8x16.bitmask(a) | ((<u32>i8x16.bitmask(b)) << 16);
+  const high = <u32>i8x16.bitmask(c) | ((<u32>i8x16.bitmask(d)) << 16);
+  return <u64>low | ((<u64>high) << 32);
+}
+
+/** The mask moved `count` bytes on; `before` is that of the block before. */
+function moved(mask: u64, before: u64, count: u64): u64 {
+  return (mask << count) | (before >> (64 - count));
+}
+
+/** The bytes of the block at `at` that are this one. */
+function placesOf(byte: i32, at: i32): u64 {
+  const it = i8x16.splat(<i8>byte);
+  const place = textAt + at;
+  return mask(
+    i8x16.eq(v128.load(place), it),
+    i8x16.eq(v128.load(place, 16), it),
+    i8x16.eq(v128.load(place, 32), it),
+    i8x16.eq(v128.load(place, 48), it),
+  );
+}
+
+/** The flags of encoded bytes in the block at `at`: twenty in a row end there. */
+function encodedFlags(at: i32, encodeds: u64, length: i32): u32 {
+  const before = at > 0 ? encodedsOf(at - 64) : 0;
+  const two = encodeds & moved(encodeds, before, 1);
+  const twoBefore = before & (before << 1);
+  const four = two & moved(two, twoBefore, 2);
+  const fourBefore = twoBefore & (twoBefore << 2);
+  const eight = four & moved(four, fourBefore, 4);
+  const eightBefore = fourBefore & (fourBefore << 4);
+  const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
+  if (twenty === 0) return 0;
+  const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
+  for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1)
+    takeRun(at + <i32>ctz(ends) + 1, length);
+  return hasEncoded;
+}
+
+function encodedsOf(at: i32): u64 {
+  return ~mask(noneEncoded(at), noneEncoded(at + 16), noneEncoded(at + 32), noneEncoded(at + 48));
+}
+
+function noneEncoded(at: i32): v128 {
+  const bytes = v128.load(textAt + at);
+  return isNoneOf(classesOf(highHalf(bytes), lowHalf(bytes)), encoded);
+}
+
+/** What the text has of the things that begin at a rare sign of the block at `at`. */
+function furtherFlags(signs: v128, at: i32, length: i32): u32 {
+  let flags: u32 = 0;
+  if (hasAnyOf(signs, hyphens))
+    for (let rest = placesOf(0x2d, at); rest !== 0; rest &= rest - 1)
+      flags |= takeHyphen(at + <i32>ctz(rest));
+  if (hasAnyOf(signs, equals))
+    for (let rest = placesOf(0x3d, at); rest !== 0; rest &= rest - 1)
+      flags |= takeEquals(at + <i32>ctz(rest));
+  if (hasAnyOf(signs, brackets))
+    for (let rest = placesOf(0x5b, at); rest !== 0; rest &= rest - 1)
+      flags |= takeBracket(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, capitalJs))
+    for (let rest = placesOf(0x4a, at); rest !== 0; rest &= rest - 1)
+      flags |= takeJ(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, lesses))
+    for (let rest = placesOf(0x3c, at); rest !== 0; rest &= rest - 1)
+      flags |= takeLess(at + <i32>ctz(rest), length);
+  if (hasAnyOf(signs, newlines))
+    for (let rest = placesOf(0x0a, at); rest !== 0; rest &= rest - 1)
+      takeLineEnd(at + <i32>ctz(rest), length);
+  return flags;
+}
+
+/** Groups of a token that end in the block. All signs are gone through, for those behind it. */
+function takeGroups(at: i32): void {
+  takeGroupSigns(
+    at,
+    mask(areGroupSigns(at), areGroupSigns(at + 16), areGroupSigns(at + 32), areGroupSigns(at + 48)),
+  );
+  const spaces = placesOf(0x20, at);
+  // Of those in a row, as lines begin with, the first and the last are enough.
+  takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1)));
+}
+
+/** Those bytes that begin a character beyond ASCII. */
+function areLeads(bytes: v128): v128 {
+  return v128.and(bytes, i16x8.shl(bytes, 1));
+}
+
+/** Those bytes that are a quote behind an `e` or `s`. */
+function areEndsOfNames(at: i32): v128 {
+  const before = v128.load(textAt + at - 1);
+  return v128.and(
+    i8x16.eq(v128.load(textAt + at), i8x16.splat(0x22)),
+    v128.or(i8x16.eq(before, i8x16.splat(0x65)), i8x16.eq(before, i8x16.splat(0x73))),
+  );
+}
+
+/** Whether `value"` or `values"` ends in the block. */
+function holdsValueName(at: i32): bool {
+  let rest = mask(
+    areEndsOfNames(at),
+    areEndsOfNames(at + 16),
+    areEndsOfNames(at + 32),
+    areEndsOfNames(at + 48),
+  );
+  for (; rest !== 0; rest &= rest - 1) {
+    const quote = textAt + at + <i32>ctz(rest);
+    const end = load<u8>(quote - 1) === 0x73 ? quote - 1 : quote;
+    if (load<u32>(end - 4) === 0x65756c61 && load<u8>(end - 5) === 0x76) return true;
+  }
+  return false;
+}
+
+/** Those bytes that are one of `-./:` or a newline. */
+function areGroupSigns(at: i32): v128 {
+  const bytes = v128.load(textAt + at);
+  const classes = v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 0, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), highHalf(bytes)),
+    i8x16.relaxed_swizzle(i8x16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 2, 2, 2), lowHalf(bytes)),
+  );
+  return i8x16.ne(classes, i8x16.splat(0));
+}
+
+/** Where the last of four signs stands that are 5 or 9 bytes apart; `before` and `earlier` are the signs of the blocks before. */
+function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
+  const by5 = signs & moved(signs, before, 5);
+  const by5Before = before & moved(before, earlier, 5);
+  const by9 = signs & moved(signs, before, 9);
+  const by9Before = before & moved(before, earlier, 9);
+  return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
+}
+
+/** Whether the last of such signs stands in the block that are the same sign. */
+function isShortRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5))) !== 0;
+}
+
+function isLongRhythm(at: i32, signs: u64): bool {
+  return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4))) !== 0;
+}
+
+/** The last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
+function comeEvery(at: i32, step: i32, times: i32): u64 {
+  const equals = equalsBehind(at, step);
+  const before = at > 0 ? equalsBehind(at - 64, step) : 0;
+  let all = equals;
+  for (let n = 1; n < times - 1; n += 1) all &= moved(equals, before, <u64>(n * step));
+  if (all === 0) return 0;
+  const ends = endsOfRows(at);
+  const endsBefore = at > 0 ? endsOfRows(at - 64) : 0;
+  all &= ends;
+  for (let n = 1; n < times; n += 1) all &= moved(ends, endsBefore, <u64>(n * step));
+  return all;
+}
+
+/** The bytes that do not stand between two equal ones. */
+function endsOfRows(at: i32): u64 {
+  return ~(equalsBehind(at, 1) & equalsBehind(at + 1, 1));
+}
+
+/** The bytes of the block at `at` that are equal to the one so far before. */
+function equalsBehind(at: i32, step: i32): u64 {
+  const place = textAt + at;
+  const other = place - step;
+  return mask(
+    i8x16.eq(v128.load(place), v128.load(other)),
+    i8x16.eq(v128.load(place, 16), v128.load(other, 16)),
+    i8x16.eq(v128.load(place, 32), v128.load(other, 32)),
+    i8x16.eq(v128.load(place, 48), v128.load(other, 48)),
+  );
+}
+
+/**
+ * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
+ * least 63 bytes that are of no class. What most blocks cannot have is not looked for in them.
+ */
+export function outline(length: i32): u32 {
+  let all: u32 = 0;
+  let seen = i8x16.splat(0);
+  writeTraits();
+  clearLists();
+  beginSigns();
+  beginRuns();
+  beginLines();
+  beginCodes();
+  let signSeen = i8x16.splat(0);
+  let digitsBefore: u64 = 0;
+  let digitsEarlier: u64 = 0;
+  let numbers1Before: u64 = 0;
+  let numbers2Before: u64 = 0;
+  let numbers4Before: u64 = 0;
+  let tokens1Before: u64 = 0;
+  let tokens2Before: u64 = 0;
+  let tokens4Before: u64 = 0;
+  let tokens8Before: u64 = 0;
+  let signsBefore: u64 = 0;
+  let signsEarlier: u64 = 0;
+  let signsEarliest: u64 = 0;
+  let by2Before: u64 = 0;
+  let by2twiceBefore: u64 = 0;
+  let by3Before: u64 = 0;
+  let by3twiceBefore: u64 = 0;
+  let by4Before: u64 = 0;
+  for (let at = 0, block = blocksAt; at < length; at += 64, block += 1) {
+    const a = v128.load(textAt + at);
+    const b = v128.load(textAt + at, 16);
+    const c = v128.load(textAt + at, 32);
+    const d = v128.load(textAt + at, 48);
+    const highA = highHalf(a);
+    const highB = highHalf(b);
+    const highC = highHalf(c);
+    const highD = highHalf(d);
+    const lowA = lowHalf(a);
+    const lowB = lowHalf(b);
+    const lowC = lowHalf(c);
+    const lowD = lowHalf(d);
+    const haveSigns = v128.or(
+      v128.or(areSigns(highA, lowA), areSigns(highB, lowB)),
+      v128.or(areSigns(highC, lowC), areSigns(highD, lowD)),
+    );
+    let flags: u32 = 0;
+    let escapes: u64 = 0;
+    if (v128.any_true(haveSigns)) {
+      const someA = signsOf(highA, lowA);
+      const someB = signsOf(highB, lowB);
+      const someC = signsOf(highC, lowC);
+      const someD = signsOf(highD, lowD);
+      const some = v128.or(v128.or(someA, someB), v128.or(someC, someD));
+      const further = v128.or(
+        v128.or(furtherSignsOf(highA, lowA), furtherSignsOf(highB, lowB)),
+        v128.or(furtherSignsOf(highC, lowC), furtherSignsOf(highD, lowD)),
+      );
+      signSeen = v128.or(signSeen, some);
+      if (hasAnyOf(some, beginEscapes))
+        escapes = ~mask(
+          isNoneOf(someA, beginEscapes),
+          isNoneOf(someB, beginEscapes),
+          isNoneOf(someC, beginEscapes),
+          isNoneOf(someD, beginEscapes),
+        );
+      if (hasAnyOf(further, escapeCharacters)) escapes |= placesOf(0x1b, at);
+      if (hasAnyOf(some, parentheses))
+        for (let rest = placesOf(0x28, at); rest !== 0; rest &= rest - 1)
+          all |= takeParenthesis(at + <i32>ctz(rest));
+      all |= furtherFlags(further, at, length);
+    }
+    const bytes = v128.or(v128.or(a, b), v128.or(c, d));
+    if (i8x16.bitmask(bytes) !== 0) escapes |= mask(areLeads(a), areLeads(b), areLeads(c), areLeads(d));
+    if (escapes !== 0) all |= takeEscapes(at, escapes);
+    seen = v128.or(seen, bytes);
+    if ((all & hasValueName) === 0 && holdsValueName(at)) all |= hasValueName;
+    const classesA = classesOf(highA, lowA);
+    const classesB = classesOf(highB, lowB);
+    const classesC = classesOf(highC, lowC);
+    const classesD = classesOf(highD, lowD);
+    let signs = mask(
+      isNoneOf(classesA, word),
+      isNoneOf(classesB, word),
+      isNoneOf(classesC, word),
+      isNoneOf(classesD, word),
+    );
+    // What stands behind the text is a sign too, but none of it.
+    if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
+    const spaces = placesOf(0x20, at);
+    // Lines begin with them.
+    signs &= ~(spaces & (spaces << 1) & (spaces >> 1));
+    const tokens = ~mask(
+      isNoneOf(classesA, token),
+      isNoneOf(classesB, token),
+      isNoneOf(classesC, token),
+      isNoneOf(classesD, token),
+    );
+    const classes = v128.or(v128.or(classesA, classesB), v128.or(classesC, classesD));
+    let digits: u64 = 0;
+    if (v128.any_true(v128.and(classes, i8x16.splat(1)))) {
+      flags |= hasDigit;
+      digits = mask(
+        i16x8.shl(classesA, 7),
+        i16x8.shl(classesB, 7),
+        i16x8.shl(classesC, 7),
+        i16x8.shl(classesD, 7),
+      );
+    }
+
+    if (digits !== 0) takeDigits(at, digits, length);
+    // Groups count near digits: in the blocks before and behind one, too.
+    if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0) takeGroups(at - 64);
+    if ((digits | digitsBefore) !== 0) {
+      takeGroups(at);
+      // Eight bytes of digits and of separators behind a digit.
+      const separators = mask(classesA, classesB, classesC, classesD);
+      const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
+      const numbers2 = numbers1 & moved(numbers1, numbers1Before, 1);
+      const numbers4 = numbers2 & moved(numbers2, numbers2Before, 2);
+      if ((numbers4 & moved(numbers4, numbers4Before, 4)) !== 0) flags |= hasNumber;
+      numbers1Before = numbers1;
+      numbers2Before = numbers2;
+      numbers4Before = numbers4;
+      // Without a digit near, groups of four or eight are words; it may stand in the last of them.
+      if (longRhythms(signs, signsBefore, signsEarlier) !== 0 && isLongRhythm(at, signs)) flags |= hasRhythm;
+      const isBefore = digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0;
+      if (isBefore && isLongRhythm(at - 64, signsBefore)) {
+        store<u8>(block - 1, load<u8>(block - 1) | <u8>hasRhythm);
+        all |= hasRhythm;
+      }
+    } else {
+      numbers1Before = 0;
+      numbers2Before = 0;
+      numbers4Before = 0;
+    }
+    digitsEarlier = digitsBefore;
+    digitsBefore = digits;
+
+    const tokens2 = tokens & moved(tokens, tokens1Before, 1);
+    const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
+    const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
+    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
+      const encodeds = ~mask(
+        isNoneOf(classesA, encoded),
+        isNoneOf(classesB, encoded),
+        isNoneOf(classesC, encoded),
+        isNoneOf(classesD, encoded),
+      );
+      flags |= hasToken | encodedFlags(at, encodeds, length);
+    }
+    tokens1Before = tokens;
+    tokens2Before = tokens2;
+    tokens4Before = tokens4;
+    tokens8Before = tokens8;
+
+    // As many signs as the shortest token has that is written so.
+    const by2 = signs & moved(signs, signsBefore, 2);
+    const by2twice = by2 & moved(by2, by2Before, 4);
+    const by3 = signs & moved(signs, signsBefore, 3);
+    const by3twice = by3 & moved(by3, by3Before, 6);
+    const by4 = signs & moved(signs, signsBefore, 4);
+    const by4twice = by4 & moved(by4, by4Before, 4);
+    if ((by2twice | by3twice | by4twice) !== 0) {
+      const short =
+        (by2twice & moved(by2twice, by2twiceBefore, 8)) |
+        (by3twice & moved(by3twice, by3twiceBefore, 9)) |
+        (by4twice & moved(by4, by4Before, 12));
+      if (short !== 0 && isShortRhythm(at, signs)) flags |= hasRhythm;
+    }
+    by2Before = by2;
+    by2twiceBefore = by2twice;
+    by3Before = by3;
+    by3twiceBefore = by3twice;
+    by4Before = by4;
+    signsEarliest = signsEarlier;
+    signsEarlier = signsBefore;
+    signsBefore = signs;
+
+    store<u8>(block, <u8>flags);
+    all |= flags;
+  }
+  endLines();
+  all |= (joined(signSeen) & plainSigns) << signBits;
+  if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
+  return all;
+}
+
+/** The bits of all sixteen bytes in one. */
+function joined(bytes: v128): u32 {
+  const two = i64x2.extract_lane(bytes, 0) | i64x2.extract_lane(bytes, 1);
+  const four = <u32>two | <u32>(<u64>two >> 32);
+  const eight = four | (four >> 16);
+  return (eight | (eight >> 8)) & 0xff;
+}

@@ -1,0 +1,212 @@
+import { signsAt, textAt } from './memory';
+import { addTo, groupsList, seamsList } from './places';
+import {
+  byteAt,
+  endsQuoted,
+  furtherTraitsOf,
+  isHexDigit,
+  isLetter,
+  ofEncoded,
+  ofMarkup,
+  traitsOf,
+} from './traits';
+
+/*
+ * What rare things begin at single signs: quoted-printable, the heads of keys. A decoder is asked only where
+ * its sign stands in such a place, and all of these are told of more often than they are there, never less often.
+ */
+
+// Flags of the whole text; src/inspect/kernel/outline.ts has the same.
+const hasCdata: u32 = 1 << 17;
+const hasEncrypted: u32 = 1 << 21;
+const hasArmour: u32 = 1 << 22;
+const hasTransferField: u32 = 1 << 23;
+const hasCell: u32 = 1 << 24;
+const hasValues: u32 = 1 << 25;
+const hasQuotedWord: u32 = 1 << 26;
+const hasGrid: u32 = 1 << 27;
+
+const tab: i32 = 0x09;
+const newline: i32 = 0x0a;
+const carriageReturn: i32 = 0x0d;
+const space: i32 = 0x20;
+const bracket: i32 = 0x5b;
+
+/** Blanks before a line end, and what stands between two escapes of one word. */
+const gapMax: i32 = 32;
+/** Before a parenthesis. */
+const spaceMax: i32 = 64;
+const signBytes: i32 = 6;
+/** With which the parts of a JWE end. */
+const jweDots: i32 = 4;
+/** Of the names of tags of phrases, and of what stands between two parts of a token. */
+const inlineNameMax: i32 = 7;
+const seamBytesMax: i32 = 256;
+/** Groups of a token; what is longer is an item of a list. */
+const periodMin: i32 = 4;
+const periodMax: i32 = 48;
+/** The signs of groups differ in these bits. */
+const signMask: i32 = 0x1f;
+
+let escapeEnd: i32 = 0;
+/** Where the first part ends of what began like a JWE last. */
+let jweHeadEnd: i32 = 0;
+let lastSpace: i32 = 0;
+let spacePeriod: i32 = 0;
+let spaceAgain: i32 = 0;
+
+/** Forgets what stood in the text before. */
+export function beginSigns(): void {
+  escapeEnd = -gapMax - 1;
+  jweHeadEnd = 0;
+  lastSpace = -periodMax - 1;
+  // Farther off than any group is long, whichever place follows.
+  memory.fill(signsAt, 0x80, (signMask + 1) << 4);
+}
+
+/** `eyJ`, with which objects of JSON begin in base64, as the beginning of a JWE in its compact form. */
+export function takeJ(at: i32, length: i32): u32 {
+  if (byteAt(at - 1) !== 0x79 || byteAt(at - 2) !== 0x65 || at < jweHeadEnd) return 0;
+  let end = at + 1;
+  for (let dots = 0; dots < jweDots; dots += 1) {
+    while ((traitsOf(end) & ofEncoded) !== 0) end += 1;
+    if (dots === 0) jweHeadEnd = end;
+    if (end >= length) return hasEncrypted;
+    if (byteAt(end) !== 0x2e) return 0;
+    end += 1;
+  }
+  return hasEncrypted;
+}
+
+/** `<td`; and adds tags of phrases, comments and CDATA sections with what may be of a token before and behind them. */
+export function takeLess(at: i32, length: i32): u32 {
+  const next = byteAt(at + 1);
+  const isCdata = next === 0x21 && load<u32>(textAt + at + 2) === 0x4144435b;
+  if (isCdata || ((traitsOf(at - 1) & ofMarkup) !== 0 && mayBeSeam(at, next, length))) addTo(seamsList, at);
+  if (isCdata) return hasCdata;
+  return (load<u16>(textAt + at + 1) | 0x2020) === 0x6474 ? hasCell : 0;
+}
+
+function mayBeSeam(at: i32, next: i32, length: i32): bool {
+  if (next === 0x21) return true;
+  const name = next === 0x2f ? at + 2 : at + 1;
+  let end = name;
+  while (end - name <= inlineNameMax && isLetter(byteAt(end))) end += 1;
+  if (end === name || end - name > inlineNameMax) return false;
+  while (end - at < seamBytesMax && byteAt(end) !== 0x3e) end += 1;
+  if (end >= length - 1) return true;
+  return byteAt(end) === 0x3e && (byteAt(end + 1) === 0x3c || (traitsOf(end + 1) & ofMarkup) !== 0);
+}
+
+/** `VALUES (` in either case. */
+export function takeParenthesis(at: i32): u32 {
+  let end = at;
+  while (end > 0 && at - end < spaceMax && (byteAt(end - 1) <= space || byteAt(end - 1) === 0xa0)) end -= 1;
+  if (end < signBytes || (byteAt(end - 1) | 0x20) !== 0x73) return 0;
+  return (load<u32>(textAt + end - 5) | 0x20202020) === 0x65756c61 ? hasValues : 0;
+}
+
+/** `-----BEGIN` and `Transfer-Encoding`. */
+export function takeHyphen(at: i32): u32 {
+  const next = load<u32>(textAt + at + 1);
+  if (next === 0x49474542) return load<u32>(textAt + at - 4) === 0x2d2d2d2d ? hasArmour : 0;
+  if ((next | 0x20202020) !== 0x6f636e65) return 0;
+  const isSecondHalf = (load<u32>(textAt + at - 4) | 0x20202020) === 0x72656673;
+  return isSecondHalf && (load<u32>(textAt + at - 8) | 0x20202020) === 0x6e617274 ? hasTransferField : 0;
+}
+
+/** `=41`, and `=` at the end of a line: whether two of them stand in one word. */
+export function takeEquals(at: i32): u32 {
+  const length = escapeLength(at);
+  if (length === 0) return 0;
+  const before = escapeEnd;
+  escapeEnd = at + length;
+  if (at - before > gapMax) return 0;
+  for (let one = before; one < at; one += 1) if ((furtherTraitsOf(one) & endsQuoted) !== 0) return 0;
+  return hasQuotedWord;
+}
+
+function escapeLength(at: i32): i32 {
+  let end = at + 1;
+  if (isHexDigit(byteAt(end))) return isHexDigit(byteAt(end + 1)) ? 3 : 0;
+  while (end - at < gapMax && (byteAt(end) === space || byteAt(end) === tab)) end += 1;
+  if (byteAt(end) === carriageReturn) end += 1;
+  return byteAt(end) === newline ? end + 1 - at : 0;
+}
+
+/** An array of arrays; also where a piece of the text ends before it is told. */
+export function takeBracket(at: i32, length: i32): u32 {
+  let next = at + 1;
+  while (next < length && byteAt(next) <= space) next += 1;
+  return next === length || byteAt(next) === bracket ? hasGrid : 0;
+}
+
+/**
+ * Adds each sign that is one of many at one distance, with what may be of a token between them: as many as make sixteen characters. Each sign
+ * has its slot, in which stands where it stood last, how far from the one before, and how often that came again.
+ */
+export function takeGroupSigns(block: i32, signs: u64): void {
+  for (let rest = signs; rest !== 0; rest &= rest - 1) {
+    const at = block + <i32>ctz(rest);
+    const slot = signsAt + ((byteAt(at) & signMask) << 4);
+    const period = at - load<i32>(slot);
+    const again = period === load<i32>(slot, 4) ? load<i32>(slot, 8) + 1 : 0;
+    store<i32>(slot, at);
+    store<i32>(slot, period, 4);
+    store<i32>(slot, again, 8);
+    if (again > 0 && areTokenGroups(at, period, again)) addTo(groupsList, at);
+  }
+}
+
+/** The same of spaces, which are more frequent than all others together. */
+export function takeSpaces(block: i32, spaces: u64): void {
+  let last = lastSpace;
+  let before = spacePeriod;
+  let again = spaceAgain;
+  for (let rest = spaces; rest !== 0; rest &= rest - 1) {
+    const at = block + <i32>ctz(rest);
+    const period = at - last;
+    again = period === before ? again + 1 : 0;
+    last = at;
+    before = period;
+    if (again > 0 && areTokenGroups(at, period, again)) addTo(groupsList, at);
+  }
+  lastSpace = last;
+  spacePeriod = before;
+  spaceAgain = again;
+}
+
+/** `again` tells how often the distance came again. */
+function areTokenGroups(at: i32, period: i32, again: i32): bool {
+  if (period < periodMin || period > periodMax || (period === periodMin && again < 3)) return false;
+  return areGroups(at - 2 * period, period) && hasTokenBytes(at, period);
+}
+
+/** What stands in both groups at the same place may be of the sign. */
+function areGroups(at: i32, period: i32): bool {
+  for (let one = at + 1; one < at + period; one += 1) {
+    const byte = byteAt(one);
+    const other = byteAt(one + period);
+    if (byte !== other && !(isOfGroup(byte) && isOfGroup(other))) return false;
+  }
+  return true;
+}
+
+/** Whether the groups around the last three signs have a letter, and a digit, which only groups of three do without. */
+function hasTokenBytes(at: i32, period: i32): bool {
+  let hasLetter: bool = false;
+  let hasDigit: bool = period === periodMin;
+  for (let one = max(at - 3 * period, 0); one < at + period; one += 1) {
+    const byte = byteAt(one);
+    if (byte >= 0x30 && byte <= 0x39) hasDigit = true;
+    else if (isLetter(byte)) hasLetter = true;
+    if (hasLetter && hasDigit) return true;
+  }
+  return false;
+}
+
+/** Letters, digits and `+/=-_.:@`. */
+function isOfGroup(byte: i32): bool {
+  if (isLetter(byte)) return true;
+  return (byte >= 0x2d && byte <= 0x3a) || byte === 0x2b || byte === 0x3d || byte === 0x5f || byte === 0x40;
+}

@@ -1,0 +1,122 @@
+import { filterAt, textAt, textBytesMax } from './memory';
+
+/*
+ * Takes the escapes of JSON off that stand for one character each. `src/inspect/kernel/json-unescape.ts` reads the others.
+ */
+
+/** What the text stands for; behind it is room for what is copied too much. */
+export const plainAt: i32 = filterAt;
+/** Pieces of text as `SpanMap` has them, three numbers each. */
+export const piecesAt: i32 = plainAt + textBytesMax + 64;
+/** An escape is a piece, and so is what stands before it. */
+const piecesMax: i32 = 8192;
+const pieceBytes: i32 = 12;
+
+const backslash: i32 = 0x5c;
+
+let stoppedAt: i32 = 0;
+let plainLength: i32 = 0;
+
+/** Where the last call has stopped: behind all that it was asked for, or at a backslash that is not for it. */
+export function unescapedTo(): i32 {
+  return stoppedAt;
+}
+
+/** How many bytes the last call has written. */
+export function unescapedLength(): i32 {
+  return plainLength;
+}
+
+/**
+ * Writes what `from` to before `to` stands for, and answers how many pieces it is. `base` is where the text in the memory begins in its
+ * source, and `plainBase` where that which is written begins in the whole.
+ */
+export function unescapeJson(from: i32, to: i32, base: i32, plainBase: i32): i32 {
+  let at = from;
+  let put = plainAt;
+  let pieces: i32 = 0;
+  let literal = put;
+  while (at < to && pieces < piecesMax - 2) {
+    const bytes = v128.load(textAt + at);
+    v128.store(put, bytes);
+    const found = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(<i8>backslash)));
+    const step = min(found === 0 ? 16 : ctz(found), to - at);
+    at += step;
+    put += step;
+    if (found === 0 || at === to) continue;
+    const letter = load<u8>(textAt + at + 1);
+    const character = letter === 0x75 ? unitAt(at + 2) : characterOf(letter);
+    if (character === other) break;
+    if (character === none) {
+      at += 1;
+      put += 1;
+      continue;
+    }
+    const end = at + (letter === 0x75 ? 6 : 2);
+    if (put > literal) pieces = add(pieces, plainBase + literal - plainAt, base + at - (put - literal), 0);
+    pieces = add(pieces, plainBase + put - plainAt, base + at, base + end);
+    put = encode(character, put);
+    at = end;
+    literal = put;
+  }
+  if (put > literal) pieces = add(pieces, plainBase + literal - plainAt, base + at - (put - literal), 0);
+  stoppedAt = at;
+  plainLength = put - plainAt;
+  return pieces;
+}
+
+function add(count: i32, start: i32, sourceStart: i32, sourceEnd: i32): i32 {
+  const piece = piecesAt + count * pieceBytes;
+  store<i32>(piece, start);
+  store<i32>(piece, sourceStart, 4);
+  store<i32>(piece, sourceEnd, 8);
+  return count + 1;
+}
+
+/** For no escape, and where it takes more bytes to tell. */
+const none: i32 = -1;
+const other: i32 = -2;
+
+/** The character that a backslash and this byte stand for. */
+function characterOf(byte: i32): i32 {
+  if (byte === 0x6e) return 0x0a;
+  const isLetter = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
+  const isDigit = byte >= 0x30 && byte <= 0x39;
+  if (byte > 0x20 && byte < 0x7f && !isLetter && !isDigit) return byte;
+  if (byte === 0x74) return 0x09;
+  if (byte === 0x72) return 0x0d;
+  if (byte === 0x62) return 0x08;
+  if (byte === 0x66) return 0x0c;
+  const isOther = byte === 0x55 || byte === 0x78 || byte === 0x65 || (isDigit && byte < 0x38);
+  return isOther || byte === 0x0a || byte === 0x0d ? other : none;
+}
+
+/** The code unit of four hexadecimal digits, if it is a character of its own. */
+function unitAt(at: i32): i32 {
+  let unit: i32 = 0;
+  for (let offset = 0; offset < 4; offset += 1) {
+    const byte: i32 = load<u8>(textAt + at + offset);
+    const letter = (byte | 0x20) - 0x61;
+    const digit = byte - 0x30;
+    if (<u32>digit > 9 && <u32>letter > 5) return other;
+    unit = (unit << 4) | (<u32>digit <= 9 ? digit : letter + 10);
+  }
+  return (unit & 0xf800) === 0xd800 ? other : unit;
+}
+
+/** Writes a character as UTF-8, and answers where it ends. */
+function encode(character: i32, put: i32): i32 {
+  if (character < 0x80) {
+    store<u8>(put, <u8>character);
+    return put + 1;
+  }
+  let end = put;
+  if (character < 0x800) store<u8>(end, <u8>(0xc0 | (character >> 6)));
+  else {
+    store<u8>(end, <u8>(0xe0 | (character >> 12)));
+    end += 1;
+    store<u8>(end, <u8>(0x80 | ((character >> 6) & 0x3f)));
+  }
+  store<u8>(end, <u8>(0x80 | (character & 0x3f)), 1);
+  return end + 2;
+}

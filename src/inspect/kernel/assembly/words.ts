@@ -1,0 +1,456 @@
+import { addressAt, addressEnd, isSetuidMode } from './addresses';
+import { textAt } from './memory';
+import {
+  byteAt,
+  byteIn,
+  isDigit,
+  kindAccent,
+  kindAccented,
+  kindApostrophe,
+  kindAt,
+  kindBackslash,
+  kindBacktick,
+  kindDigit,
+  kindEnd,
+  kindHash,
+  kindLine,
+  kindLongMark,
+  kindLower,
+  kindMark,
+  kindOf,
+  kindOpening,
+  kindParenthesis,
+  kindSlash,
+  kindStar,
+  kindUpper,
+  length,
+  setLength,
+  setTables,
+  tables,
+} from './word-bytes';
+
+/*
+ * The words of a text as numbers, sentence by sentence: src/inspect/intent/sentences.ts says what they are, and makes the tables.
+ */
+
+// Where the tables stand behind the place that they are told; sentences.ts has the same numbers.
+const firstsAt: i32 = 256;
+const furthersAt: i32 = 512;
+const signsAt: i32 = 768;
+const accentsAt: i32 = 1024;
+const marksAt: i32 = 1056;
+const wordsAt: i32 = 1104;
+const opensAt: i32 = 1360;
+const filterAt: i32 = 1424;
+const beginningBitsAt: i32 = 9616;
+const beginningsAt: i32 = 17808;
+
+// What else a byte is; sentences.ts has the same bits.
+const isBlank: i32 = 1;
+const isBehindEnd: i32 = 2;
+const isBehindRoot: i32 = 4;
+const isBeforeAnything: i32 = 8;
+const isBehindAnything: i32 = 16;
+
+// The numbers of marks, in the order in which word-numbers.ts has them.
+const anything: i32 = 0;
+const fileAt: i32 = 1;
+const rootPath: i32 = 2;
+const setuidMode: i32 = 3;
+const call: i32 = 4;
+const code: i32 = 5;
+
+const space: i32 = 0x20;
+const dot: i32 = 0x2e;
+const slash: i32 = 0x2f;
+
+const gap: i32 = 0;
+const noLetter: i32 = 1;
+const countMax: i32 = 64;
+const shared: i32 = 16;
+/** Looked at in one call: who calls may want to stop. */
+const bytesPerCall: i32 = 4096;
+const emptyHash: i32 = 0x811c9dc5;
+const emptyWord: u64 = (0x2325 << 32) | 0x84222325;
+const goldenRatio: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
+
+/** Slots of the table of beginnings, less one; 0 where every sentence passes. */
+let slotMask: i32 = 0;
+let position: i32 = 0;
+let count: i32 = 0;
+/** Words of this sentence that the piece before had, too. */
+let sharedCount: i32 = 0;
+/** Behind the last of its words that passed the filter, and behind those that were asked. */
+let passedTo: i32 = 0;
+let filteredTo: i32 = 0;
+/** Whether the next word begins something. */
+let isOpening: bool = true;
+/** Whether the words have been handed on, and the sentence goes on behind them. */
+let isHanded: bool = false;
+
+/** From now on texts are read with the tables at that place, and with a filter of so many slots, or with none. */
+export function useWordTables(at: i32, slots: i32): void {
+  setTables(at);
+  slotMask = slots === 0 ? 0 : slots - 1;
+}
+
+/** Begins to read the text that is in the memory. */
+export function beginWords(lengthOfText: i32): void {
+  setLength(lengthOfText);
+  position = 0;
+  isHanded = false;
+  forget();
+}
+
+/**
+ * Reads on to the end of the next sentence, or piece of one, that passes the filter, and answers how many words it has: they stand in the
+ * tables until the next call. 0 after many bytes without one, and -1 at the end of the text.
+ */
+export function nextSentence(): i32 {
+  if (isHanded) keepShared();
+  const pause = min(length, position + bytesPerCall);
+  while (position < pause) {
+    if (count === countMax) {
+      if (passes()) {
+        isHanded = true;
+        return count;
+      }
+      keepShared();
+    }
+    const first = byteIn(firstsAt, load<u8>(textAt + position));
+    if (first === gap) {
+      position += 1;
+    } else if (first === noLetter) {
+      const complete = readOther(byteIn(0, load<u8>(textAt + position)));
+      if (complete > 0) return complete;
+    } else if (load<u8>(textAt + position - 1) === space) {
+      readPlainWords();
+    } else {
+      readWord(first);
+    }
+  }
+  if (position < length) return 0;
+  const complete = end();
+  return complete > 0 ? complete : -1;
+}
+
+/**
+ * Nearly all words are of small letters, but for the first one: sixteen bytes of them are looked at, and eight of them hashed, at once. How
+ * long a word is nobody can predict, so there is no loop over its letters.
+ */
+function readWord(first: i32): void {
+  const start = position;
+  let at = start;
+  let hash = emptyWord;
+  let low = (load<u64>(textAt + at) & ~0xff) | <u64>first;
+  let run = plainRun(at, 1);
+  while (run === 16) {
+    hash = mixEight(mixEight(hash, low), load<u64>(textAt + at + 8));
+    at += 16;
+    low = load<u64>(textAt + at);
+    run = plainRun(at, 0);
+  }
+  // Of eight letters or more nothing is decided either: what is masked away does not count.
+  const isLong = run >= 8;
+  const whole = mixEight(hash, low);
+  hash = isLong ? whole : hash;
+  low = isLong ? load<u64>(textAt + at + 8) : low;
+  const rest = run & 7;
+  const mixed = mixEight(hash, low & ((1 << (8 * <u64>rest)) - 1));
+  hash = rest > 0 ? mixed : hash;
+  at += run;
+  // What stands behind the text ends a word.
+  if (byteIn(furthersAt, load<u8>(textAt + at)) === noLetter) readRest(start);
+  else endWord(start, at, hash);
+}
+
+/**
+ * Reads words of small letters with a space behind each, as prose is made of them, from a word on. Where they end is told for 64 bytes at once, so
+ * that no word has to wait for the one before it. The first one that is anything else is read by itself.
+ */
+function readPlainWords(): void {
+  const start = textAt + position;
+  const letters =
+    lettersAt(start) |
+    (lettersAt(start + 16) << 16) |
+    (lettersAt(start + 32) << 32) |
+    (lettersAt(start + 48) << 48);
+  const spaces =
+    spacesAt(start) |
+    (spacesAt(start + 16) << 16) |
+    (spacesAt(start + 32) << 32) |
+    (spacesAt(start + 48) << 48);
+  let offset: u64 = 0;
+  while (count < countMax) {
+    const run = ctz(~(letters >> offset));
+    const behind = offset + run;
+    if (run === 0 || run >= 16 || behind >= 64 || ((spaces >> behind) & 1) === 0) break;
+    const at = start + <i32>offset;
+    const low = load<u64>(at);
+    const high = load<u64>(at + 8);
+    const whole = mixEight(emptyWord, low);
+    const isLong = run >= 8;
+    const hash = isLong ? whole : emptyWord;
+    const last = isLong ? high : low;
+    const rest = run & 7;
+    const mixed = mixEight(hash, last & ((1 << (8 * rest)) - 1));
+    add(toNumber(<i32>((rest > 0 ? mixed : hash) >> 32)));
+    offset = behind + 1;
+  }
+  if (offset === 0) readWord(byteIn(firstsAt, load<u8>(start)));
+  else position += <i32>offset;
+}
+
+function lettersAt(at: i32): u64 {
+  const isLetter = i8x16.lt_u(i8x16.sub(v128.load(at), i8x16.splat(0x61)), i8x16.splat(26));
+  return <u64>(<u32>i8x16.bitmask(isLetter));
+}
+
+function spacesAt(at: i32): u64 {
+  return <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x20))));
+}
+
+/** How many of the sixteen bytes at `at` are small letters or digits, up to the first that is none; those of `known` are. */
+function plainRun(at: i32, known: i32): i32 {
+  const bytes = v128.load(textAt + at);
+  const letters = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(26));
+  const digits = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
+  return ctz(~(i8x16.bitmask(v128.or(letters, digits)) | known) | 0x10000);
+}
+
+/** Reads a mark, or a word that does not begin with a plain letter. Answers like `end`. */
+function readOther(kind: i32): i32 {
+  const at = position;
+  position = at + 1;
+  switch (kind) {
+    case kindOpening:
+      isOpening = true;
+      return 0;
+    case kindEnd:
+      return is(isBehindEnd, at + 1) ? end() : 0;
+    case kindLine:
+      return readLineEnd(at + 1);
+    case kindBackslash:
+      return readEscape(at);
+    case kindStar:
+      if (is(isBeforeAnything, at - 1) && is(isBehindAnything, at + 1)) add(mark(anything));
+      return 0;
+    case kindAt:
+      if (kindOf(at - 1) < kindLower) add(mark(fileAt));
+      return 0;
+    case kindSlash:
+      if (at > 0 && byteAt(at - 1) === space && is(isBehindRoot, at + 1)) add(mark(rootPath));
+      if (byteAt(at + 1) === slash) isOpening = false;
+      return 0;
+    case kindApostrophe:
+      if (kindOf(at - 1) < kindLower) isOpening = true;
+      return 0;
+    case kindHash:
+      isOpening = false;
+      return 0;
+    case kindParenthesis:
+      if (kindOf(at - 1) >= kindLower) add(mark(call));
+      return 0;
+    case kindBacktick:
+      if (kindOf(at - 1) < kindLower && kindOf(at + 1) >= kindLower) add(mark(code));
+      return 0;
+    case kindMark:
+      position = at + 2;
+      return 0;
+    case kindLongMark:
+      isOpening = true;
+      position = at + 3;
+      return 0;
+    default:
+      readRest(at);
+      return 0;
+  }
+}
+
+/** Ends the sentence, and answers how many words there are to be handed on. */
+function end(): i32 {
+  const complete = count > sharedCount && passes() ? count : 0;
+  forget();
+  return complete;
+}
+
+/** The words themselves stay where they are. */
+function forget(): void {
+  count = 0;
+  sharedCount = 0;
+  passedTo = 0;
+  filteredTo = 0;
+  isOpening = true;
+}
+
+/** The sentence goes on: the last words of this piece are the first ones of the next. */
+function keepShared(): void {
+  const moved = countMax - shared;
+  memory.copy(tables + wordsAt, tables + wordsAt + moved * 4, shared * 4);
+  memory.copy(tables + opensAt, tables + opensAt + moved, shared);
+  count = shared;
+  sharedCount = shared;
+  passedTo -= moved;
+  filteredTo = shared;
+  isHanded = false;
+}
+
+function passes(): bool {
+  if (slotMask === 0) return true;
+  for (let index = count - 1; index >= filteredTo; index--) {
+    if (!mayEndPhrase(index)) continue;
+    passedTo = index + 1;
+    break;
+  }
+  filteredTo = count;
+  return passedTo > 0;
+}
+
+function add(word: i32): void {
+  store<i32>(tables + wordsAt + count * 4, word);
+  store<u8>(tables + opensAt + count, isOpening ? 1 : 0);
+  count += 1;
+  isOpening = false;
+}
+
+/**
+ * A word passes that ends a phrase of up to three words, or is the third word of a longer one. Which words begin phrases nobody can predict,
+ * so all three are asked of each, and nothing is decided before a bit says that one of them may be.
+ */
+function mayEndPhrase(index: i32): bool {
+  const at = tables + wordsAt + (index << 2);
+  const word = load<i32>(at);
+  // Before the first words stand what is no beginning, and what stood before them in the sentence is not asked for.
+  const last = load<i32>(at - 4);
+  const lastButOne = load<i32>(at - 8);
+  const two = toNumber(mix(mix(emptyHash, last), word));
+  const three = toNumber(mix(mix(mix(emptyHash, lastButOne), last), word));
+  const isFirst = bitOf(filterAt, word);
+  const wasFirst = bitOf(filterAt, last) & <i32>(index > 0);
+  const wasFirstBefore = bitOf(filterAt, lastButOne) & <i32>(index > 1);
+  const mayPass =
+    (isFirst & bitOf(beginningBitsAt, word)) |
+    (wasFirst & bitOf(beginningBitsAt, two)) |
+    (wasFirstBefore & bitOf(beginningBitsAt, three));
+  if (mayPass === 0) return false;
+  return (
+    (isFirst !== 0 && isBeginning(word)) ||
+    (wasFirst !== 0 && isBeginning(two)) ||
+    (wasFirstBefore !== 0 && isBeginning(three))
+  );
+}
+
+function bitOf(bits: i32, number: i32): i32 {
+  return (load<i32>(tables + bits + (((number & 0xffff) >>> 5) << 2)) >>> (number & 31)) & 1;
+}
+
+/** An empty slot is 0; at least half of them are. */
+function isBeginning(number: i32): bool {
+  let slot = number;
+  let found = beginningIn(slot);
+  while (found !== 0 && found !== number + 1) {
+    slot += 1;
+    found = beginningIn(slot);
+  }
+  return found !== 0;
+}
+
+function beginningIn(slot: i32): i32 {
+  return load<i32>(tables + beginningsAt + ((slot & slotMask) << 2));
+}
+
+/** Reads a word that begins at `start`, letter by letter. */
+function readRest(start: i32): void {
+  let hash = emptyWord;
+  let eight: u64 = 0;
+  let bits: u64 = 0;
+  let kindBefore: i32 = 0;
+  let at = start;
+  while (at < length) {
+    const byte = <i32>load<u8>(textAt + at);
+    const kind = byteIn(0, byte);
+    if (kind < kindLower || (kind === kindUpper && kindBefore === kindLower)) break;
+    at += 1;
+    kindBefore = kind;
+    if (kind === kindAccent) {
+      at += 1;
+      continue;
+    }
+    let letter = kind === kindUpper ? byte | 0x20 : byte;
+    if (kind === kindAccented) {
+      const second = at < length ? <i32>load<u8>(textAt + at) : 0;
+      letter = byteIn(accentsAt, second & 31);
+      at += 1;
+    }
+    eight |= (<u64>letter) << bits;
+    bits += 8;
+    if (bits === 64) {
+      hash = mixEight(hash, eight);
+      eight = 0;
+      bits = 0;
+    }
+  }
+  if (bits > 0) hash = mixEight(hash, eight);
+  endWord(start, at, hash);
+}
+
+function endWord(start: i32, at: i32, hash: u64): void {
+  const upper = <i32>(hash >> 32);
+  if (isDigit(byteAt(start))) addNumber(start, at, toNumber(upper));
+  else {
+    add(toNumber(upper));
+    position = at;
+  }
+}
+
+/** Of a word eight letters are taken in one step, the last ones with zeros behind them. */
+function mixEight(hash: u64, letters: u64): u64 {
+  const mixed = (hash ^ letters) * goldenRatio;
+  return mixed ^ (mixed >> 32);
+}
+
+/** A line that goes on with a letter or a quote belongs to the sentence: prose is wrapped, and SQL and JSON are written so. */
+function readLineEnd(start: i32): i32 {
+  let at = start;
+  while (at < length && is(isBlank, at)) at += 1;
+  const next = kindOf(at);
+  const goesOn = next < kindLower ? next === kindOpening || next === kindApostrophe : next !== kindDigit;
+  const complete = goesOn ? 0 : end();
+  isOpening = true;
+  position = at;
+  return complete;
+}
+
+/** Escapes of JSON for spaces and line ends. */
+function readEscape(at: i32): i32 {
+  const escaped = byteAt(at + 1);
+  if (escaped === 0x6e) return readLineEnd(at + 2);
+  position = escaped === 0x74 || escaped === 0x72 ? at + 2 : at + 1;
+  return 0;
+}
+
+/** Adds what begins with a digit: an address ends behind the word that it begins with. */
+function addNumber(start: i32, endOfWord: i32, word: i32): void {
+  const address = byteAt(endOfWord) === dot ? addressAt(start) : -1;
+  if (address >= 0) add(mark(address));
+  else add(isSetuidMode(start, endOfWord) ? mark(setuidMode) : word);
+  position = address >= 0 ? addressEnd : endOfWord;
+}
+
+function is(sign: i32, at: i32): bool {
+  return (byteIn(signsAt, byteAt(at)) & sign) !== 0;
+}
+
+function mark(index: i32): i32 {
+  return load<i32>(tables + marksAt + (index << 2));
+}
+
+/** FNV-1a, 32 bits: two words are taken together by it. */
+function mix(hash: i32, byte: i32): i32 {
+  return (hash ^ byte) * 0x01000193;
+}
+
+/** The upper bits are the better ones. 30 of them are a small integer to V8 wherever it runs. */
+function toNumber(hash: i32): i32 {
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+}

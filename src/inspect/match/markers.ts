@@ -1,0 +1,42 @@
+import { isAlphanumeric } from '../kernel/bytes.ts';
+
+/*
+ * `[REDACTED:<detector id>]` is what redaction leaves. It names what stood there, so it would itself be a keyword for what stands beside
+ * it, and the value behind another one: a body that is redacted twice would lose more each time. Only real ids make a marker.
+ */
+
+export const markerStart = '[REDACTED:';
+const opening = 0x5b;
+const closing = 0x5d;
+const idLengthMax = 64;
+
+/** What goes on behind a marker makes it the beginning of a longer value. */
+const continuesValue = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[0-9A-Za-z_@/+=$!#%-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+/** Where the marker that begins at `start` ends; 0 where none does. */
+export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>): number {
+  const from = start + markerStart.length;
+  const length = bytes.subarray(from, from + idLengthMax + 1).indexOf(closing);
+  if (length <= 0 || bytes.toString('latin1', start, from) !== markerStart) return 0;
+  return ids.has(bytes.toString('latin1', from, from + length)) ? from + length + 1 : 0;
+}
+
+/** Whether what was found from `start` to `end` is what a marker shows, and not a longer value that a marker begins. */
+export function isOfMarker(bytes: Buffer, start: number, end: number, ids: ReadonlySet<string>): boolean {
+  let at = start;
+  while (at < end && !isAlphanumeric(bytes[at]) && bytes[at] !== opening) at += 1;
+  const markedTo = endAround(bytes, at, ids);
+  return markedTo > at && (markedTo >= end || continuesValue[bytes[markedTo] ?? 0] === 0);
+}
+
+/** The end of the marker that holds the byte at `at`; 0 where none does. */
+function endAround(bytes: Buffer, at: number, ids: ReadonlySet<string>): number {
+  const limit = Math.max(0, at - markerStart.length - idLengthMax);
+  for (let start = at; start >= limit; start -= 1) {
+    if (bytes[start] === opening) return markerEnd(bytes, start, ids);
+    if (start < at && bytes[start] === closing) return 0;
+  }
+  return 0;
+}

@@ -1,0 +1,38 @@
+import { isAlphanumeric } from '../kernel/bytes.ts';
+import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
+
+/*
+ * Finds where long runs of letters and digits begin. A word of two letters is looked for only there, by the rules whose matches begin with
+ * such a run: elsewhere it stands everywhere.
+ */
+
+export const runLengthMin = 20;
+const margin = { before: runLengthMin - 1, after: 0 };
+
+const backslash = 0x5c;
+const percent = 0x25;
+/** Bytes of an escape behind its first sign: `\n`, `%3D`, `\u003d`. */
+const escapeLengths = { [backslash]: [1, 5], [percent]: [2] } as const;
+const noEscape: readonly number[] = [];
+
+/** Calls `onStart` for every place at which such a run begins, or may begin behind an escape, in the order of the text. */
+export function findTokenStarts(bytes: Uint8Array, outline: Outline, onStart: (start: number) => void): void {
+  let done = 0;
+  for (const { from, to } of stretchesOf(outline, blockFlags.encoded, bytes.length, margin)) {
+    // A run of this length has one of these places.
+    for (let at = Math.max(from, done) + runLengthMin - 1; at < to; at += runLengthMin) {
+      if (!isAlphanumeric(bytes[at])) continue;
+      let start = at;
+      while (start > done && isAlphanumeric(bytes[start - 1])) start -= 1;
+      let end = at + 1;
+      while (isAlphanumeric(bytes[end])) end += 1;
+      done = end;
+      at = end;
+      if (end - start < runLengthMin) continue;
+      onStart(start);
+      const sign = bytes[start - 1];
+      const lengths = sign === backslash || sign === percent ? escapeLengths[sign] : noEscape;
+      for (const length of lengths) onStart(start + length);
+    }
+  }
+}

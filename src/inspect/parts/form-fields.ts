@@ -1,0 +1,86 @@
+import { runEnd } from '../decode/runs.ts';
+import { separator } from '../decode/separator.ts';
+import { SpanMap } from '../decode/span-map.ts';
+import type { View } from '../decode/views.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../kernel/bytes.ts';
+import { outlineOf } from '../kernel/outline.ts';
+import type { Match } from '../match/engine.ts';
+
+/*
+ * A sentence goes on to the end of its line, and a form has none: "the password is …" would take all fields behind it along. So a match ends
+ * with its field, and what it had swallowed is looked for again with something between the fields.
+ */
+
+/** `name=`, as forms write it. */
+const namePattern = String.raw`[\w.%+[\]-]{1,128}=`;
+const beginsLikeForm = new RegExp(`^${namePattern}`);
+const beginsField = new RegExp(`^&${namePattern}`);
+/** What stands in a form that a program has written; all else is escaped. */
+const isOfForm = byteSet(`${digits}${lowerCase}${upperCase}-._~!*%+&=[]:/@,?$`);
+const nameBytesMax = 130;
+const ampersand = 0x26;
+/** What is quoted ends with its quote, and what a sign of an address follows is a password: there the sign may be a character as any other. */
+const quotes = new Set([0x22, 0x27, 0x60]);
+const atSign = 0x40;
+
+export interface FormFields {
+  /** The match as far as its field goes; the same one where it ends in it. */
+  within(view: View, match: Match): Match;
+  /** The view with its fields set apart. */
+  apart(view: View): View;
+}
+
+/** Of a body that came as a form; undefined where it is none, as text that a client sends with its default type. */
+export function formFields(source: Buffer): FormFields | undefined {
+  if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
+  if (runEnd(source, 0, isOfForm) < source.length) return undefined;
+
+  /** The next sign between two fields before `to`; one that was escaped is none. */
+  function nextField(view: View, from: number, to: number): number {
+    let sign = view.bytes.indexOf(ampersand, from);
+    for (; sign >= 0 && sign < to; sign = view.bytes.indexOf(ampersand, sign + 1)) {
+      const { start, end } = view.toSource(sign, sign + 1);
+      const isSign = end - start === 1 && source[start] === ampersand;
+      if (isSign && beginsField.test(source.toString('latin1', start, start + nameBytesMax))) return sign;
+    }
+    return -1;
+  }
+
+  return {
+    within(view, match) {
+      const { start, end } = match;
+      const isBound = quotes.has(view.bytes[start - 1] ?? 0) || view.bytes[end] === atSign;
+      const fieldEnd = isBound ? -1 : nextField(view, start + 1, end);
+      return fieldEnd < 0 ? match : { ...match, end: fieldEnd };
+    },
+    apart(view) {
+      const pieces: Buffer[] = [];
+      const spans = new SpanMap();
+      let length = 0;
+      let from = 0;
+      const { length: viewLength } = view.bytes;
+      for (
+        let end = nextField(view, 0, viewLength);
+        from <= viewLength;
+        end = nextField(view, from, viewLength)
+      ) {
+        const to = end < 0 ? viewLength : end;
+        spans.addLiteral(length, from);
+        spans.addWhole(length + to - from, to, to);
+        pieces.push(view.bytes.subarray(from, to), separator);
+        length += to - from + separator.length;
+        from = to + 1;
+      }
+      const bytes = Buffer.concat(pieces);
+      return {
+        bytes,
+        outline: outlineOf(bytes),
+        encodings: view.encodings,
+        toSource(start, end) {
+          const span = spans.toSource(start, end);
+          return view.toSource(span.start, span.end);
+        },
+      };
+    },
+  };
+}

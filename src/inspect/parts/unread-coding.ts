@@ -1,0 +1,51 @@
+import { isUtf8 } from 'node:buffer';
+import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../../http1/grpc-type.ts';
+import { fromBase64 } from '../decode/forms/base64.ts';
+import { hasUnreadMessages, isReadCoding } from '../decode/packed/grpc-messages.ts';
+import { multipartParts } from '../redact/multipart-parts.ts';
+import { hasUnreadCharset } from './declared-charset.ts';
+
+export interface CodedContent {
+  /** Without its content coding. */
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** What the fields of its head say of the coding of its messages. */
+  readonly messageCodings: readonly string[];
+  /** The messages of gRPC over HTTP/2 come one by one, without envelopes. */
+  readonly isUnwrapped: boolean;
+}
+
+/** Why content, a message or a part of it cannot be read: what stands in it would pass unseen. */
+export function unreadIn(content: CodedContent): string | undefined {
+  if (hasUnreadCoding(content))
+    return 'its messages or parts are compressed in a way that the gateway does not know';
+  return hasUnreadCharset(content.bytes, content.contentType)
+    ? 'it is written in a character set that the gateway does not read'
+    : undefined;
+}
+
+function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: CodedContent): boolean {
+  if (/^multipart\//i.test(contentType)) return hasUnreadParts(bytes);
+  if (!isEnvelopedType(contentType) || (isUnwrapped && isGrpcType(contentType))) return false;
+  const decoded = decodedForm(bytes, contentType);
+  if (decoded) return hasUnreadMessages(decoded, '');
+  return hasUnreadMessages(bytes, messageCodings.join(''));
+}
+
+/** What stands in base64 by its type. Each frame may be padded by itself, and any piece of one. */
+export const decodedForm = (bytes: Buffer, contentType: string): Buffer | undefined =>
+  isEnvelopedText(contentType) ? fromBase64(bytes) : undefined;
+
+const codingField = /^content-encoding[ \t]*:(.*)$/gim;
+const plainCoding = /^(?:identity|none)?$/i;
+
+/** Parts that cannot be told apart may have any coding, unless all is text. */
+function hasUnreadParts(bytes: Buffer): boolean {
+  const parts = multipartParts(bytes);
+  if (parts.length === 0) return !isUtf8(bytes);
+  return parts.some(({ head }) => {
+    const fields = bytes.toString('latin1', head.start, head.end);
+    const codings = [...fields.matchAll(codingField)].map(([, coding = '']) => coding.trim());
+    return codings.some((it) => !plainCoding.test(it) && !isReadCoding(it));
+  });
+}

@@ -1,0 +1,46 @@
+import type { Confidence } from '../../call.ts';
+import { type CheckName, checks, entropyBits } from '../checks.ts';
+import type { Detector } from './detector.ts';
+import { isPlaceholder } from './placeholder.ts';
+import { isPublishedExample } from './published-examples.ts';
+
+/** Checks that no invented value passes by chance. */
+export const proofs: ReadonlySet<CheckName | undefined> = new Set([
+  'prefixed-crc',
+  'postern-key',
+  'jwt',
+  'discord-token',
+  'wif',
+]);
+
+/** Longer than any anchor; a secret may have kilobytes. */
+const prefixLengthMax = 64;
+
+/** How sure a match is, or undefined where it is none. A hint that is a published example points to nobody. */
+export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
+  if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
+    return undefined;
+  const isPublished = isPublishedExample(detector, secret);
+  if (isPublished && detector.countsExamples) return detector.confidence;
+  if (isPublished) return detector.needs.length > 0 ? undefined : 'low';
+  const isPassed = detector.check !== undefined && checks[detector.check](secret);
+  const isProven = isPassed && proofs.has(detector.check);
+  if (!isProven && detector.class === 'SECRETS' && isPlaceholder(secret, prefixLength(detector, secret)))
+    return 'low';
+  return isPassed || detector.check === undefined ? detector.confidence : detector.failedCheck;
+}
+
+/** Whether the entropy is too low even where long repetitions count once: written behind a secret they would hide it. */
+function isDull({ entropyMin }: Detector, secret: string): boolean {
+  return entropyBits(secret.replace(/(.)\1{3,}/g, '$1')) < entropyMin;
+}
+
+/** Length of the anchor with which the secret itself begins; 0 where the anchor stands before it. */
+function prefixLength({ anchors, isGeneric }: Detector, secret: string): number {
+  if (isGeneric) return 0;
+  const start = secret.slice(0, prefixLengthMax).toLowerCase();
+  return Math.max(
+    0,
+    ...anchors.map((anchor) => (start.startsWith(anchor.toLowerCase()) ? anchor.length : 0)),
+  );
+}

@@ -1,0 +1,145 @@
+import * as z from 'zod';
+import type { Confidence, DataClass } from '../../call.ts';
+import type { CheckName } from '../checks.ts';
+import { keywordChanceBits } from './chance.ts';
+import {
+  checkFields,
+  checkFileFields,
+  type DetectorFields,
+  fieldsSchema,
+  type OnMistake,
+  type Role,
+} from './detector-fields.ts';
+import { analysePattern, type PatternFacts } from './pattern-facts.ts';
+import { expandParts } from './pattern-parts.ts';
+import { PatternError } from './pattern-syntax.ts';
+
+export type { Role } from './detector-fields.ts';
+
+/** A detector, ready to be used; see `fieldsSchema` for what its fields mean. Examples are for tests alone, and not kept. */
+export interface Detector extends PatternFacts {
+  readonly id: string;
+  readonly title: string;
+  readonly class: DataClass;
+  readonly confidence: Confidence;
+  readonly vendorHosts: readonly string[];
+  /** `path`, `header:<name>` and `query:<name>`, names in lower case: a call's are to be compared without case. */
+  readonly homePlaces: readonly string[];
+  readonly anchors: readonly string[];
+  readonly anchorCase: boolean;
+  readonly boundary: boolean;
+  readonly keywords: readonly string[];
+  readonly wholeWords: boolean;
+  readonly window: { readonly before: number; readonly after: number };
+  /** 0 where the detector does not look at runs of digits. */
+  readonly digitsMin: number;
+  readonly words: readonly string[];
+  readonly near: readonly Role[];
+  readonly role: Role | undefined;
+  readonly needs: readonly Role[];
+  /** Empty where words are the matches. */
+  readonly pattern: string;
+  readonly flags: string;
+  readonly group: number;
+  readonly entropyMin: number;
+  readonly check: CheckName | undefined;
+  readonly failedCheck: Confidence | undefined;
+  readonly isGeneric: boolean;
+  readonly placeholders: readonly (string | RegExp)[];
+  /** What documentation prints as an example counts like anything else. */
+  readonly countsExamples?: true;
+}
+
+/** Where most vendors take a credential. Bodies and other headers are content, which others may come to read. */
+const usualHomePlaces: readonly string[] = [
+  ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'private-token', 'x-auth-token'].map(
+    (name) => `header:${name}`,
+  ),
+  'header:proxy-authorization',
+  ...['key', 'api_key', 'apikey', 'access_token', 'token'].map((name) => `query:${name}`),
+];
+
+function homePlacesOf(value: DetectorFields): readonly string[] {
+  if (value.home_places !== undefined) return value.home_places.map((place) => place.toLowerCase());
+  return value.vendor_hosts.length > 0 ? usualHomePlaces : [];
+}
+
+/** Of words, which are matches as they stand. */
+const anything = '';
+
+/** What separates a value from the words and numbers around it; the letter of an escaped line feed is no word. */
+const startsApart = String.raw`(?:(?<=\\[nrt])|(?<![0-9A-Za-z]|[0-9][.,-]))(?:`;
+const endsApart = ')(?![0-9A-Za-z]|[.,-][0-9])';
+
+function patternOf({ pattern = anything, whole_words }: DetectorFields): string {
+  const whole = expandParts(pattern);
+  return whole_words ? startsApart + whole + endsApart : whole;
+}
+
+/** Throws PatternError or SyntaxError where the pattern or a placeholder is none that a detector may have. */
+function toDetector(value: DetectorFields): Detector {
+  const pattern = patternOf(value);
+  // What only the engine of JavaScript refuses.
+  new RegExp(pattern, value.flags);
+  const facts = analysePattern(pattern, value.flags, value.keywords);
+  const { before = 0, after = 0 } = value.window ?? {};
+  return {
+    ...facts,
+    chanceBits: facts.chanceBits + keywordChanceBits(value.keywords, before + after),
+    id: value.id,
+    title: value.title,
+    class: value.class,
+    confidence: value.confidence,
+    vendorHosts: value.vendor_hosts,
+    homePlaces: homePlacesOf(value),
+    anchors: value.anchors,
+    anchorCase: value.anchor_case,
+    boundary: value.boundary,
+    keywords: value.keywords,
+    wholeWords: value.whole_words,
+    window: value.window ?? { before: 0, after: 0 },
+    digitsMin: value.digits ?? 0,
+    words: value.words,
+    near: value.near,
+    role: value.role ?? (value.class === 'PII' ? 'identifier' : undefined),
+    needs: value.needs,
+    pattern,
+    flags: value.flags,
+    group: value.group,
+    entropyMin: value.min_entropy,
+    check: value.check,
+    failedCheck: value.failed_check,
+    isGeneric: value.generic,
+    placeholders: value.placeholders.map(toPlaceholder),
+  };
+}
+
+/** Administrators write these, not callers; still they run on what callers send, so they are held to the same bounds. */
+function toPlaceholder(text: string): string | RegExp {
+  const source = /^\/(.+)\/$/.exec(text)?.[1];
+  if (source === undefined) return text;
+  analysePattern(source);
+  return new RegExp(source);
+}
+
+type Check = (fields: DetectorFields, onMistake: OnMistake) => void;
+
+/** Reads what somebody wrote of a detector, says all that is wrong with it, and makes the detector. */
+const detectorBy = (...checks: readonly Check[]) =>
+  fieldsSchema.transform((fields, context): Detector => {
+    const onMistake: OnMistake = (path, message) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    for (const check of checks) check(fields, onMistake);
+    try {
+      return toDetector(fields);
+    } catch (error) {
+      if (!(error instanceof PatternError || error instanceof SyntaxError)) throw error;
+      onMistake('pattern', error.message);
+      return z.NEVER;
+    }
+  });
+
+export const detectorSchema = detectorBy(checkFields);
+
+/** A detector in a file, which must also say where its format is documented, and show what it finds and what it passes. */
+export const detectorFileSchema = detectorBy(checkFields, checkFileFields);

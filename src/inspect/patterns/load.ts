@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readDataFile } from '../../data-file.ts';
+import { type Detector, detectorFileSchema } from './detector.ts';
+
+/**
+ * Reads every `*.yaml` file of a folder, each holding one detector or several separated by `---`. Throws one Error that names all
+ * mistakes with their file and path; a folder with a mistake in it loads no detector at all.
+ */
+export function loadDetectors(dir: string): Detector[] {
+  const mistakes: string[] = [];
+  const fileOf = new Map<string, string>();
+  const detectors: Detector[] = [];
+  for (const file of readdirSync(dir)
+    .filter((name) => name.endsWith('.yaml'))
+    .sort()) {
+    for (const found of parseDetectors(readFileSync(join(dir, file), 'utf8'))) {
+      if (found.detector === undefined) {
+        mistakes.push(...found.mistakes.map((mistake) => `${file}: ${mistake}`));
+        continue;
+      }
+      const { id } = found.detector;
+      if (fileOf.has(id)) mistakes.push(`${file}: ${id}: id: is taken by ${fileOf.get(id)}`);
+      fileOf.set(id, file);
+      detectors.push(found.detector);
+    }
+  }
+  if (mistakes.length > 0) throw new Error(`Detectors in ${dir} are not valid:\n${mistakes.join('\n')}`);
+  return detectors;
+}
+
+type Parsed = { detector: Detector } | { detector?: undefined; mistakes: string[] };
+
+function parseDetectors(yaml: string): Parsed[] {
+  const { documents, mistake } = readDataFile(yaml);
+  if (mistake !== undefined) return [{ mistakes: [mistake] }];
+  return documents.map((document, index): Parsed => {
+    // The parser's texts are slices of the whole file, which they would keep in memory.
+    const value: unknown = structuredClone(document);
+    const parsed = detectorFileSchema.safeParse(value);
+    if (parsed.success) return { detector: parsed.data };
+    const name = nameOf(value) ?? `document ${index + 1}`;
+    return {
+      mistakes: parsed.error.issues.map(({ path, message }) => `${name}: ${path.join('.')}: ${message}`),
+    };
+  });
+}
+
+function nameOf(value: unknown): string | undefined {
+  const id: unknown = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined;
+  return typeof id === 'string' ? id : undefined;
+}

@@ -1,0 +1,143 @@
+import { bodyOf, type TokenBody } from '../split/cut-token.ts';
+import { bytesMatching, isWithin, overlap, singleByte } from './byte-set.ts';
+import { chanceBitsOf } from './chance.ts';
+import { assertLinear } from './linear-pattern.ts';
+import {
+  bitsOf,
+  bytesOf,
+  type Core,
+  coreOf,
+  type Head,
+  headOf,
+  lengthMinOf,
+  type Makeup,
+  makeupOf,
+  neededBytes,
+} from './makeup.ts';
+import { neighboursOf, openingOf } from './opening.ts';
+import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
+
+/*
+ * What the engine must know of a pattern. A pattern is parsed once, when its detector is made; then only the facts are kept, for its tree
+ * is larger than all the rest of a detector.
+ */
+
+export interface PatternFacts {
+  readonly bounds: PatternBounds;
+  readonly makeup: Makeup;
+  readonly core: Core;
+  readonly head: Head;
+  /** Of the keyword where it is a byte that any match has: what may stand before it, and behind it; 32 of the 256 in each number. */
+  readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
+  /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
+  readonly digitLead: number | undefined;
+  /** With how many letters and digits any match begins. */
+  readonly runLength: number;
+  /** Whether any match has a long run of characters as tokens have them. */
+  readonly hasRun: boolean;
+  /** What its tokens consist of behind their prefix; undefined where they have no such form. */
+  readonly tokenBody: TokenBody | undefined;
+  /** The source of a lookahead that says no quickly: see `openingOf`. */
+  readonly opening: string;
+  /** How unlikely it is met in what is as good as random: see `chanceBitsOf`. */
+  readonly chanceBits: number;
+}
+
+export interface PatternBounds {
+  /** Bytes that a match can have at most, with what it looks ahead to. */
+  readonly reachMax: number;
+  /** Bytes before its start that a match may look at. */
+  readonly behindMax: number;
+  /** Bytes behind its end that a match may look at. */
+  readonly aheadMax: number;
+}
+
+/** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
+export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
+  const root = parsePattern(pattern, flags);
+  assertLinear(root);
+  return {
+    bounds: { reachMax: reachOf(root), behindMax: behindOf(root), aheadMax: aheadOf(root) },
+    makeup: makeupOf(root),
+    core: coreOf(root),
+    head: headOf(root),
+    besideKeyword: besideKeyword(root, keywords),
+    digitLead: leadTo(root, isDigit),
+    runLength: runLengthOf(root),
+    hasRun: leadTo(root, isRun) !== undefined,
+    tokenBody: bodyOf(root),
+    opening: openingOf(root),
+    chanceBits: chanceBitsOf(root),
+  };
+}
+
+function besideKeyword(root: Node, keywords: readonly string[]): PatternFacts['besideKeyword'] {
+  const [keyword = ''] = keywords;
+  if (keywords.length !== 1 || Buffer.byteLength(keyword) !== 1) return undefined;
+  const byte = singleByte(keyword.charCodeAt(0));
+  if (!overlap(neededBytes(root), byte)) return undefined;
+  const { before, behind } = neighboursOf(byte, root);
+  return { before: bitsOf(before), behind: bitsOf(behind) };
+}
+
+/** An edge (`\b`, `^`) looks one byte back. */
+function behindOf(node: Node): number {
+  if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
+  return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
+}
+
+/** An edge looks one byte ahead. */
+function aheadOf(node: Node): number {
+  if (node.kind === 'edge') return 1;
+  const own = node.kind === 'look' && !node.behind ? reachOf(node.body) : 0;
+  return Math.max(own, ...childrenOf(node).map(aheadOf));
+}
+
+/** Bytes from the start of a match to behind the first part of this kind at most; undefined where a match may have none. */
+function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined {
+  if (isKind(node)) return node.kind === 'repeat' ? 0 : 1;
+  switch (node.kind) {
+    case 'set':
+    case 'edge':
+      return undefined;
+    case 'look':
+      return node.behind || node.negative ? undefined : leadTo(node.body, isKind);
+    case 'repeat':
+      return node.min > 0 ? leadTo(node.item, isKind) : undefined;
+    case 'choice': {
+      const leads = node.options.map((option) => leadTo(option, isKind));
+      return leads.every((lead) => lead !== undefined) ? Math.max(...leads) : undefined;
+    }
+    case 'sequence': {
+      let passed = 0;
+      for (const item of node.items) {
+        const lead = leadTo(item, isKind);
+        if (lead !== undefined) return passed + lead;
+        passed += reachOf(item);
+      }
+      return undefined;
+    }
+  }
+}
+
+/** Of letters and digits at the start of any match. */
+function runLengthOf(node: Node): number {
+  if (isWithin(bytesOf(node), alphanumerics)) return lengthMinOf(node);
+  if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));
+  if (node.kind !== 'sequence') return 0;
+  const end = node.items.findIndex((item) => !isWithin(bytesOf(item), alphanumerics));
+  const whole = node.items.slice(0, end).reduce((sum, item) => sum + lengthMinOf(item), 0);
+  return whole + runLengthOf(node.items[end] as Node);
+}
+
+const alphanumerics = bytesMatching(/[0-9A-Za-z]/);
+const digits = bytesMatching(/\d/);
+const isDigit = (node: Node): boolean => node.kind === 'set' && isWithin(node.has, digits);
+
+const runLengthMin = 14;
+const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
+const isRun = (node: Node): boolean =>
+  node.kind === 'repeat' &&
+  node.min >= runLengthMin &&
+  node.item.kind === 'set' &&
+  isWithin(node.item.has, tokenBytes);

@@ -1,0 +1,425 @@
+import type { DataClass, Finding } from '../call.ts';
+import type { OpaqueContent } from './decode/packed/opaque.ts';
+import type { Span } from './decode/span-map.ts';
+import { plainJson } from './decode/unescape-json.ts';
+import { decodeViews, type View } from './decode/views.ts';
+import { outlineOf } from './kernel/outline.ts';
+import { type CutToken, type DetectorEngine, type Match, Verdicts } from './match/engine.ts';
+import { weighHints } from './match/evidence.ts';
+import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './match/rule-words.ts';
+import { withoutChanceIn } from './parts/chance.ts';
+import { formFields } from './parts/form-fields.ts';
+import { decodedForm } from './parts/unread-coding.ts';
+import { isVendorHost } from './patterns/vendor-hosts.ts';
+import type { FieldFormat } from './redact/fields.ts';
+import { createLocator } from './redact/locate.ts';
+import { bodyFormat } from './redact/redact.ts';
+import {
+  type Beginning,
+  beginningOf,
+  type Known,
+  type KnownBy,
+  nothingKnown,
+  remember,
+  standsInKnown,
+  type WordEnd,
+} from './segments/known-beginning.ts';
+import { findRepeats, type Seen } from './split/repeats.ts';
+import { mayGoOn } from './split/secret-beginning.ts';
+import { findSplit, type Placed } from './split/split-values.ts';
+
+const depthMax = 3;
+const findingsMax = 1000;
+/** Of a value that may stand across the place from which on is read. */
+const valueBytesMax = 512;
+const tooMany = 'there are too many findings';
+const tooLong = 'reading took too long';
+const none: readonly never[] = Object.freeze([]);
+
+/** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
+export type Locate = (offset: number) => string;
+
+/** How much of a call may be read, as its tenant says it. */
+export interface ReadBounds {
+  /** Of all decoded forms of a part together. */
+  readonly maxDecodedBytes: number;
+  /** Reading stops here, and the call is unreadable. */
+  readonly isOver: () => boolean;
+}
+
+/** One part of a call: the head, or the body. */
+export interface Part {
+  readonly name: Finding['part'];
+  readonly bytes: Buffer;
+  readonly format: FieldFormat;
+  /** What the bytes stand for as a whole, where their type says that they are coded. */
+  readonly decoded?: Buffer | undefined;
+  /** Of the call's target. */
+  readonly host: string;
+  /** Whoever sends one body after the other that begin alike is read on from there. */
+  readonly knownBy?: KnownBy | undefined;
+  /** What rules look for in it. */
+  readonly words?: readonly string[] | undefined;
+  /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
+  readonly mayBeMany?: true;
+  /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
+  isAtHome?(detector: Match['detector'], start: number): boolean;
+  /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
+  locator(hidden: readonly { start: number; end: number }[]): Locate;
+}
+
+/** A body as a part to be read, in the format that its type or its first bytes tell. */
+export function bodyPart(bytes: Buffer, contentType: string, host: string): Part {
+  const format = bodyFormat(contentType, bytes);
+  return {
+    name: 'body',
+    bytes,
+    format,
+    decoded: decodedForm(bytes, contentType),
+    host,
+    locator(hidden) {
+      const locate = createLocator(format, bytes, [...hidden]);
+      return (offset) => `body:${locate(offset)}`;
+    },
+  };
+}
+
+export interface Reading {
+  readonly findings: readonly Finding[];
+  /** The part and its decoded forms, the part itself first. */
+  readonly texts: readonly Buffer[];
+  /** The same, with the places where they stand in the part; those before what is known are left out. */
+  readonly views: readonly View[];
+  /** Those of them that are neither the part itself nor the part without its escapes. */
+  readonly decoded: readonly Buffer[];
+  /** Both ends of the texts in which nothing stands twice: without the part itself where it is read without its escapes. */
+  readonly ends: readonly Buffer[];
+  /** What it has of the part's words, where it has such. */
+  readonly wordsFound: WordsFound | undefined;
+  /** What was passed over: `image at body:$.file`. */
+  readonly opaque: readonly string[];
+  /** Classes of which only the first findings are listed, so that they cannot be cut out. Never SECRETS. */
+  readonly uncounted: readonly DataClass[];
+  /** Why it could not be read to its end. */
+  readonly unreadable: string | undefined;
+  /** It could not because the time was over, which says nothing of the content. */
+  readonly isOutOfTime: boolean;
+}
+
+/** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
+export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds): Reading {
+  const { format, decoded, knownBy } = part;
+  const mayBeKnown = format === 'json' && !decoded;
+  const beginning = knownBy && mayBeKnown ? beginningOf(part, engine, knownBy) : undefined;
+  const known = beginning?.known ?? nothingKnown;
+  const { reading, isKnownNew } = readFrom(part, engine, bounds, known, beginning);
+  return isKnownNew ? readFrom(part, engine, bounds, nothingKnown, beginning).reading : reading;
+}
+
+/** Reads what is not known. `isKnownNew` where that makes something of what is known, so that all must be read. */
+function readFrom(
+  part: Part,
+  engine: DetectorEngine,
+  { maxDecodedBytes, isOver }: ReadBounds,
+  known: Known,
+  beginning: Beginning | undefined,
+): { readonly reading: Reading; readonly isKnownNew: boolean } {
+  const { bytes, format, decoded } = part;
+  const { from, settledTo, newFrom } = known;
+  const decodedViews = decodeViews(bytes, {
+    maxDecodedBytes,
+    depthMax,
+    isOver,
+    isForm: format === 'form',
+    isJson: format === 'json',
+    from,
+    decoded,
+  });
+  const { views, noise, unreadable, isOutOfTime } = decodedViews;
+  const isNew = ({ end }: Span): boolean => end > settledTo;
+  const opaque = [...known.opaque, ...decodedViews.opaque.filter(isNew)];
+  const withoutChance = withoutChanceIn(bytes, noise);
+  const form = format === 'form' ? formFields(bytes) : undefined;
+  let problem = unreadable;
+  const limits = { matchesMax: findingsMax, isOver };
+  const found: Seen[] = [...known.found];
+  const uncounted = new Set<DataClass>();
+  const hints: Seen[] = [...known.hints];
+  const cutTokens: Placed<CutToken>[] = [...known.cutTokens];
+  const verdicts = views.length > 1 ? new Verdicts() : undefined;
+  for (const view of views) {
+    if (view.isSuperseded) continue;
+    // Once something was not searched to its end, nothing is known of what stands in it.
+    const isKnown = problem === undefined ? view.isKnown : undefined;
+    const earlier = verdicts && { verdicts, isKnown };
+    const {
+      matches,
+      hints: seen,
+      cutTokens: cut,
+      complete,
+      uncounted: more,
+    } = engine.find(view.bytes, limits, view.outline, earlier);
+    if (!complete) problem ??= isOver() ? tooLong : tooMany;
+    for (const name of more) uncounted.add(name);
+    const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
+      all.length === 0 ? none : withoutChance(of, placedIn(of, all)).filter(isNew);
+    const own = form ? matches.map((match) => form.within(view, match)) : matches;
+    found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
+    hints.push(...placed(seen));
+    if (!view.isTable && cut.length > 0)
+      cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
+    if (form && own.some((match, at) => match !== matches[at])) {
+      const fields = form.apart(view);
+      const apart = engine.find(fields.bytes, limits, fields.outline);
+      if (!apart.complete) problem ??= isOver() ? tooLong : tooMany;
+      found.push(...unseen(placed(apart.matches, fields), found));
+    }
+  }
+  const whole = new Whole(bytes, views, known);
+  const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
+  let isKnownNew = false;
+  const plain = from === undefined ? whole.searched : whole;
+  // There may be no view at all where time or room were over before the first one.
+  if (whole.searched && plain && problem !== tooMany) {
+    const split = findSplit({ bytes, plain, format, found, cutTokens, newFrom }, engine, {
+      maxDecodedBytes,
+      isOver,
+    });
+    found.push(...split.map((it) => ({ ...it, view: undefined })));
+    const shown = found.slice(known.found.length);
+    found.push(...distinct(weighHints(found, hints)));
+    const repeats = findRepeats(found, from === undefined ? views : newTexts(bytes, views, from), {
+      max: findingsMax,
+      isOver,
+    });
+    isKnownNew = from !== undefined && standsInKnown(found, known, () => whole.knownTexts());
+    found.push(...known.repeats, ...repeats);
+    if (repeats.length >= findingsMax) problem ??= tooMany;
+    if (found.length > 0 && isOver()) problem ??= tooLong;
+    if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
+      const searched = views.filter((it) => !it.isSuperseded);
+      remember(bytes, beginning, known, engine, {
+        ...{ found: shown, repeats, hints, cutTokens, opaque, noise },
+        wordEnds: wordEnds ?? none,
+        ...{ views: searched, decoded: searched.slice(1) },
+      });
+    }
+  }
+  const kept = firstOfEach(distinct(found), uncounted);
+  if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
+  const reading: Reading = {
+    findings: found.length === 0 ? none : toFindings(part, kept),
+    get texts() {
+      return whole.texts;
+    },
+    ...{ views, decoded: whole.decoded, ends: whole.ends() },
+    wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
+    opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
+    uncounted: [...uncounted],
+    unreadable: problem,
+    isOutOfTime: isOutOfTime || problem === tooLong,
+  };
+  return { reading, isKnownNew };
+}
+
+/** Stands for names that are hidden, among words told by their indices. */
+const hiddenNames = -1;
+
+/** Where the words end for the first time, and hidden names; undefined where only all texts together tell. */
+function wordEndsIn(words: Words, views: readonly View[], known: Known): readonly WordEnd[] | undefined {
+  if (!words.havePlaces) return undefined;
+  const ends = new Map(known.wordEnds.map(({ word, end }) => [word, end]));
+  const isRead = (view: View): boolean => known.from === undefined || view !== views[0];
+  for (const view of views) {
+    const note = (word: number, at: number): void => {
+      const { end } = view.toSource(at - 1, at);
+      ends.set(word, Math.min(ends.get(word) ?? Number.POSITIVE_INFINITY, end));
+    };
+    if (!view.isSuperseded) for (const [word, at] of words.firstEnds(view.bytes)) note(word, at);
+    const hiddenAt = isRead(view) ? hiddenNameEnd(view.bytes) : undefined;
+    if (hiddenAt !== undefined) note(hiddenNames, hiddenAt);
+  }
+  return [...ends].map(([word, end]) => ({ word, start: end, end }));
+}
+
+function wordsFoundIn(
+  list: readonly string[],
+  wordEnds: readonly WordEnd[] | undefined,
+  whole: Whole,
+): WordsFound {
+  if (!wordEnds) return findWords(list, whole.texts);
+  const found = Buffer.alloc(wordEnds.length > 0 ? list.length : 0);
+  let hidesNames = false;
+  for (const { word } of wordEnds) {
+    if (word === hiddenNames) hidesNames = true;
+    else found[word] = 1;
+  }
+  return { found, hidesNames };
+}
+
+/** Forms of one body whose ends are told. */
+const endingTextsMax = 4;
+/** A request begins with its task, and the newest turn of a conversation ends it. */
+const endBytes = 4_096;
+/** Of a body, in which as much text stands. */
+const startBytes = 4 * endBytes;
+
+/** All of a part, of which the beginning may be known: then its forms are made only for who asks for them. */
+class Whole {
+  /** The text, or the end of it, in the form that is read; undefined where time or room were over before. */
+  readonly searched: View | undefined;
+  readonly decoded: readonly Buffer[];
+  readonly #bytes: Buffer;
+  readonly #views: readonly View[];
+  readonly #known: Known;
+  #plain: Buffer | undefined;
+  #texts: readonly Buffer[] | undefined;
+
+  constructor(bytes: Buffer, views: readonly View[], known: Known) {
+    this.#bytes = bytes;
+    this.#views = views;
+    this.#known = known;
+    const searchedAt = views.findIndex((it) => !it.isSuperseded);
+    this.searched = views[searchedAt];
+    this.decoded = [...views.slice(searchedAt + 1).map((it) => it.bytes), ...known.decoded];
+  }
+
+  /** The text without its escapes. */
+  get bytes(): Buffer {
+    const { searched } = this;
+    this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
+    return this.#plain;
+  }
+
+  get outline(): View['outline'] {
+    return outlineOf(this.bytes);
+  }
+
+  get texts(): readonly Buffer[] {
+    if (this.#views.length === 0) return this.decoded;
+    const both = this.bytes.length === this.#bytes.length ? [this.#bytes] : [this.#bytes, this.bytes];
+    this.#texts ??= [...both, ...this.decoded];
+    return this.#texts;
+  }
+
+  /** What of it was read before, in all its forms, and a little more, since a value may stand across the end of it. */
+  knownTexts(): readonly Buffer[] {
+    const { from = 0, decoded } = this.#known;
+    const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
+    return [this.#bytes.subarray(0, from + valueBytesMax), this.bytes.subarray(0, plainTo), ...decoded];
+  }
+
+  ends(): readonly Buffer[] {
+    if (!this.searched) return none;
+    const others = this.#views
+      .slice(this.#views.indexOf(this.searched) + 1)
+      .flatMap((it) => this.#endsIn(it));
+    const known = this.#known.decoded.flatMap(endsOf);
+    return [...this.#ownEnds(this.searched), ...others, ...known].slice(0, 2 * endingTextsMax);
+  }
+
+  /** What of a decoded form stands for the ends of the part. */
+  #endsIn({ bytes, toSource }: View): readonly Buffer[] {
+    const whole = this.#bytes.length;
+    if (whole <= 2 * endBytes) return endsOf(bytes);
+    const { length } = bytes;
+    const headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= endBytes);
+    const tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > whole - endBytes);
+    const to = Math.min(headTo, endBytes);
+    const from = Math.max(tailFrom, length - endBytes);
+    if (to >= from) return [bytes];
+    return [bytes.subarray(0, to), bytes.subarray(from)].filter((it) => it.length > 0);
+  }
+
+  #ownEnds({ bytes, isTail }: View): readonly Buffer[] {
+    if (isTail && bytes.length >= endBytes) {
+      const start = plainJson(this.#bytes.subarray(0, startBytes));
+      // Its own end may be half of an escape.
+      if (start.length >= 2 * endBytes)
+        return [start.subarray(0, endBytes), bytes.subarray(bytes.length - endBytes)];
+    }
+    return endsOf(this.bytes);
+  }
+}
+
+/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
+function firstWhere(end: number, holds: (at: number) => boolean): number {
+  let [low, high] = [0, Math.ceil(end / 64)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(64 * middle)) high = middle;
+    else low = middle + 1;
+  }
+  return Math.min(end, 64 * low);
+}
+
+/** Both ends of a long text. */
+const endsOf = (text: Buffer): readonly Buffer[] =>
+  text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
+
+/** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
+function newTexts(
+  bytes: Buffer,
+  views: readonly View[],
+  from: number,
+): readonly Pick<View, 'bytes' | 'toSource'>[] {
+  const forms = views.filter((it) => !it.isSuperseded);
+  if (views.length === forms.length + 1) return forms;
+  const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
+  return [{ bytes: bytes.subarray(from), toSource }, ...forms];
+}
+
+const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>
+  all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
+
+/** One for each detector and place: what is found in a text is often found in its decoded form again. */
+function distinct(found: readonly Seen[]): readonly Seen[] {
+  if (found.length < 2) return found;
+  return [...new Map(found.map((it) => [keyOf(it), it])).values()];
+}
+
+/** As many of each class as are kept, and as many that weigh nothing; classes that have more join `uncounted`. */
+function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonly Seen[] {
+  if (found.length <= findingsMax) return found;
+  const counts = new Map<DataClass | 'low', number>();
+  return found.filter(({ match: { detector, confidence } }) => {
+    const counted = confidence === 'low' ? 'low' : detector.class;
+    const count = (counts.get(counted) ?? 0) + 1;
+    counts.set(counted, count);
+    if (count <= findingsMax) return true;
+    if (counted !== 'low') uncounted.add(counted);
+    return false;
+  });
+}
+
+/** What a table shows that was not found already: a full one counts once against the limit. */
+function unseen(found: readonly Seen[], known: readonly Seen[]): Seen[] {
+  if (found.length === 0) return [];
+  const keys = new Set(known.map(keyOf));
+  return found.filter((it) => !keys.has(keyOf(it)));
+}
+
+const keyOf = ({ match, start, end }: Seen): string => `${match.detector.id}:${start}:${end}`;
+
+function toFindings(part: Part, found: readonly Seen[]): Finding[] {
+  const locate = part.locator(found);
+  return found.map(({ match: { detector, confidence }, start, end }) => {
+    const location = locate(start);
+    const { class: dataClass, id: kind, vendorHosts } = detector;
+    const atHome = part.isAtHome ? part.isAtHome(detector, start) : isHome(detector, part.host, location);
+    return { class: dataClass, kind, confidence, location, part: part.name, start, end, atHome, vendorHosts };
+  });
+}
+
+function toPlaces(part: Part, found: readonly Seen[], opaque: readonly OpaqueContent[]): string[] {
+  const locate = part.locator(found);
+  return [...new Set(opaque.map(({ kind, start }) => `${kind} at ${locate(start)}`))];
+}
+
+/**
+ * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts. At the same host in another
+ * place it may be on its way to somebody who only rents there.
+ */
+function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
+  return homePlaces.includes(location.toLowerCase()) && isVendorHost(host, vendorHosts);
+}

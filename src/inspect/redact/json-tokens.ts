@@ -1,0 +1,93 @@
+import { byteSet } from '../kernel/bytes.ts';
+
+export type JsonTokenKind = '{' | '}' | '[' | ']' | ':' | ',' | 'string' | 'scalar' | 'end';
+
+const structure: readonly (JsonTokenKind | undefined)[] = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return '{}[]:,'.includes(character) ? (character as JsonTokenKind) : undefined;
+});
+const endsScalar = byteSet('{}[]:,"');
+const quote = 0x22;
+const backslash = 0x5c;
+
+/**
+ * Walks the tokens of a JSON text in one pass, without recursion and without making values. It checks nothing: of a text that
+ * is no JSON it makes some tokens too, and always comes to an end. Everything between structure and white space is a token.
+ */
+export class JsonTokens {
+  readonly #bytes: Buffer;
+  kind: JsonTokenKind = 'end';
+  /** Of the token, the quotes of a string included (the closing one may be missing at the end of the text). */
+  start = 0;
+  end = 0;
+
+  constructor(bytes: Buffer, start = 0) {
+    this.#bytes = bytes;
+    this.end = start;
+  }
+
+  /** Moves to the next token and tells what it is. */
+  next(): JsonTokenKind {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    let at = this.end;
+    while (at < length && isSpace(bytes[at] ?? 0)) at += 1;
+    this.start = at;
+    if (at >= length) this.kind = 'end';
+    else if (bytes[at] === quote) {
+      this.kind = 'string';
+      at = stringEnd(bytes, at);
+    } else {
+      const mark = structure[bytes[at] ?? 0];
+      this.kind = mark ?? 'scalar';
+      at = mark ? at + 1 : scalarEnd(bytes, at);
+    }
+    this.end = at;
+    return this.kind;
+  }
+}
+
+/** RFC 8259, 2. */
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Of a string, before its end is looked for by a call. */
+const plainSteps = 64;
+
+function stringEnd(bytes: Buffer, start: number): number {
+  const { length } = bytes;
+  let at = start + 1;
+  while (at < length) {
+    for (const stop = Math.min(length, at + plainSteps); at < stop; at += 1) {
+      const byte = bytes[at];
+      if (byte === quote) return at + 1;
+      if (byte === backslash) at += 1;
+    }
+    const next = bytes.indexOf(quote, at);
+    if (next < 0) return length;
+    let slashesFrom = next;
+    while (slashesFrom > at && bytes[slashesFrom - 1] === backslash) slashesFrom -= 1;
+    at = next + 1;
+    if ((next - slashesFrom) % 2 === 0) return at;
+  }
+  return length;
+}
+
+function scalarEnd(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && !isSpace(bytes[at] ?? 0) && endsScalar[bytes[at] ?? 0] === 0) at += 1;
+  return at;
+}
+
+/** What the string from `start` to `end`, quotes included, spells; its raw text where its escapes are broken. */
+export function spellJsonString(bytes: Buffer, start: number, end: number): string {
+  const raw = bytes.toString('utf8', start, end);
+  if (!raw.includes('\\')) return raw.slice(1, -1);
+  try {
+    return String(JSON.parse(raw));
+  } catch {
+    // A name that no parser reads is still shown as it stands.
+    return raw.slice(1, -1);
+  }
+}

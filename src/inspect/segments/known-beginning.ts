@@ -1,0 +1,334 @@
+import { isUtf8 } from 'node:buffer';
+import { kept } from '../../kept.ts';
+import type { OpaqueContent } from '../decode/packed/opaque.ts';
+import { separator } from '../decode/separator.ts';
+import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
+import type { View } from '../decode/views.ts';
+import { type CutToken, type DetectorEngine, reachMax } from '../match/engine.ts';
+import { weighHints } from '../match/evidence.ts';
+import { countedValue, isWord, type Seen } from '../split/repeats.ts';
+import type { Placed } from '../split/split-values.ts';
+import type { Checkpoint } from './checkpoints.ts';
+import { LastBodies } from './last-bodies.ts';
+import { type Segment, SegmentMemory } from './segment-memory.ts';
+
+/*
+ * A conversation with a model is sent as a whole with every turn. Where a body begins with the very bytes of an earlier one of the same
+ * tenant, read with the same detectors, what they show is known, and reading begins shortly before the first new byte.
+ *
+ * Nothing can hide behind it. Everything before a place is in the key that this place is known by. What ends so close to it that new bytes
+ * could say something else of it is read again, with as much before it as any detector looks at. Where something reaches farther (a long
+ * value, the header of a key whose lines are items of a list, a table), the place is not read on from.
+ */
+
+/** What a beginning shows between two checkpoints. The places are those in the body, which are the same in all bodies that begin so. */
+export interface Remembered {
+  /** Of the checkpoint. */
+  readonly end: number;
+  /** Reading may begin at this checkpoint. */
+  readonly isResumable: boolean;
+  readonly found: readonly Seen[];
+  /** Found because the same value was found elsewhere. */
+  readonly repeats: readonly Seen[];
+  readonly hints: readonly Seen[];
+  readonly cutTokens: readonly Placed<CutToken>[];
+  readonly opaque: readonly OpaqueContent[];
+  /** Of words of rules that stand there for the first time. */
+  readonly wordEnds: readonly WordEnd[];
+  /** Decoded forms, one behind the other. */
+  readonly decoded: Buffer;
+}
+
+/** Where a word of the rules, told by its index, ends for the first time in the body. */
+export interface WordEnd extends Span {
+  readonly word: number;
+}
+
+export interface BeginningMemory {
+  readonly segments: SegmentMemory<Remembered>;
+  readonly lastBodies: LastBodies;
+}
+
+/** Where beginnings are kept, and whose they are. */
+export interface KnownBy {
+  readonly memory: BeginningMemory;
+  readonly tenantId: string;
+}
+
+const megabyte = 1024 * 1024;
+/** A megabyte of conversation takes 20 to 50 KB. */
+const memoryBytesMax = 32 * megabyte;
+const tenantShare = 0.25;
+const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
+/** Less is read faster than it is looked up. */
+const bodyBytesMin = 8192;
+/** Behind a value: a word so far behind it may still say what it is. */
+const settledBytes = 1536;
+/** Read again before a checkpoint. */
+const againBytes = settledBytes + reachMax;
+/** Of what is read again the part before which something may stand that decides about it. */
+const contextBytes = 1024;
+
+export const createBeginningMemory = (): BeginningMemory => ({
+  segments: new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare }),
+  lastBodies: new LastBodies(lastBodies),
+});
+
+/** A body whose beginning may be known. */
+export interface Beginning {
+  readonly by: KnownBy;
+  readonly checkpoints: readonly Checkpoint[];
+  readonly known: Known;
+}
+
+export interface Known extends Pick<Remembered, Lists> {
+  readonly last: Segment<Remembered> | undefined;
+  /** Here reading begins; undefined where nothing is known. */
+  readonly from: number | undefined;
+  /** What ends up to here is known. */
+  readonly settledTo: number;
+  /** Here the first byte may stand that is new. */
+  readonly newFrom: number;
+  readonly decoded: readonly Buffer[];
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+export const nothingKnown: Known = {
+  ...{ from: undefined, settledTo: -1, newFrom: 0, last: undefined },
+  ...{
+    found: none,
+    repeats: none,
+    hints: none,
+    cutTokens: none,
+    opaque: none,
+    wordEnds: none,
+    decoded: none,
+  },
+};
+
+/** Two engines that look for other things know nothing of each other, nor do those who look for other words. */
+const ids = new WeakMap<DetectorEngine | readonly string[], number>();
+let lastId = 0;
+
+const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
+  kept(ids, lookedFor, () => {
+    lastId += 1;
+    return lastId;
+  });
+
+/** Looks up the longest beginning of a JSON body that is known. */
+export function beginningOf(
+  { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
+  engine: DetectorEngine,
+  by: KnownBy,
+): Beginning | undefined {
+  // With other bytes in its end a beginning would not be read without its escapes.
+  if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
+  const { segments, lastBodies } = by.memory;
+  const seed = `${idOf(engine)}:${idOf(words)}:`;
+  const checkpoints = lastBodies.checkpointsOf(bytes, seed, by.tenantId);
+  for (let at = checkpoints.length - 1; at >= 0; at--) {
+    const { key } = checkpoints[at] as Checkpoint;
+    const segment = segments.get(by.tenantId, key);
+    if (!segment?.content.isResumable) continue;
+    const from = startBefore(bytes, segment.content.end - againBytes);
+    if (from !== undefined) return { by, checkpoints, known: allOf(segment, from) };
+  }
+  return { by, checkpoints, known: nothingKnown };
+}
+
+/** Longer than any escape, but for a line end with the indentation behind it. */
+const escapeBytes = 12;
+const stepsMax = 1024;
+
+/** A place before `at` where reading may begin: neither a character nor an escape lies across it. */
+function startBefore(bytes: Buffer, at: number): number | undefined {
+  for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
+    const byte = bytes[start - 1] as number;
+    if (plain === 0 && !isPlainByte(byte)) continue;
+    plain = byte === backslash ? 0 : plain + 1;
+    if (plain === escapeBytes) return start + escapeBytes - 1;
+  }
+  return undefined;
+}
+
+/** Neither a space, with which a line may be continued, nor of a character of several bytes. */
+const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
+const backslash = 0x5c;
+
+function allOf(last: Segment<Remembered>, from: number): Known {
+  const contents: Remembered[] = [];
+  for (let it: Segment<Remembered> | undefined = last; it; it = it.before) contents.push(it.content);
+  contents.reverse();
+  const { end } = last.content;
+  return {
+    last,
+    from,
+    settledTo: end - settledBytes,
+    newFrom: end,
+    found: contents.flatMap((it) => it.found),
+    repeats: contents.flatMap((it) => it.repeats),
+    hints: contents.flatMap((it) => it.hints),
+    cutTokens: contents.flatMap((it) => it.cutTokens),
+    opaque: contents.flatMap((it) => it.opaque),
+    wordEnds: contents.flatMap((it) => it.wordEnds),
+    decoded: contents.flatMap((it) => (it.decoded.length > 0 ? it.decoded : [])),
+  };
+}
+
+/** What reading has shown, from `from` of what was known on. */
+export interface Shown extends Pick<Remembered, Lists> {
+  readonly noise: readonly Span[];
+  /** Texts that were searched, of which those of `decoded` are decoded forms. */
+  readonly views: readonly View[];
+  readonly decoded: readonly View[];
+}
+
+type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque' | 'wordEnds';
+
+/** Keeps what a body shows, which was read to its end, for bodies that begin as it does. */
+export function remember(
+  bytes: Buffer,
+  { by, checkpoints }: Beginning,
+  known: Known,
+  engine: DetectorEngine,
+  shown: Shown,
+): void {
+  const start = known.last?.content.end ?? 0;
+  const later = checkpoints.filter(({ end }) => end > start);
+  if (later.length === 0) {
+    if (known.last) by.memory.segments.keep(by.tenantId, known.last);
+    return;
+  }
+  const ends = later.map(({ end }) => end);
+  const settledFrom = known.settledTo;
+  /** Those of each checkpoint that are settled there and were not before. */
+  const grouped = <T extends Span>(all: readonly T[]): ReadonlyMap<number, readonly T[]> =>
+    Map.groupBy(
+      all.filter(({ end }) => end > settledFrom),
+      ({ end }) => lastAtOrBefore(ends, end + settledBytes - 1) + 1,
+    );
+  const pieces = shown.decoded.flatMap(piecesOf);
+  const groups = {
+    found: grouped(shown.found),
+    repeats: grouped(shown.repeats),
+    hints: grouped(shown.hints),
+    cutTokens: grouped(shown.cutTokens.filter((it) => !isOfWords(bytes, it))),
+    opaque: grouped(shown.opaque),
+    wordEnds: grouped(shown.wordEnds),
+    pieces: grouped(pieces),
+  };
+  const isOpen = openAt(ends, [
+    ...[...shown.found, ...shown.repeats, ...shown.hints, ...shown.cutTokens, ...shown.opaque],
+    ...[...shown.noise, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
+  ]);
+  const last = later.reduce<Segment<Remembered> | undefined>((before, { end, key }, at) => {
+    const content: Remembered = {
+      end,
+      isResumable: end > againBytes && !isOpen(at),
+      found: (groups.found.get(at) ?? none).map(withoutView),
+      repeats: (groups.repeats.get(at) ?? none).map(withoutView),
+      hints: (groups.hints.get(at) ?? none).map(withoutView),
+      cutTokens: groups.cutTokens.get(at) ?? none,
+      opaque: groups.opaque.get(at) ?? none,
+      wordEnds: groups.wordEnds.get(at) ?? none,
+      decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
+    };
+    return { key, content, size: sizeOf(content), before };
+  }, known.last);
+  if (last) by.memory.segments.keep(by.tenantId, last);
+}
+
+/**
+ * Answers for each checkpoint whether something lies across the place from which on reading would begin there, so that its end could not be
+ * judged. `ends` are those of the checkpoints.
+ */
+function openAt(ends: readonly number[], spans: readonly Span[]): (checkpoint: number) => boolean {
+  const steps = new Int32Array(ends.length + 1);
+  for (const { start, end } of spans) {
+    const first = lastAtOrBefore(ends, start + againBytes - contextBytes) + 1;
+    const behind = lastAtOrBefore(ends, end + settledBytes - 1) + 1;
+    if (first >= behind) continue;
+    steps[first] = (steps[first] as number) + 1;
+    steps[behind] = (steps[behind] as number) - 1;
+  }
+  for (let at = 1; at < steps.length; at++) steps[at] = (steps[at] as number) + (steps[at - 1] as number);
+  return (checkpoint) => (steps[checkpoint] as number) > 0;
+}
+
+interface Piece extends Span {
+  readonly bytes: Buffer;
+}
+
+const pieceBytes = 1024;
+/** Pieces overlap, so that no word of a policy is cut in two. */
+const overlapBytes = 128;
+
+/** A decoded text in pieces with their places in the body. */
+function piecesOf({ bytes, toSource }: View): Piece[] {
+  const pieces: Piece[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const found = bytes.indexOf(separator, from);
+    const valueEnd = found < 0 ? bytes.length : found;
+    for (let at = from; at < valueEnd; at += pieceBytes) {
+      const to = Math.min(valueEnd, at + pieceBytes + overlapBytes);
+      pieces.push({ bytes: bytes.subarray(at, to), ...toSource(at, to) });
+    }
+    from = valueEnd + separator.length;
+  }
+  return pieces;
+}
+
+/** Of one word. Where it stands more often, nothing behind it is read on from. */
+const placesMax = 64;
+
+/** The places of words whose matches may end far behind them, each as long as such a match may be. */
+function farReachingIn({ bytes, toSource }: View, { farReaching }: DetectorEngine): Span[] {
+  const text = bytes.toString('latin1').toLowerCase();
+  return farReaching.flatMap(({ word, reach }) => {
+    const spans: Span[] = [];
+    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+      const { start, end } = toSource(at, at + word.length);
+      const isLast = spans.length === placesMax;
+      spans.push({ start, end: isLast ? Number.MAX_SAFE_INTEGER : end + reach });
+      if (isLast) break;
+    }
+    return spans;
+  });
+}
+
+/** The view would keep all of the body in memory. A hint may come to count more beside something new. */
+const withoutView = (it: Seen): Seen => ({
+  ...it,
+  view: undefined,
+  value: countedValue({ ...it, match: { ...it.match, confidence: 'high' } }),
+});
+
+/** `path` and `user:key` begin as some tokens do. The rest of one that looks so is not waited for once its value is behind. */
+const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
+  isWord(bytes.toString('latin1', start, end).replaceAll(':', '-'));
+
+const placedBytes = 240;
+const segmentBytes = 320;
+
+const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }: Remembered): number =>
+  segmentBytes +
+  placedBytes * (found.length + repeats.length + hints.length + cutTokens.length) +
+  placedBytes * (opaque.length + wordEnds.length) +
+  decoded.length;
+
+/** Whether a value that only what is new has shown stands in what is known, too. `textsOf` tells the beginning in its forms. */
+export function standsInKnown(
+  found: readonly Seen[],
+  known: Known,
+  textsOf: () => readonly Buffer[],
+): boolean {
+  const counted = [...known.found, ...weighHints(known.found, known.hints)];
+  const isKnown = new Set(counted.map(countedValue));
+  const values = new Set(found.map(countedValue).filter((it) => !isKnown.has(it)));
+  values.delete(undefined);
+  if (values.size === 0) return false;
+  const texts = textsOf();
+  return [...values].some((value) => texts.some((it) => it.includes(value as string, 0, 'latin1')));
+}

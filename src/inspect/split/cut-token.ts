@@ -1,0 +1,174 @@
+import { randomBits } from '../checks/randomness.ts';
+import { type ByteSet, bytesMatching, noBytes, tableOf, union } from '../patterns/byte-set.ts';
+import type { Node } from '../patterns/pattern-syntax.ts';
+
+/*
+ * A token that was cut: its anchor stands at the end of a value, with too little behind it to match. What is missing may come in the next
+ * field, or with the next call. Read off the detectors' patterns, so that no detector has to say it.
+ */
+
+/** The part of a token behind its prefix, where that is random characters to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
+export interface TokenBody {
+  /** Lengths that the prefix may have. */
+  readonly prefixLengths: ReadonlySet<number>;
+  /** `alphabet[byte]` is 1 where the body may have the byte. */
+  readonly alphabet: Uint8Array;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Shorter bodies say too little, and those of many lengths are issued longer than their pattern has to be. */
+const bodyLengthMin = 16;
+const openLengthMin = 10;
+/** Of what is random; fewer characters of a set are a version or a region, and belong to the prefix. */
+const runLengthMin = 8;
+/** Of the prefix before a body of several segments and any length: with `eyJ` all JSON begins that is encoded. */
+const prefixLengthMin = 4;
+
+/** The body of a pattern's token, of several forms the first that has one; undefined where it is made in another way. */
+export function bodyOf(node: Node): TokenBody | undefined {
+  const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
+  // What may follow the body or not is no part of it.
+  const end = items.findLastIndex((item) => item.kind !== 'repeat' || item.min > 0) + 1;
+  const last = items[end - 1];
+  if (last?.kind === 'choice') {
+    const before = items.slice(0, end - 1);
+    const forms = last.options.map((option) => bodyOf({ kind: 'sequence', items: [...before, option] }));
+    return forms.find((body) => body !== undefined);
+  }
+  const start = items.findIndex((item) => item.kind === 'repeat' && isRun(item));
+  if (start < 0) return undefined;
+  const body = extentOf({ kind: 'sequence', items: items.slice(start, end) });
+  const prefixLengths = lengthsOf({ kind: 'sequence', items: items.slice(0, start) });
+  if (!prefixLengths || !body) return undefined;
+  const isOpen = body.min < body.max;
+  if (body.min < (isOpen ? openLengthMin : bodyLengthMin)) return undefined;
+  if (isOpen && end - start > 1 && Math.min(...prefixLengths) < prefixLengthMin) return undefined;
+  return { prefixLengths, alphabet: tableOf(body.has), min: body.min, max: body.max };
+}
+
+const flatten = (node: Node): readonly Node[] =>
+  node.kind === 'sequence' ? node.items.flatMap(flatten) : [node];
+
+const isRun = ({ item, min }: Node & { kind: 'repeat' }): boolean =>
+  item.kind === 'set' && min >= runLengthMin;
+
+/** How long matches of runs and single characters are, and of what; undefined where there is more to the node. */
+function extentOf(node: Node): { has: ByteSet; min: number; max: number } | undefined {
+  if (node.kind === 'set') return { has: node.has, min: 1, max: 1 };
+  if (node.kind === 'repeat')
+    return node.item.kind === 'set' ? { has: node.item.has, min: node.min, max: node.max } : undefined;
+  if (node.kind !== 'sequence') return undefined;
+  let whole = { has: noBytes, min: 0, max: 0 };
+  for (const item of node.items) {
+    const one = extentOf(item);
+    if (!one) return undefined;
+    whole = { has: union(whole.has, one.has), min: whole.min + one.min, max: whole.max + one.max };
+  }
+  return whole;
+}
+
+/** The lengths that matches of the node can have; undefined where they are not few. */
+function lengthsOf(node: Node): ReadonlySet<number> | undefined {
+  switch (node.kind) {
+    case 'set':
+      return new Set([1]);
+    case 'edge':
+    case 'look':
+      return new Set([0]);
+    case 'repeat':
+      return node.min === node.max && node.item.kind === 'set' ? new Set([node.min]) : undefined;
+    case 'choice':
+      return combined(node.options, (lengths, more) => [...lengths, ...more], []);
+    case 'sequence':
+      return combined(
+        node.items,
+        (lengths, more) => lengths.flatMap((one) => more.map((other) => one + other)),
+        [0],
+      );
+  }
+}
+
+function combined(
+  nodes: readonly Node[],
+  combine: (lengths: readonly number[], more: readonly number[]) => readonly number[],
+  initial: readonly number[],
+): ReadonlySet<number> | undefined {
+  let lengths = new Set(initial);
+  for (const node of nodes) {
+    const more = lengthsOf(node);
+    if (!more) return undefined;
+    lengths = new Set(combine([...lengths], [...more]));
+  }
+  return lengths;
+}
+
+const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
+/** What may stand behind the value of a field. */
+const endsValue = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '"\'\\&<,;]\r\n\u001e'.includes(String.fromCharCode(byte)) ? 1 : 0,
+);
+/** Of a piece; longer ones are no beginnings of tokens. */
+const pieceLengthMax = 512;
+
+/** Of a piece behind its prefix: documentation and masked keys show less. */
+const pieceLengthMin = 6;
+
+/** Whether a text of some length can be a piece of something random: words and numbers have characters of one kind. */
+export function looksRandom(text: string): boolean {
+  return [/[a-z]/, /.[A-Z]/, /\d/].filter((kind) => kind.test(text)).length > 1;
+}
+
+/** Where the value ends that the token from `start` on stands at the end of; -1 where more follows. */
+export function cutTokenEnd(bytes: Uint8Array, start: number): number {
+  const limit = Math.min(bytes.length, start + pieceLengthMax);
+  let end = start;
+  while (end < limit && isTokenByte[bytes[end] ?? 0] === 1) end += 1;
+  return end === bytes.length || endsValue[bytes[end] ?? 0] === 1 ? end : -1;
+}
+
+export interface Missing {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Account numbers are the first segments of some tokens. */
+const number = /\d{8}/;
+
+/** Fewer characters of a body look random by chance. */
+const begunLengthMin = 4;
+
+/** Whether so much of a token's body stands behind an anchor that ordinary words have as well. */
+export function isBegun(
+  { alphabet }: TokenBody,
+  bytes: Buffer,
+  [start, end]: readonly [number, number],
+): boolean {
+  if (end - start < begunLengthMin) return false;
+  for (let at = start; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return false;
+  return looksRandom(bytes.toString('latin1', start, end));
+}
+
+const wordsLengthMin = 5;
+const letters = /^[A-Za-z_./-]+$/;
+
+/** Whether what stands behind a prefix are words, as in `pathIndex`, `key_share` and `api-stream.js`: no secret begins so. */
+export const isOfWords = (rest: string): boolean =>
+  rest.length >= wordsLengthMin && letters.test(rest) && randomBits(rest) < 0;
+
+/** How many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this form so far. */
+export function missingOf(
+  { prefixLengths, alphabet, min, max }: TokenBody,
+  bytes: Buffer,
+  [start, end]: readonly [number, number],
+  anchorLength: number,
+): Missing | undefined {
+  // An anchor may be a part of the prefix; then what is between them is a version or a kind.
+  const prefixLength = Math.min(...[...prefixLengths].filter((it) => it >= anchorLength));
+  const from = start + prefixLength;
+  const length = end - from;
+  if (length < pieceLengthMin || length >= min) return undefined;
+  for (let at = from; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return undefined;
+  const piece = bytes.toString('latin1', from, end);
+  return looksRandom(piece) || number.test(piece) ? { min: min - length, max: max - length } : undefined;
+}

@@ -1,0 +1,35 @@
+import { type Outline, outlineOf } from '../kernel/outline.ts';
+import type { DetectorEngine, Earlier, FindLimits, Found } from '../match/engine.ts';
+
+/**
+ * Both engines as one. For a few detectors of somebody's own this is far cheaper than an engine with tables for all: they take kilobytes
+ * instead of megabytes, and their pass over a text a twentieth of the time of the other one.
+ */
+export const joinEngines = (first: DetectorEngine, second: DetectorEngine): DetectorEngine => ({
+  find: (bytes, limits, outline = outlineOf(bytes), earlier) =>
+    findWithBoth([first, second], bytes, outline, limits, earlier),
+  farReaching: [...first.farReaching, ...second.farReaching],
+  tokenOf: (id) => first.tokenOf(id) ?? second.tokenOf(id),
+  tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
+});
+
+function findWithBoth(
+  [first, second]: readonly [DetectorEngine, DetectorEngine],
+  bytes: Buffer,
+  outline: Outline,
+  limits: FindLimits,
+  earlier: Earlier | undefined,
+): Found {
+  const found = first.find(bytes, limits, outline, earlier);
+  const more = second.find(bytes, limits, outline, earlier);
+  const matches = [...found.matches, ...more.matches];
+  return {
+    matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,
+    hints: [...found.hints, ...more.hints],
+    cutTokens: [...found.cutTokens, ...more.cutTokens],
+    uncounted: new Set([...found.uncounted, ...more.uncounted]),
+    complete: found.complete && more.complete,
+    attempts: found.attempts + more.attempts,
+    searchedBytes: found.searchedBytes + more.searchedBytes,
+  };
+}

@@ -1,0 +1,78 @@
+import type { CutToken } from '../match/engine.ts';
+import { overlap, singleByte } from '../patterns/byte-set.ts';
+import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
+
+/*
+ * Prefixes of secrets are words as well: `API-Key` and `key_agreement` begin no key whose prefix is followed by digits. Such a word is told
+ * by itself, so that the fields behind it need not be looked at.
+ */
+
+const equalsSign = 0x3d;
+/** What is read otherwise once it is decoded may begin anything. */
+const mayBeDecoded = /[%&\\\x80-\xff]/;
+
+const patterns = new WeakMap<CutToken['detector'], Node>();
+
+function patternOf(detector: CutToken['detector']): Node {
+  const known = patterns.get(detector);
+  if (known) return known;
+  const pattern = parsePattern(detector.pattern, detector.flags);
+  patterns.set(detector, pattern);
+  return pattern;
+}
+
+/** Whether a secret may begin with a cut token of the text, and go on in another field. */
+export function mayGoOn(bytes: Buffer, { detector, start, end }: CutToken): boolean {
+  if (mayBeDecoded.test(bytes.toString('latin1', start, end))) return true;
+  const walk = { bytes, end, isAtEnd: false };
+  follow(patternOf(detector), [start], walk);
+  return walk.isAtEnd;
+}
+
+interface Walk {
+  readonly bytes: Buffer;
+  /** Of the piece. */
+  readonly end: number;
+  /** A match may reach the end of the piece, or an equals sign, at which the piece may end in a form. */
+  isAtEnd: boolean;
+}
+
+/** Behind which bytes of the piece a node may end that begins at one of the places; all in their order, each once. */
+function follow(node: Node, places: readonly number[], walk: Walk): readonly number[] {
+  switch (node.kind) {
+    case 'set':
+      return places.flatMap((at) => {
+        const byte = walk.bytes[at] as number;
+        if (at >= walk.end || byte === equalsSign) walk.isAtEnd = true;
+        return at < walk.end && overlap(node.has, singleByte(byte)) ? [at + 1] : [];
+      });
+    case 'edge':
+    case 'look':
+      return places;
+    case 'sequence':
+      return node.items.reduce((all, item) => follow(item, all, walk), places);
+    case 'choice':
+      return distinct(node.options.flatMap((option) => follow(option, places, walk)));
+    case 'repeat':
+      return repeated(node, places, walk);
+  }
+}
+
+function repeated(
+  { item, min, max }: Node & { kind: 'repeat' },
+  places: readonly number[],
+  walk: Walk,
+): readonly number[] {
+  const ends = new Set<number>(min === 0 ? places : []);
+  let at = places;
+  for (let count = 1; count <= max && at.length > 0; count += 1) {
+    at = follow(item, at, walk);
+    // Places that were reached before lead to nothing new.
+    if (count > min) at = at.filter((it) => !ends.has(it));
+    if (count >= min) for (const it of at) ends.add(it);
+  }
+  return distinct([...ends]);
+}
+
+const distinct = (places: readonly number[]): readonly number[] =>
+  places.length < 2 ? places : [...new Set(places)].sort((a, b) => a - b);

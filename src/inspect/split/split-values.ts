@@ -1,0 +1,114 @@
+import type { Bounds } from '../decode/budget.ts';
+import { JoinedPieces } from '../decode/joined-pieces.ts';
+import type { Span } from '../decode/span-map.ts';
+import { decodeViews, type View } from '../decode/views.ts';
+import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts';
+import type { CutToken, DetectorEngine, Match } from '../match/engine.ts';
+import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../redact/fields.ts';
+import { findBegun } from './begun-secrets.ts';
+
+/*
+ * A value cut in pieces that lie in several fields of one call. Two things give it away: fields with numbered names, and the beginning of
+ * a secret at the end of a field. Only then is the text taken apart; the pieces are put together, decoded and searched like any
+ * other text, and what counts is what lies across a seam and is seen in no piece alone.
+ */
+
+/** A match with its place in the bytes of its part. */
+export interface Placed<T> extends Span {
+  readonly match: T;
+}
+
+export interface SplitSearch {
+  readonly bytes: Buffer;
+  /** The part without the escapes of its format. */
+  readonly plain: Pick<View, 'bytes' | 'outline'>;
+  readonly format: FieldFormat;
+  /** What the part shows by itself. */
+  readonly found: readonly Placed<Match>[];
+  readonly cutTokens: readonly Placed<CutToken>[];
+  /** What stands before it was looked at before, and what it shows alone is among what was found. No field lies across it. */
+  readonly newFrom: number;
+}
+
+/** A match in joined pieces, and what it has of each of them. */
+export interface Across {
+  readonly match: Match;
+  readonly spans: readonly Span[];
+}
+
+/** What lies across the seams of pieces, and is seen in none of them. */
+export type Look = (pieces: readonly Span[]) => readonly Across[];
+
+/** That are put together in one part of a call, and the bytes of all of them. */
+const seriesMax = 64;
+const seriesBytesMax = 65_536;
+const matchesMax = 32;
+
+/** What was split over fields: of each match a place for every piece. */
+export function findSplit(
+  search: SplitSearch,
+  engine: DetectorEngine,
+  bounds: Omit<Bounds, 'depthMax'>,
+): Placed<Match>[] {
+  const { bytes, plain, format, cutTokens, newFrom } = search;
+  const mayCount = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
+  // Of JSON nobody needs the outline here, and of what is not searched it was not made.
+  const outline = format === 'json' ? undefined : plain.outline;
+  const hasSeries = mayCount && mayHoldSeries(plain.bytes, format, outline);
+  if (cutTokens.length === 0 && !hasSeries) return [];
+  // Pieces stand behind the beginning of their secret.
+  const from = hasSeries || cutTokens.some(({ start }) => start < newFrom) ? 0 : newFrom;
+  const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
+  const placed = <T extends Span>(fields: readonly T[]): readonly T[] =>
+    from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
+  const fieldLists = fieldsOf(bytes.subarray(from), format).map(placed);
+  const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
+  const isInValue = (it: Span): boolean =>
+    fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
+  const inNames = cutTokens.filter((it) => !isInValue(it));
+  const fields = inNames.length > 0 ? placed(piecesOf(bytes.subarray(from), format)) : [];
+  const begun = [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
+  return [...begun, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
+    ({ match, spans }) => spans.map((span) => ({ match, ...span })),
+  );
+}
+
+/** What is split over fields whose names alone say that they belong together. */
+function findInSeries(series: readonly (readonly Field[])[], look: Look): Across[] {
+  const found: Across[] = [];
+  let bytes = 0;
+  for (const pieces of series.slice(0, seriesMax)) {
+    for (const { start, end } of pieces) bytes += end - start;
+    if (bytes > seriesBytesMax) break;
+    found.push(...look(pieces));
+  }
+  return found;
+}
+
+function findAcross(
+  search: SplitSearch,
+  pieces: readonly Span[],
+  engine: DetectorEngine,
+  bounds: Omit<Bounds, 'depthMax'>,
+): Across[] {
+  const joined = new JoinedPieces(search.bytes, pieces);
+  const { views } = decodeViews(joined.bytes, { ...bounds, depthMax: 2, isForm: search.format === 'form' });
+  return views.flatMap((view) =>
+    engine.find(view.bytes, { ...bounds, matchesMax }, view.outline).matches.flatMap((match) => {
+      const { start, end } = view.toSource(match.start, match.end);
+      const spans = joined.toSource(start, end);
+      const isNew = match.confidence !== 'low' && spans.length > 1 && !isSeen(search, match, spans);
+      return isNew ? [{ match, spans }] : [];
+    }),
+  );
+}
+
+/**
+ * Whether the pieces tell it already. Two values that are whole stand behind one another in any list; a secret whose first piece is long
+ * enough to be one is cut to its end all the same.
+ */
+function isSeen({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
+  const isFound = (span: Span): boolean =>
+    found.some((it) => it.match.confidence !== 'low' && it.start < span.end && span.start < it.end);
+  return spans.some((span, index) => (index > 0 || detector.class !== 'SECRETS') && isFound(span));
+}

@@ -1,0 +1,69 @@
+import { byteSet, isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../kernel/bytes.ts';
+
+/*
+ * May a token begin here? `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the `D` of `%3D`, though
+ * there the token begins; raw bodies are full of both. An underscore joins words and ends them, as a dash does. Looked up in bytes, so that a hit inside a longer word costs no string.
+ */
+
+const backslash = 0x5c;
+const percent = 0x25;
+const letterU = 0x75;
+
+/** Whether the byte at `start` does not continue a word, or only seems to because an escape ends before it. */
+export function mayStartToken(bytes: Uint8Array, start: number): boolean {
+  return !isAlphanumeric(bytes[start - 1]) || endsEscape(bytes, start);
+}
+
+/**
+ * Whether the bytes are a word of their own, or one of those that make up a name (`tax_id`, `customerSin`, `sinNumber`, `CPF1`, `passnr`).
+ * Letters beyond ASCII separate, as in languages that write words together.
+ */
+export function standsAsWord(bytes: Uint8Array, start: number, end: number): boolean {
+  if (!mayStartToken(bytes, start) && !isHump(bytes, start)) return false;
+  return !isLetter(bytes[end]) || isHump(bytes, end) || isNumberWord(bytes, end);
+}
+
+/** What says "number" and is written without a gap behind the word for what it numbers. */
+const numberWords: ReadonlySet<string> = new Set('id nbr no nr num number numer numero nummer'.split(' '));
+/** With the letter that German and its neighbours put in between: `versicherungsnummer`. */
+const numberWordMax = 7;
+
+const isInitial = byteSet('ins');
+const letterI = 0x69;
+const letterN = 0x6e;
+const letterS = 0x73;
+
+function isNumberWord(bytes: Uint8Array, start: number): boolean {
+  const initial = (bytes[start] as number) | 0x20;
+  if (isInitial[initial] === 0) return false;
+  const second = (bytes[initial === letterS ? start + 1 : start] as number) | 0x20;
+  if (second !== letterI && second !== letterN) return false;
+  let end = start;
+  while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
+  if (end - start > numberWordMax) return false;
+  const word = String.fromCharCode(...bytes.subarray(start, end)).toLowerCase();
+  return numberWords.has(word) || (word.startsWith('s') && numberWords.has(word.slice(1)));
+}
+
+/** Whether neither a letter nor a digit stands beside the bytes. */
+export function standsAlone(bytes: Uint8Array, start: number, end: number): boolean {
+  return !isAlphanumeric(bytes[end]) && mayStartToken(bytes, start);
+}
+
+/** Where a small letter meets a capital. */
+const isHump = (bytes: Uint8Array, at: number): boolean => isLower(bytes[at - 1]) && isUpper(bytes[at]);
+
+/** `\n`, `\t` and the like, `%3D`, `\u003d`. */
+function endsEscape(bytes: Uint8Array, end: number): boolean {
+  if (bytes[end - 2] === backslash && 'bfnrt'.includes(String.fromCharCode(bytes[end - 1] ?? 0))) return true;
+  if (!hexBefore(bytes, end, 2)) return false;
+  return (
+    bytes[end - 3] === percent ||
+    (hexBefore(bytes, end, 4) && bytes[end - 5] === letterU && bytes[end - 6] === backslash)
+  );
+}
+
+function hexBefore(bytes: Uint8Array, end: number, count: number): boolean {
+  for (let index = end - count; index < end; index++) if (!isHexDigit(bytes[index])) return false;
+  return true;
+}

@@ -1,0 +1,49 @@
+import t from 'tap';
+import { createEngine } from '../../../src/inspect/match/engine.ts';
+import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+
+/* What documentation prints for everybody to read counts only for who wants that. */
+
+const engine = createEngine(loadDetectors('config/detectors'));
+const tuning = { off: new Set<string>(), confidence: new Map(), allowSha256: new Set<string>() };
+const counting = engine.tuned({ ...tuning, publishedExamples: 'count' });
+const limits = { matchesMax: 100, isOver: () => false };
+const classesIn = (text: string, by: typeof engine): readonly string[] => [
+  ...new Set(
+    by
+      .find(Buffer.from(text), limits)
+      .matches.filter(({ confidence }) => confidence !== 'low')
+      .map(({ detector }) => detector.class),
+  ),
+];
+const inBase64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const ofJwtIo = [
+  inBase64({ alg: 'HS256', typ: 'JWT' }),
+  inBase64({ sub: '1234567890', name: 'John Doe', iat: 1516239022 }),
+  'SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c',
+].join('.');
+
+const examples = {
+  'a token of RFC 6749': '"access_token":"2YotnFZFEjr1zCsicMWpAA"',
+  'a token of jwt.io': `Authorization: Bearer ${ofJwtIo}`,
+  'a password of jokes': 'password = "hunter2"',
+  'a password that says what it is': 'password: P4ssword123',
+  'a key of AWS': 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  'a test card': 'card 4242 4242 4242 4242',
+  'an address of RFC 2606': 'write to jane.roe@example.com',
+};
+
+for (const [name, text] of Object.entries(examples))
+  t.test(`${name} is no finding by default`, async (t) => {
+    t.strictSame(classesIn(text, engine), []);
+    t.equal(classesIn(text, counting).length, 1, 'and counts where it is to count');
+  });
+
+t.test('what only looks like an example counts', async (t) => {
+  for (const text of [
+    'password = "hunter2Kx!93"',
+    'password: P4ssword123-for-Mq7',
+    'card 4539 1488 0343 6467',
+  ])
+    t.equal(classesIn(text, engine).length, 1, text);
+});

@@ -1,0 +1,318 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import type { Finding } from '../../../src/call.ts';
+import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
+import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { bodyPart, type Reading, readPart } from '../../../src/inspect/read-part.ts';
+import {
+  beginningOf,
+  createBeginningMemory,
+  type KnownBy,
+} from '../../../src/inspect/segments/known-beginning.ts';
+import { createEngines } from '../../../src/pipeline/engines.ts';
+import { examplesOf } from '../../support/examples.ts';
+
+/*
+ * Bodies that begin as earlier ones did are read on from there, and show all that they show when they are read as a whole: whatever stands in
+ * what is known, in what is new, and across the place between them.
+ */
+
+const detectors = loadDetectors('config/detectors');
+const engine = createEngine(detectors);
+const bounds = { maxDecodedBytes: 1 << 26, isOver: () => false };
+const jsonType = 'application/json';
+
+const readWhole = (body: Buffer, by?: KnownBy, reader: DetectorEngine = engine): Reading =>
+  readPart({ ...bodyPart(body, jsonType, 'api.example.com'), knownBy: by, mayBeMany: true }, reader, bounds);
+
+/** What a body shows as a whole, and not where its beginning is known: findings of no class that is found in that place. */
+const missing = (whole: Reading, known: Reading): string[] =>
+  whole.findings
+    .filter((it) => !known.findings.some((other) => other.class === it.class && overlap(it, other)))
+    .map(({ kind, start, end }) => `${kind} ${start} ${end}`);
+
+const overlap = (one: Finding, other: Finding): boolean => one.start < other.end && other.start < one.end;
+
+const kindsIn = ({ findings }: Reading): string[] => findings.map(({ kind }) => kind);
+
+const newMemory = (tenantId = 'acme'): KnownBy => ({ memory: createBeginningMemory(), tenantId });
+
+/** Real text that stays as it is: of installed packages, whose versions the lock file fixes. */
+const texts = ['commander/lib', 'picomatch/lib', 'graphql/utilities', 'ipaddr.js'].flatMap((folder) =>
+  readdirSync(`node_modules/${folder}`)
+    .filter((name) => /\.(?:js|md)$/.test(name))
+    .toSorted()
+    .map((name) => readFileSync(`node_modules/${folder}/${name}`, 'utf8')),
+);
+
+/** The numbers of a linear congruential generator (Numerical Recipes), below 1. */
+function randomBy(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+interface Message {
+  readonly role: string;
+  readonly [field: string]: unknown;
+}
+
+const filler = (bytes: number, at = 0): string => {
+  const text = texts.slice(at % texts.length).join('\n');
+  return text.slice(0, bytes);
+};
+
+const message = (content: unknown, role = 'tool'): Message => ({ role, content });
+const conversation = (messages: readonly Message[]): Buffer =>
+  Buffer.from(JSON.stringify({ model: 'large-1', messages }));
+
+/** Two turns of a conversation: what the second one shows is compared with what it shows by itself. */
+function turns(
+  before: readonly Message[],
+  added: readonly Message[],
+): { known: Reading; whole: Reading; isKnown: boolean } {
+  const by = newMemory();
+  readWhole(conversation(before), by);
+  const body = conversation([...before, ...added]);
+  const isKnown = beginningOf({ bytes: body }, engine, by)?.known.from !== undefined;
+  return { known: readWhole(body, by), whole: readWhole(body), isKnown };
+}
+
+const secret = expandSample(
+  examplesOf(detectors.find(({ id }) => id === 'github-token') ?? (detectors[0] as never)).match[0] ?? '',
+);
+
+t.test('a conversation is read on from what is known of it', async (t) => {
+  const before = [message(filler(20_000)), message('and what does it do?', 'user')];
+  const { known, whole, isKnown } = turns(before, [message(`the key is ${secret}`)]);
+  t.ok(isKnown);
+  t.same(missing(whole, known), []);
+  t.ok(kindsIn(known).includes('github-token'));
+
+  const by = newMemory();
+  const planted = [message(`${filler(9000)} ${secret} ${filler(9000, 3)}`), message('and now?', 'user')];
+  const first = readWhole(conversation(planted), by);
+  const second = readWhole(conversation([...planted, message('it is a token')]), by);
+  t.ok(kindsIn(first).includes('github-token'));
+  t.same(kindsIn(second), kindsIn(first), 'what was found is found again');
+});
+
+/** What stands at the end of the first turn, and what the second one adds. */
+const seams: Readonly<Record<string, readonly [before: readonly Message[], added: readonly Message[]]>> = {
+  'a secret over two messages': [
+    [message(filler(20_000)), message(secret.slice(0, 20))],
+    [message(secret.slice(20))],
+  ],
+  'a secret over two messages, each of them long': [
+    [message(`${filler(20_000)} ${secret.slice(0, 20)}`)],
+    [message(`${secret.slice(20)} ${filler(4000, 5)}`)],
+  ],
+  'a key name at the end of what is known': [
+    [message(filler(20_000)), { role: 'tool', password: '' }],
+    [{ role: 'tool', password: 'Tr0ub4dor-and-3x' }],
+  ],
+  'lines of a private key as items of a list': [
+    [
+      message(filler(20_000)),
+      message([
+        '-----BEGIN PRIVATE KEY-----',
+        ...texts.slice(0, 3).map(() => 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7'),
+      ]),
+    ],
+    [message(['MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7', '-----END PRIVATE KEY-----'])],
+  ],
+  'a value that was told by a word, and stands again where no word is': [
+    [message(`${filler(12_000)} Zx81-quartz-Lm ${filler(12_000, 7)}`)],
+    [message('password = "Zx81-quartz-Lm"')],
+  ],
+  'a name, and far behind it a disease': [
+    [message(`${filler(12_000)} The patient is Ravi Lim.`)],
+    [message('Diagnosis: diabetes mellitus type 2, metformin 500 mg twice daily.')],
+  ],
+  'rows of a table under a header that is known': [
+    [
+      message(filler(20_000)),
+      {
+        role: 'tool',
+        rows: [
+          ['user', 'password'],
+          ['ann', 'Grz7-plinth-04'],
+        ],
+      },
+    ],
+    [{ role: 'tool', rows: [['bob', 'Vex9-marble-77']] }],
+  ],
+};
+
+for (const [name, [before, added]] of Object.entries(seams)) {
+  t.test(`nothing hides behind what is known: ${name}`, async (t) => {
+    const { known, whole } = turns(before, added);
+    t.same(missing(whole, known), []);
+    if (name === 'a secret over two messages') t.ok(kindsIn(known).includes('github-token'));
+    t.same(
+      [known.opaque, known.unreadable, known.uncounted],
+      [whole.opaque, whole.unreadable, whole.uncounted],
+    );
+  });
+}
+
+t.test('what is known of one is not known of others', async (t) => {
+  const body = conversation([message(filler(20_000)), message(filler(9000, 4))]);
+  const by = newMemory();
+  readWhole(body, by);
+  const isKnownBy = (reader: DetectorEngine, who: KnownBy): boolean =>
+    beginningOf({ bytes: body }, reader, who)?.known.from !== undefined;
+  t.ok(isKnownBy(engine, by), 'to the same tenant it is known');
+  t.notOk(isKnownBy(engine, { ...by, tenantId: 'other' }), 'to another tenant it is not');
+  const tuning = {
+    off: new Set<string>(),
+    allowSha256: new Set<string>(),
+    confidence: new Map(),
+    publishedExamples: 'count',
+  } as const;
+  t.notOk(isKnownBy(engine.tuned(tuning), by), 'nor where the tenant has tuned its detectors');
+  const own = createEngines(detectors).of({
+    internal: { builtin: true, hosts: [], markers: ['project nightjar'] },
+    detectors: { ...tuning, publishedExamples: 'ignore' },
+  });
+  t.notOk(isKnownBy(own, by), 'nor where it looks for words of its own');
+
+  const binary = Buffer.concat([body.subarray(0, -4), Buffer.from('\0"}]}')]);
+  t.equal(
+    beginningOf({ bytes: binary }, engine, by),
+    undefined,
+    'nor where the end of the body makes no JSON of it',
+  );
+
+  const marked = conversation([message(`project nightjar ${filler(20_000)}`), message(filler(9000, 4))]);
+  readWhole(marked, by);
+  t.ok(readWhole(marked, by, own).findings.length > readWhole(marked, by).findings.length);
+  const named = (name: string): Buffer =>
+    Buffer.from(JSON.stringify({ [name]: 'Grz7-plinth-04', text: filler(20_000), more: filler(9000, 4) }));
+  readWhole(named('note'), by);
+  t.ok(
+    kindsIn(readWhole(named('password'), by)).length > kindsIn(readWhole(named('note'), by)).length,
+    'another name before a value is another beginning',
+  );
+});
+
+t.test('decoded forms of what is known are there for policies and the other readers', async (t) => {
+  const hidden = Buffer.from(
+    'the launch of project nightjar is on the fourth of May, and nobody is to know it',
+  ).toString('base64');
+  const before = [message(`${filler(500)} ${hidden} ${filler(24_000, 9)}`)];
+  const { known, whole, isKnown } = turns(before, [message('and then?')]);
+  t.ok(isKnown);
+  for (const { texts: forms, ends } of [known, whole]) {
+    t.ok(
+      forms.some((it) => it.includes('project nightjar')),
+      'as a text',
+    );
+    t.ok(
+      ends.some((it) => it.includes('project nightjar')),
+      'and as one that is read for what it asks for',
+    );
+    t.ok(
+      forms.some((it) => it.includes(filler(3000, 9).slice(0, 2000))),
+      'the text itself is there as a whole, without its escapes',
+    );
+  }
+});
+
+t.test('what rules look for is found in what is known', async (t) => {
+  const words = ['project nightjar', 'harvest moon', 'absent', 'seam'];
+  const read = (body: Buffer, by?: KnownBy): readonly number[] => {
+    const part = {
+      ...bodyPart(body, jsonType, 'api.example.com'),
+      knownBy: by,
+      mayBeMany: true,
+      words,
+    } as const;
+    const { wordsFound } = readPart(part, engine, bounds);
+    return [...(wordsFound?.found ?? [])];
+  };
+  const coded = Buffer.from('nobody is to know of the harvest moon before the fourth').toString('base64');
+  const before = [message(`Project Nightjar ${filler(9000)} ${coded} ${filler(9000, 9)}`)];
+  const by = newMemory();
+  t.same(read(conversation(before), by), [1, 1, 0, 0]);
+  const next = [...before, message('and the seam?')];
+  t.ok(beginningOf({ bytes: conversation(next), words }, engine, by)?.known.from);
+  t.same(read(conversation(next), by), [1, 1, 0, 1]);
+  t.same(read(conversation(next)), [1, 1, 0, 1], 'as it is without');
+  t.same(read(conversation([message(`nothing here ${filler(9000)}`)]), by), []);
+});
+
+t.test('no detector reaches farther back than is read again', async (t) => {
+  for (const { id, bounds: reach, window, makeup, anchors } of detectors) {
+    const isFar = engine.farReaching.some(({ word }) =>
+      examplesOf(detectors.find((it) => it.id === id) as never).match.some((it) =>
+        it.toLowerCase().includes(word),
+      ),
+    );
+    const bytes = reach.reachMax + reach.aheadMax + (anchors.length > 0 ? 0 : window.after);
+    const endsWithString = ((makeup.alphabet[1] as number) & 4) === 0;
+    t.ok(bytes <= reachMax || endsWithString || isFar, id);
+    t.ok(window.before + reach.aheadMax <= 1536, `${id} is not told by a word farther behind it`);
+  }
+});
+
+const samples = detectors.flatMap((detector) => examplesOf(detector).match.slice(0, 1).map(expandSample));
+
+/** Pieces of a conversation as an attacker might write it. What is encoded comes once: decoded values are read one behind the other. */
+function piecesBy(random: () => number): () => string {
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  const headings = [
+    '-----BEGIN PRIVATE KEY-----\n',
+    'kind: Secret\ndata:\n',
+    'name,password\n',
+    '"columns": ["user", "password"]',
+  ];
+  let isEncoded = false;
+  const encoded = (sample: string): string => {
+    const encoding = isEncoded ? 'utf8' : pick(['base64', 'hex'] as const);
+    isEncoded = true;
+    return Buffer.from(sample).toString(encoding);
+  };
+  const kinds: readonly ((sample: string) => string)[] = [
+    (sample) => sample,
+    (sample) => sample,
+    encoded,
+    encodeURIComponent,
+    (sample) => JSON.stringify({ name: 'x', value: sample }),
+    (sample) => sample.slice(0, Math.floor(random() * sample.length)),
+    () => `${pick(['password', 'token', 'api_key', 'ssn', 'patient'])}${pick([': ', '=', '\n', ' '])}`,
+    () => pick(headings),
+    () => filler(Math.floor(random() * 3000), Math.floor(random() * texts.length)),
+    () => filler(Math.floor(random() * 3000), Math.floor(random() * texts.length)),
+  ];
+  return () => pick(kinds)(pick(samples));
+}
+
+t.test('whatever is said in however many turns, each shows all that it shows by itself', async (t) => {
+  let known = 0;
+  for (let seed = 1; seed <= 40; seed++) {
+    const random = randomBy(seed);
+    const piece = piecesBy(random);
+    const by = newMemory();
+    const messages: Message[] = [message(filler(9000, seed))];
+    for (let turn = 0; turn < 6; turn++) {
+      for (let count = 1 + Math.floor(random() * 3); count > 0; count--) {
+        const content = Array.from({ length: 1 + Math.floor(random() * 4) }, piece).join(
+          random() < 0.5 ? ' ' : '\n',
+        );
+        messages.push(
+          random() < 0.2
+            ? { role: 'tool', [random() < 0.5 ? 'password' : 'content']: [content, piece()] }
+            : message(content),
+        );
+      }
+      const body = conversation(messages);
+      if (beginningOf({ bytes: body }, engine, by)?.known.from !== undefined) known += 1;
+      t.same(missing(readWhole(body), readWhole(body, by)), [], `conversation ${seed}, turn ${turn}`);
+    }
+  }
+  t.ok(known > 60, `${known} of 240 turns were read on`);
+});
