@@ -36,7 +36,7 @@ export const sizeClassOf = (bytes: number): number => Math.round(8 * Math.log2(1
 export const sizedMin = 20;
 export const sizeStepMin = 24;
 
-/** Distinct numbers of 48 bits, in the order of the text: see `text/shingles.ts`. */
+/** Distinct numbers of 48 bits, in the order of the text: see `inspect/fingerprint/shingles.ts`. */
 export type Shingles = Float64Array;
 
 const shingleBytes = 6;
@@ -77,7 +77,7 @@ export interface SensitiveRead extends SightingOf<'read'> {
   /** It has one or two things of a class, no credential, and comes from no tool that is marked sensitive: it may well go where they are from. */
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
-  /** By which the content is known again (`text/shingles.ts`); empty where only the classes are known. */
+  /** By which the content is known again (`inspect/fingerprint/shingles.ts`); empty where only the classes are known. */
   readonly shingles: Shingles;
 }
 

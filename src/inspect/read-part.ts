@@ -24,9 +24,10 @@ import {
   standsInKnown,
   type WordEnd,
 } from './segments/known-beginning.ts';
+import type { Placed } from './split/placed.ts';
 import { findRepeats, type Seen } from './split/repeats.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
-import { findSplit, type Placed } from './split/split-values.ts';
+import { findSplit } from './split/split-values.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;

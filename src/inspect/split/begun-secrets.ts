@@ -3,7 +3,7 @@ import { randomBits } from '../checks/randomness.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type CutToken, type DetectorEngine, looksRandom } from '../match/engine.ts';
 import type { Field } from '../redact/fields.ts';
-import type { Across, Look, Placed } from './split-values.ts';
+import type { Across, Look, Placed } from './placed.ts';
 
 /*
  * Secrets of which one field has the beginning and later ones the rest, whatever their names. The pieces are put together one by one,

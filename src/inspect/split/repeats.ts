@@ -3,7 +3,7 @@ import { randomBits } from '../checks/randomness.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import type { Match } from '../match/engine.ts';
-import type { Placed } from './split-values.ts';
+import type { Placed } from './placed.ts';
 import { standsAlone } from './token-start.ts';
 
 /*

@@ -6,17 +6,13 @@ import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts
 import type { CutToken, DetectorEngine, Match } from '../match/engine.ts';
 import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../redact/fields.ts';
 import { findBegun } from './begun-secrets.ts';
+import type { Across, Look, Placed } from './placed.ts';
 
 /*
  * A value cut in pieces that lie in several fields of one call. Two things give it away: fields with numbered names, and the beginning of
  * a secret at the end of a field. Only then is the text taken apart; the pieces are put together, decoded and searched like any
  * other text, and what counts is what lies across a seam and is seen in no piece alone.
  */
-
-/** A match with its place in the bytes of its part. */
-export interface Placed<T> extends Span {
-  readonly match: T;
-}
 
 export interface SplitSearch {
   readonly bytes: Buffer;
@@ -29,15 +25,6 @@ export interface SplitSearch {
   /** What stands before it was looked at before, and what it shows alone is among what was found. No field lies across it. */
   readonly newFrom: number;
 }
-
-/** A match in joined pieces, and what it has of each of them. */
-export interface Across {
-  readonly match: Match;
-  readonly spans: readonly Span[];
-}
-
-/** What lies across the seams of pieces, and is seen in none of them. */
-export type Look = (pieces: readonly Span[]) => readonly Across[];
 
 /** That are put together in one part of a call, and the bytes of all of them. */
 const seriesMax = 64;

@@ -1,0 +1,16 @@
+import type { Span } from '../decode/span-map.ts';
+import type { Match } from '../match/engine.ts';
+
+/** A match with its place in the bytes of its part. */
+export interface Placed<T> extends Span {
+  readonly match: T;
+}
+
+/** A match in joined pieces, with what each of them has of it. */
+export interface Across {
+  readonly match: Match;
+  readonly spans: readonly Span[];
+}
+
+/** Finds what lies across the seams of pieces, and is seen in none of them. */
+export type Look = (pieces: readonly Span[]) => readonly Across[];
