@@ -40,6 +40,21 @@ const rows: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
+/** The rooms of `inspect`, from the ground up in the same way; files that stand in none of them know all but the last rows. */
+const inspectRows: readonly (readonly string[])[] = [
+  ['kernel'],
+  ['checks', 'decode'],
+  ['patterns'],
+  ['match', 'intent'],
+  ['injection', 'redact'],
+  ['fingerprint', 'parts'],
+  ['split'],
+  ['segments'],
+  ['.'],
+  ['boundary'],
+  ['threads'],
+];
+
 /** Runs where no gateway is: it imports nothing of the gateway, and nothing of the runtime; nobody imports it. */
 const alone = 'sdk';
 
@@ -73,6 +88,28 @@ t.test('imports point upwards only', async (t) => {
       const isNoun = rowOf(own) === 0 && rowOf(place) === 0;
       t.ok(
         place === own || isNoun || (place !== alone && own !== alone && rowOf(place) < rowOf(own)),
+        `${relative(source, file)} may import ${relative(source, imported)}`,
+      );
+    }
+  }
+});
+
+t.test('in the rooms that read, imports point upwards only', async (t) => {
+  const room = join(source, 'inspect');
+  const inspectRoomOf = (file: string): string => {
+    const [first = '', ...rest] = relative(room, file).split(sep);
+    return rest.length > 0 ? first : '.';
+  };
+  const inspectRowOf = (place: string): number => inspectRows.findIndex((row) => row.includes(place));
+  for (const file of files.filter(
+    (it) => it.startsWith(room + sep) && !it.includes(`${sep}assembly${sep}`),
+  )) {
+    const own = inspectRoomOf(file);
+    t.not(inspectRowOf(own), -1, `${relative(source, file)} stands in a room that has a row`);
+    for (const imported of importsOf(file).filter((it) => it.startsWith(room + sep))) {
+      const place = inspectRoomOf(imported);
+      t.ok(
+        place === own || inspectRowOf(place) < inspectRowOf(own),
         `${relative(source, file)} may import ${relative(source, imported)}`,
       );
     }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bodyFormat } from '../../src/inspect/decode/body-format.ts';
 import { Budget } from '../../src/inspect/decode/budget.ts';
 import { blockDecoders, escapeDecoders } from '../../src/inspect/decode/decoders.ts';
 import { findEncodedRuns } from '../../src/inspect/decode/runs.ts';
@@ -10,7 +11,6 @@ import { decodeViews } from '../../src/inspect/decode/views.ts';
 import { outlineOf } from '../../src/inspect/kernel/outline.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
-import { bodyFormat } from '../../src/inspect/redact/redact.ts';
 import { textOf } from './ask.ts';
 import { type Case, isPositive } from './corpus.ts';
 import { realBodies } from './real-texts.ts';

@@ -9,8 +9,8 @@ import { contentFingerprint } from '../inspect/fingerprint/content-fingerprint.t
 import type { InjectionReader } from '../inspect/injection/reader.ts';
 import type { MeaningReader } from '../inspect/intent/reader.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
-import type { Readers } from '../inspect/readers.ts';
 import type { BeginningMemory } from '../inspect/segments/known-beginning.ts';
+import type { Readers } from '../inspect/threads/readers.ts';
 import { workedMs } from '../inspect/threads/worked-ms.ts';
 import { peppered, readKey } from '../key-text.ts';
 import type { Log } from '../log.ts';

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { createReaders, onTheLoop, type Readers } from '../inspect/readers.ts';
 import { ReaderPool } from '../inspect/threads/reader-pool.ts';
+import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
 import type { Log } from '../log.ts';
 import type { Engines } from '../pipeline/engines.ts';
 import type { Closers } from './closers.ts';

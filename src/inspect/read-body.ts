@@ -1,4 +1,5 @@
 import type { CutBody, Finding, Meaning } from '../call.ts';
+import { bodyFormat } from './decode/body-format.ts';
 import { besideContent, fieldBytesMax } from './decode/packed/coding-room.ts';
 import { inflateBody } from './decode/packed/inflate.ts';
 import { withoutEscapes } from './decode/views.ts';
@@ -11,9 +12,9 @@ import { toCut } from './parts/sanitize.ts';
 import { unreadIn } from './parts/unread-coding.ts';
 import { urlsIn } from './parts/urls-in-texts.ts';
 import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
-import { bodyFormat, type CutFormat, redactBody } from './redact/redact.ts';
+import { type CutFormat, redactBody } from './redact/redact.ts';
+import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
-import { type FieldEnds, findAcross, findAcrossFields } from './split/seam.ts';
 
 /*
  * All that is read of the body of a call, from plain data to plain data: so it can be done on the event loop or in a thread, and shows the

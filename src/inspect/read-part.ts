@@ -1,4 +1,6 @@
 import type { DataClass, Finding } from '../call.ts';
+import { bodyFormat } from './decode/body-format.ts';
+import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
 import { plainJson } from './decode/unescape-json.ts';
@@ -6,14 +8,13 @@ import { decodeViews, type View } from './decode/views.ts';
 import { outlineOf } from './kernel/outline.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from './match/engine.ts';
 import { weighHints } from './match/evidence.ts';
+import type { Placed } from './match/placed.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './match/rule-words.ts';
 import { withoutChanceIn } from './parts/chance.ts';
 import { formFields } from './parts/form-fields.ts';
 import { decodedForm } from './parts/unread-coding.ts';
 import { isVendorHost } from './patterns/vendor-hosts.ts';
-import type { FieldFormat } from './redact/fields.ts';
 import { createLocator } from './redact/locate.ts';
-import { bodyFormat } from './redact/redact.ts';
 import {
   type Beginning,
   beginningOf,
@@ -24,7 +25,6 @@ import {
   standsInKnown,
   type WordEnd,
 } from './segments/known-beginning.ts';
-import type { Placed } from './split/placed.ts';
 import { findRepeats, type Seen } from './split/repeats.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
 import { findSplit } from './split/split-values.ts';

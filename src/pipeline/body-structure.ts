@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { BodyValue } from '../call.ts';
 import { type Field, formStart, parseFields, piecesOf } from '../catalogue/form.ts';
 import { parseMultipart } from '../catalogue/multipart.ts';
-import { JsonTokens, spellJsonString } from '../inspect/redact/json-tokens.ts';
+import { JsonTokens, spellJsonString } from '../inspect/decode/json-tokens.ts';
 import { foldName } from '../policy/index.ts';
 import { shortened } from './long-values.ts';
 

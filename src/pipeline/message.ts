@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentStatus, Call, type Verdict } from '../call.ts';
 import { GatewayError, toGatewayError } from '../errors.ts';
 import { newTraceId } from '../ids.ts';
-import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from '../inspect/split/seam.ts';
+import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from '../inspect/seam.ts';
 import { after } from '../maybe-promise.ts';
 import { scopeViolationsOf } from '../state/admission.ts';
 import { wasLetOut } from '../state/destinations.ts';

@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import type { ReadingTools } from '../inspect/read-body.ts';
-import { lostReading, type Readers } from '../inspect/readers.ts';
+import { lostReading, type Readers } from '../inspect/threads/readers.ts';
 import { after } from '../maybe-promise.ts';
 import type { MaybePromise, Store } from '../state/store.ts';
 import type { Tenants } from './tenants.ts';

@@ -1,7 +1,8 @@
 import type { Identity } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { GatewayError } from '../errors.ts';
-import { CleanFields, type FieldsText, fieldsPart, fieldsText } from '../inspect/answers/answer-fields.ts';
+import { type Across, acrossReader } from '../inspect/boundary/answer-across.ts';
+import { CleanFields, type FieldsText, fieldsPart, fieldsText } from '../inspect/boundary/answer-fields.ts';
 import {
   type AnswerContent,
   type AnswerReading,
@@ -9,19 +10,18 @@ import {
   type Redaction,
   readAnswerPart,
   unreadWithin,
-} from '../inspect/answers/answer-jobs.ts';
+} from '../inspect/boundary/answer-jobs.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
 import { scanTimeMs } from '../inspect/parts/scan-time.ts';
 import type { ReadingTools } from '../inspect/read-body.ts';
 import type { Part, ReadBounds } from '../inspect/read-part.ts';
-import { lostReading, onTheLoop, type Readers, type Task } from '../inspect/readers.ts';
-import { type Across, acrossReader } from '../inspect/split/answer-across.ts';
+import { lostReading, onTheLoop, type Readers, type Task } from '../inspect/threads/readers.ts';
 import { kept } from '../kept.ts';
 import { CleanAnswers } from './clean-answers.ts';
 import type { Rules } from './policy-book.ts';
 import type { Tenants } from './tenants.ts';
 
-export type { AnswerContent, AnswerReading } from '../inspect/answers/answer-jobs.ts';
+export type { AnswerContent, AnswerReading } from '../inspect/boundary/answer-jobs.ts';
 
 /** Whose turn it is where answers wait to be read. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;

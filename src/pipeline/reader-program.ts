@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type JobName, jobOf } from '../inspect/jobs.ts';
 import { type ReadingTools, readBody } from '../inspect/read-body.ts';
 import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
+import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
 import { packedFindings } from '../inspect/threads/packed-findings.ts';
 import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';

@@ -1,5 +1,5 @@
 import type { DataClass } from '../call.ts';
-import type { PromptInjection } from '../inspect/answers/answer-injection.ts';
+import type { PromptInjection } from '../inspect/boundary/answer-injection.ts';
 import type { Gate } from './gate.ts';
 import type { AnswerReading } from './read-answer.ts';
 

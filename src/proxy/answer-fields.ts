@@ -1,6 +1,6 @@
 import type { Call, DataClass, Finding } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { type FieldPlace, type FieldsText, fieldAt, fieldsText } from '../inspect/answers/answer-fields.ts';
+import { type FieldPlace, type FieldsText, fieldAt, fieldsText } from '../inspect/boundary/answer-fields.ts';
 import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { redact } from '../inspect/redact/redact.ts';
 import type { Gate } from '../pipeline/gate.ts';

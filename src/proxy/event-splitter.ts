@@ -1,5 +1,5 @@
 import { Gathered } from '../http1/gathered.ts';
-import { LineEnds } from '../inspect/redact/line-ends.ts';
+import { LineEnds } from '../inspect/decode/line-ends.ts';
 
 /** What is let in or not as one. */
 export interface StreamEvent {

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
-import { LineEnds } from '../inspect/redact/line-ends.ts';
+import { LineEnds } from '../inspect/decode/line-ends.ts';
 
 /** One server-sent event; `type` is '' where the stream names none. */
 export interface ServerEvent {

@@ -1,8 +1,8 @@
 import type { DataClass, Identity } from '../call.ts';
-import { notDetected } from '../inspect/answers/answer-injection.ts';
-import { eventDataOf } from '../inspect/redact/event-data.ts';
-import { classesAmong } from '../inspect/split/answer-across.ts';
-import type { AnswerSeams, SeenAtSeams } from '../inspect/split/answer-seams.ts';
+import { classesAmong } from '../inspect/boundary/answer-across.ts';
+import { notDetected } from '../inspect/boundary/answer-injection.ts';
+import type { AnswerSeams, SeenAtSeams } from '../inspect/boundary/answer-seams.ts';
+import { eventDataOf } from '../inspect/decode/event-data.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 

@@ -1,6 +1,6 @@
 import type { Call, DataClass } from '../call.ts';
 import type { InboundRoute, TenantConfig } from '../config/schema.ts';
-import { AnswerSeams } from '../inspect/split/answer-seams.ts';
+import { AnswerSeams } from '../inspect/boundary/answer-seams.ts';
 import type { Gate } from '../pipeline/gate.ts';
 import type { AnswerReading } from '../pipeline/read-answer.ts';
 import { toResponseScan } from '../pipeline/response-scan.ts';

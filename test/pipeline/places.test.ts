@@ -1,9 +1,9 @@
 import t from 'tap';
 import type { Finding } from '../../src/call.ts';
+import type { FieldFormat } from '../../src/inspect/decode/fields.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { readPart } from '../../src/inspect/read-part.ts';
-import type { FieldFormat } from '../../src/inspect/redact/fields.ts';
 import { gitlabToken } from '../support/secrets.ts';
 
 /* Where a secret may stand beside the fields of a body, and how it may be written there. */

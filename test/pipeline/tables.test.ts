@@ -1,8 +1,9 @@
 import t from 'tap';
+import type { BodyFormat } from '../../src/inspect/decode/body-format.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { type Reading, readPart } from '../../src/inspect/read-part.ts';
-import { type BodyFormat, redactBody } from '../../src/inspect/redact/redact.ts';
+import { redactBody } from '../../src/inspect/redact/redact.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };

@@ -1,5 +1,5 @@
 import { byteSet, readHex } from '../kernel/bytes.ts';
-import { JsonTokens } from '../redact/json-tokens.ts';
+import { JsonTokens } from './json-tokens.ts';
 import type { Span } from './span-map.ts';
 
 /** A part of a text that may be cut without harm to what stands around it. */

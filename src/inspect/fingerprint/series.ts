@@ -1,7 +1,7 @@
+import type { Field, FieldFormat } from '../decode/fields.ts';
 import { byteSet, isDigit } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../kernel/outline.ts';
 import { seriesSigns } from '../kernel/series-signs.ts';
-import type { Field, FieldFormat } from '../redact/fields.ts';
 
 /*
  * A value that was cut in pieces is put into fields whose names say which piece it is: `part1` and `part2`, `key_a` and `key_b`,

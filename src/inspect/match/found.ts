@@ -1,6 +1,6 @@
 import type { Confidence, DataClass } from '../../call.ts';
+import type { Missing } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
-import type { Missing } from '../split/cut-token.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface Match {

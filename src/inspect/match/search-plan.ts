@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { anyFlag, textFlags } from '../kernel/outline.ts';
+import type { TokenBody } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
-import type { TokenBody } from '../split/cut-token.ts';
 import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
 import { runLengthMin } from './token-runs.ts';

@@ -1,9 +1,8 @@
 import type { Confidence } from '../../call.ts';
 import { nextDigit, type Outline } from '../kernel/outline.ts';
+import { cutTokenEnd, isBegun, isOfWords, missingOf } from '../patterns/cut-token.ts';
 import { beginOf, endOf, has, mayBegin, nextOf } from '../patterns/makeup.ts';
 import { sha256Of } from '../patterns/tuning.ts';
-import { cutTokenEnd, isBegun, isOfWords, missingOf } from '../split/cut-token.ts';
-import { mayStartToken, standsAlone, standsAsWord } from '../split/token-start.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
 import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
@@ -11,6 +10,7 @@ import { LatinText } from './latin-text.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
 import { type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
 import { findTokenStarts } from './token-runs.ts';
+import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { Verdicts } from './verdicts.ts';
 
 /** Between two questions to `isOver`. */

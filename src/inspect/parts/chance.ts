@@ -5,8 +5,8 @@ import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import { isDigit, isLetter } from '../kernel/bytes.ts';
 import type { CutToken, Match } from '../match/engine.ts';
+import type { Placed } from '../match/placed.ts';
 import { proofs } from '../patterns/confidence.ts';
-import type { Placed } from '../split/placed.ts';
 
 /*
  * What of a content is found by chance. Inside of what is as good as random (a picture, an archive), it is whatever is so short that one such

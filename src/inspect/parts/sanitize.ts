@@ -1,7 +1,8 @@
 import type { Call, CutBody, DataClass, Finding } from '../../call.ts';
 import { after, type MaybePromise } from '../../maybe-promise.ts';
+import { bodyFormat } from '../decode/body-format.ts';
 import type { Cut } from '../redact/cuts.ts';
-import { bodyFormat, type CutFormat, redactBody } from '../redact/redact.ts';
+import { type CutFormat, redactBody } from '../redact/redact.ts';
 
 /** Classes that SANITIZE cuts where the deciding rule names none. */
 export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];

@@ -1,5 +1,5 @@
 import type { Confidence } from '../../call.ts';
-import { type CheckName, checks, entropyBits } from '../checks.ts';
+import { type CheckName, checks, entropyBits } from '../checks/checks.ts';
 import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
 import { isPublishedExample } from './published-examples.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { confidences, dataClasses } from '../../call.ts';
-import { type CheckName, checks } from '../checks.ts';
+import { type CheckName, checks } from '../checks/checks.ts';
 
 /*
  * One detector, as a YAML file describes it. A detector is data: what is cheap to look for (an anchor, a keyword, a run of digits, a whole

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Confidence, DataClass } from '../../call.ts';
-import type { CheckName } from '../checks.ts';
+import type { CheckName } from '../checks/checks.ts';
 import { keywordChanceBits } from './chance.ts';
 import {
   checkFields,

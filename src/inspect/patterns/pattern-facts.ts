@@ -1,6 +1,6 @@
-import { bodyOf, type TokenBody } from '../split/cut-token.ts';
 import { bytesMatching, isWithin, overlap, singleByte } from './byte-set.ts';
 import { chanceBitsOf } from './chance.ts';
+import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
 import {
   bitsOf,

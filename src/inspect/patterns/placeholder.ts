@@ -1,4 +1,4 @@
-import { entropyBits } from '../checks.ts';
+import { entropyBits } from '../checks/checks.ts';
 
 /*
  * What stands where a secret would stand: `changeme`, `<your-token>`, `${DB_PASSWORD}`, `xxxxxxxx`. Found in documentation, templates

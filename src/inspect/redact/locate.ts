@@ -1,8 +1,8 @@
+import type { BodyFormat } from '../decode/body-format.ts';
+import { JsonOutline, type Outline } from '../decode/json-outline.ts';
+import { type JsonTokenKind, JsonTokens, spellJsonString } from '../decode/json-tokens.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import { mergeCuts } from './cuts.ts';
-import { JsonOutline, type Outline } from './json-outline.ts';
-import { type JsonTokenKind, JsonTokens, spellJsonString } from './json-tokens.ts';
-import type { BodyFormat } from './redact.ts';
 
 /** Tells where in a text an offset lies, as people name the place. */
 export type Locator = (offset: number) => string;

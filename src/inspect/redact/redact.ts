@@ -1,3 +1,4 @@
+import { type BodyFormat, bodyFormat } from '../decode/body-format.ts';
 import {
   type CutRules,
   type CutToken,
@@ -6,11 +7,10 @@ import {
   partHeadRules,
   xmlRules,
 } from '../decode/cut-tokens.ts';
+import { multipartParts } from '../decode/multipart-parts.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type Cut, marker, mergeCuts, type Replacement, replace } from './cuts.ts';
-import { multipartParts } from './multipart-parts.ts';
 
-export type BodyFormat = 'json' | 'form' | 'xml' | 'multipart' | 'text';
 /** `json-start` is a beginning of JSON, of which the rest is not there. */
 export type CutFormat = BodyFormat | 'json-start';
 
@@ -20,24 +20,6 @@ const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>
   form: formRules,
   xml: xmlRules,
 };
-
-/**
- * The format of a body by its media type; what begins like a JSON object or array is JSON under any type but XML and multipart,
- * because clients often leave the type at their library's default.
- */
-export function bodyFormat(contentType: string, bytes: Buffer): BodyFormat {
-  if (contentType === 'application/json') return 'json';
-  const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
-  if (/[/+](json|x-ndjson|ndjson|jsonl|json-seq)$/.test(type)) return 'json';
-  if (/[/+](xml|html)$/.test(type)) return 'xml';
-  if (type.startsWith('multipart/')) return 'multipart';
-  const first = bytes
-    .toString('latin1', 0, 64)
-    .replace(/^\xef\xbb\xbf/, '')
-    .trimStart()[0];
-  if (first === '{' || first === '[') return 'json';
-  return type === 'application/x-www-form-urlencoded' ? 'form' : 'text';
-}
 
 /** The text with each cut replaced by `[REDACTED:<label>]`; `count` tells at how many places. */
 export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; count: number } {

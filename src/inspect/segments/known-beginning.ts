@@ -6,7 +6,7 @@ import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import { type CutToken, type DetectorEngine, reachMax } from '../match/engine.ts';
 import { weighHints } from '../match/evidence.ts';
-import type { Placed } from '../split/placed.ts';
+import type { Placed } from '../match/placed.ts';
 import { countedValue, isWord, type Seen } from '../split/repeats.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { LastBodies } from './last-bodies.ts';

@@ -1,9 +1,9 @@
 import { isPlainValue } from '../checks/plain-values.ts';
 import { randomBits } from '../checks/randomness.ts';
+import type { Field } from '../decode/fields.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type CutToken, type DetectorEngine, looksRandom } from '../match/engine.ts';
-import type { Field } from '../redact/fields.ts';
-import type { Across, Look, Placed } from './placed.ts';
+import type { Across, Look, Placed } from '../match/placed.ts';
 
 /*
  * Secrets of which one field has the beginning and later ones the rest, whatever their names. The pieces are put together one by one,

@@ -3,8 +3,8 @@ import { randomBits } from '../checks/randomness.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import type { Match } from '../match/engine.ts';
-import type { Placed } from './placed.ts';
-import { standsAlone } from './token-start.ts';
+import type { Placed } from '../match/placed.ts';
+import { standsAlone } from '../match/token-start.ts';
 
 /*
  * A password that is told by the word before it may stand again where no such word is. Once it is known, each place of it counts, in

@@ -1,12 +1,12 @@
 import type { Bounds } from '../decode/budget.ts';
+import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../decode/fields.ts';
 import { JoinedPieces } from '../decode/joined-pieces.ts';
 import type { Span } from '../decode/span-map.ts';
 import { decodeViews, type View } from '../decode/views.ts';
 import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts';
 import type { CutToken, DetectorEngine, Match } from '../match/engine.ts';
-import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../redact/fields.ts';
+import type { Across, Look, Placed } from '../match/placed.ts';
 import { findBegun } from './begun-secrets.ts';
-import type { Across, Look, Placed } from './placed.ts';
 
 /*
  * A value cut in pieces that lie in several fields of one call. Two things give it away: fields with numbered names, and the beginning of

@@ -2,13 +2,19 @@ import { type Call, isTunnel, operationAndParts, type ReadHead } from '../../cal
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
 import { messageCodingFields } from '../../http1/grpc-type.ts';
+import { bodyFormat } from '../../inspect/decode/body-format.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { headText } from '../../inspect/parts/head-text.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
 import { type BodyJob, besideBody, partOf, type ReadingTools, textsOf } from '../../inspect/read-body.ts';
 import { type Reading, readPart } from '../../inspect/read-part.ts';
-import { loopBytesMax, lostReading, onTheLoop, type Readers, type Task } from '../../inspect/readers.ts';
-import { bodyFormat } from '../../inspect/redact/redact.ts';
+import {
+  loopBytesMax,
+  lostReading,
+  onTheLoop,
+  type Readers,
+  type Task,
+} from '../../inspect/threads/readers.ts';
 import { after } from '../../maybe-promise.ts';
 import type { PolicySet } from '../../policy/index.ts';
 import type { MaybePromise } from '../../state/store.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { type FieldFormat, fieldsOf } from '../../../src/inspect/decode/fields.ts';
 import { mayHoldSeries, seriesOf } from '../../../src/inspect/fingerprint/series.ts';
-import { type FieldFormat, fieldsOf } from '../../../src/inspect/redact/fields.ts';
 
 const series = (names: readonly string[]): string[][] =>
   seriesOf(names.map((name, at) => ({ name, start: at, end: at + 1 }))).map((pieces) =>

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { pieceBytesMax } from '../../../src/inspect/kernel/kernel.ts';
 import { beside, createMatcher } from '../../../src/inspect/match/matcher.ts';
-import { standsAsWord } from '../../../src/inspect/split/token-start.ts';
+import { standsAsWord } from '../../../src/inspect/match/token-start.ts';
 
 /** A small generator of numbers below `n`, the same at every run. */
 function seeded(seed: number): (n: number) => number {

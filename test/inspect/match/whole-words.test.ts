@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
+import { standsAsWord } from '../../../src/inspect/match/token-start.ts';
 import { detectorSchema } from '../../../src/inspect/patterns/detector.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
-import { standsAsWord } from '../../../src/inspect/split/token-start.ts';
 
 const words = [
   { text: 'sin', is: true },

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type BodyFormat, bodyFormat, redact, redactBody } from '../../../src/inspect/redact/redact.ts';
+import { type BodyFormat, bodyFormat } from '../../../src/inspect/decode/body-format.ts';
+import { redact, redactBody } from '../../../src/inspect/redact/redact.ts';
 import { randomSource } from '../decode/dress.ts';
 
 /** Cuts of the given parts of a text, each at its first place. */

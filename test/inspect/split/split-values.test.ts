@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Finding } from '../../../src/call.ts';
+import type { FieldFormat } from '../../../src/inspect/decode/fields.ts';
 import { createEngine, looksRandom } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { expandSample } from '../../../src/inspect/patterns/samples.ts';
 import { readPart } from '../../../src/inspect/read-part.ts';
-import type { FieldFormat } from '../../../src/inspect/redact/fields.ts';
 import { redactBody } from '../../../src/inspect/redact/redact.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { awsKeyId, gitlabToken } from '../../support/secrets.ts';

@@ -1,10 +1,10 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
-import { base64Contents } from '../../redact/transfer-fields.ts';
 import { bitCode, decodeBits } from '../bits.ts';
 import type { Budget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
+import { base64Contents } from '../transfer-fields.ts';
 
 const letters = `${upperCase}${lowerCase}${digits}+/`;
 const code = bitCode(6, letters);

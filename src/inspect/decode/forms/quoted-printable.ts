@@ -1,8 +1,8 @@
 import { byteSet, readHex } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
-import { quotedPrintableFrom } from '../../redact/transfer-fields.ts';
 import type { Budget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { quotedPrintableFrom } from '../transfer-fields.ts';
 import { Output } from '../unescape.ts';
 
 const equalsSign = 0x3d;

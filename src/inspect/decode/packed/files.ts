@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { textFlags } from '../../kernel/outline.ts';
-import { beginsLikeDelimiter, multipartParts } from '../../redact/multipart-parts.ts';
 import type { Budget } from '../budget.ts';
+import { beginsLikeDelimiter, multipartParts } from '../multipart-parts.ts';
 import type { Span } from '../span-map.ts';
 import { isBinary } from './binary.ts';
 import { isBinaryFile } from './binary-format.ts';

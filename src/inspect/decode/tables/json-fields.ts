@@ -1,5 +1,5 @@
 import { textFlags } from '../../kernel/outline.ts';
-import { JsonTokens } from '../../redact/json-tokens.ts';
+import { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 import { isName, type TableReader, type TakeCell } from './cell.ts';
 import { enclosingObject, labelNames, nameOf } from './json-names.ts';

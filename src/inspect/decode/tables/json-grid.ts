@@ -1,5 +1,5 @@
 import { textFlags } from '../../kernel/outline.ts';
-import { type JsonTokenKind, JsonTokens } from '../../redact/json-tokens.ts';
+import { type JsonTokenKind, JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isName, type TableReader, type TakeCell, takeRow } from './cell.ts';
 import { enclosingObject, labelNames, nameOf } from './json-names.ts';

@@ -1,5 +1,5 @@
 import { byteSet } from '../../kernel/bytes.ts';
-import type { JsonTokens } from '../../redact/json-tokens.ts';
+import type { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 
 /** Members that say what the value beside them is: `{"label": "Passport", "type": "text", "value": "…"}`. */

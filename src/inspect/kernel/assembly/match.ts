@@ -276,7 +276,7 @@ const startsToken: u32 = 2;
 
 /**
  * Whether a word plainly stands inside of another one that counts as a whole, or where a token may begin. Beside the piece, behind an escape
- * and where letters change their case it may not: `src/inspect/split/token-start.ts` decides there.
+ * and where letters change their case it may not: `src/inspect/match/token-start.ts` decides there.
  */
 function isInsideWord(word: i32, start: i32): bool {
   const need = <u32>load<u8>(needsAt + word);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LineEnds } from '../../../src/inspect/redact/line-ends.ts';
+import { LineEnds } from '../../../src/inspect/decode/line-ends.ts';
 
 t.test('a line ends with LF, CR or both, and with both once', async (t) => {
   const cases: readonly (readonly [text: string, kinds: string])[] = [

@@ -1,5 +1,5 @@
-import type { Span } from '../decode/span-map.ts';
-import type { BodyFormat } from './redact.ts';
+import type { BodyFormat } from './body-format.ts';
+import type { Span } from './span-map.ts';
 
 /*
  * The values of a text with the names that they stand behind. Read as text, not parsed: a JSON text in a JSON string, one that is broken,

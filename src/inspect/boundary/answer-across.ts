@@ -1,9 +1,9 @@
 import { dataClasses, type Finding } from '../../call.ts';
-import { type PromptInjection, readInjection } from '../answers/answer-injection.ts';
 import type { InjectionReader } from '../injection/reader.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import { counts } from '../parts/sanitize.ts';
 import { bodyPart, type ReadBounds, readPart } from '../read-part.ts';
+import { type PromptInjection, readInjection } from './answer-injection.ts';
 
 /** Reads a text that goes on behind what came before it. */
 export type Across = (before: Buffer, text: Buffer) => SeenAcross;

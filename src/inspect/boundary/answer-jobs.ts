@@ -1,13 +1,13 @@
 import { type DataClass, dataClasses, type Finding } from '../../call.ts';
 import { isEnvelopedType, isGrpcType } from '../../http1/grpc-type.ts';
 import type { MaybePromise } from '../../maybe-promise.ts';
+import { bodyFormat } from '../decode/body-format.ts';
 import { textIn } from '../decode/packed/binary.ts';
 import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';
 import { counts, isCutFor, withoutFindings } from '../parts/sanitize.ts';
 import { unreadIn } from '../parts/unread-coding.ts';
 import type { ReadingTools } from '../read-body.ts';
 import { bodyPart, type Part, type ReadBounds, readPart } from '../read-part.ts';
-import { bodyFormat } from '../redact/redact.ts';
 import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 
 /* All that is read of the answer of an upstream, from plain data to plain data. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { eventDataOf } from '../../../src/inspect/redact/event-data.ts';
+import { eventDataOf } from '../../../src/inspect/decode/event-data.ts';
 
 const cases: readonly {
   readonly event: string;

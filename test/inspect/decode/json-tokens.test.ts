@@ -1,5 +1,5 @@
 import t from 'tap';
-import { JsonTokens } from '../../../src/inspect/redact/json-tokens.ts';
+import { JsonTokens } from '../../../src/inspect/decode/json-tokens.ts';
 import { createLocator } from '../../../src/inspect/redact/locate.ts';
 
 /** Where the string that begins a text ends, by a plain loop. */

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
+import { cutTokenEnd, looksRandom, missingOf } from '../../../src/inspect/patterns/cut-token.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
-import { cutTokenEnd, looksRandom, missingOf } from '../../../src/inspect/split/cut-token.ts';
 
 const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: number } | undefined }[] = [
   { pattern: 'gh[pousr]_[0-9A-Za-z]{36}(?![0-9A-Za-z])', want: { prefixes: [4], min: 36, max: 36 } },

@@ -1,8 +1,8 @@
 import type { Finding } from '../../call.ts';
-import { notDetected, type PromptInjection } from '../answers/answer-injection.ts';
-import { type MessageText, messageTexts } from '../redact/message-texts.ts';
+import { type MessageText, messageTexts } from '../decode/message-texts.ts';
+import { lastBytes } from '../seam.ts';
 import type { Across, SeenAcross } from './answer-across.ts';
-import { lastBytes } from './seam.ts';
+import { notDetected, type PromptInjection } from './answer-injection.ts';
 
 /*
  * What is spread over the messages of one answer: a model says a secret token by token, each in an event of its own. What each text of a

@@ -1,4 +1,4 @@
-import type { Span } from '../decode/span-map.ts';
+import type { Span } from './span-map.ts';
 
 /** A part of a multipart body: its header fields, and what follows the empty line behind them. */
 export interface BodyPart {

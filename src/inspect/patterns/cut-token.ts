@@ -1,6 +1,6 @@
 import { randomBits } from '../checks/randomness.ts';
-import { type ByteSet, bytesMatching, noBytes, tableOf, union } from '../patterns/byte-set.ts';
-import type { Node } from '../patterns/pattern-syntax.ts';
+import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
+import type { Node } from './pattern-syntax.ts';
 
 /*
  * A token that was cut: its anchor stands at the end of a value, with too little behind it to match. What is missing may come in the next

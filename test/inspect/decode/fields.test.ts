@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type FieldFormat, fieldsOf, piecesOf } from '../../../src/inspect/redact/fields.ts';
+import { type FieldFormat, fieldsOf, piecesOf } from '../../../src/inspect/decode/fields.ts';
 
 /** Name and value of every field, whatever syntax has found it. */
 const read = (text: string, format: FieldFormat): string[] => {

@@ -1,8 +1,8 @@
 import t from 'tap';
+import { acrossReader, reachBytesMax } from '../../../src/inspect/boundary/answer-across.ts';
+import { AnswerSeams } from '../../../src/inspect/boundary/answer-seams.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { acrossReader, reachBytesMax } from '../../../src/inspect/split/answer-across.ts';
-import { AnswerSeams } from '../../../src/inspect/split/answer-seams.ts';
 import { injections } from '../../support/injections.ts';
 import { awsKeyId } from '../../support/secrets.ts';
 

@@ -1,7 +1,7 @@
-import type { MaybePromise } from '../maybe-promise.ts';
-import { readAnswer, redactAnswer } from './answers/answer-jobs.ts';
-import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from './read-body.ts';
-import type { ReadBounds } from './read-part.ts';
+import type { MaybePromise } from '../../maybe-promise.ts';
+import { readAnswer, redactAnswer } from '../boundary/answer-jobs.ts';
+import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from '../read-body.ts';
+import type { ReadBounds } from '../read-part.ts';
 
 /** All that may be done in a reader thread: from plain data to plain data, alike wherever it is done. */
 export const jobs = {

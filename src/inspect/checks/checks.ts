@@ -1,15 +1,15 @@
-import { accountChecks } from './checks/accounts.ts';
-import { fullNameChecks } from './checks/full-names.ts';
-import { healthChecks } from './checks/health.ts';
-import { identityChecks } from './checks/identity.ts';
-import { networkChecks } from './checks/network.ts';
-import { paymentChecks } from './checks/payment.ts';
-import { personChecks } from './checks/persons.ts';
-import { phoneChecks } from './checks/phones.ts';
-import { randomnessChecks } from './checks/randomness.ts';
-import { textChecks } from './checks/texts.ts';
-import { tokenChecks } from './checks/tokens.ts';
-import { walletChecks } from './checks/wallets.ts';
+import { accountChecks } from './accounts.ts';
+import { fullNameChecks } from './full-names.ts';
+import { healthChecks } from './health.ts';
+import { identityChecks } from './identity.ts';
+import { networkChecks } from './network.ts';
+import { paymentChecks } from './payment.ts';
+import { personChecks } from './persons.ts';
+import { phoneChecks } from './phones.ts';
+import { randomnessChecks } from './randomness.ts';
+import { textChecks } from './texts.ts';
+import { tokenChecks } from './tokens.ts';
+import { walletChecks } from './wallets.ts';
 
 /*
  * What a pattern cannot express: check digits, checksums, the inside of an encoding. A detector names its check in YAML; the check

@@ -1,5 +1,5 @@
-import type { Budget } from '../decode/budget.ts';
-import type { Span } from '../decode/span-map.ts';
+import type { Budget } from './budget.ts';
+import type { Span } from './span-map.ts';
 
 /*
  * `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text says how it is written, less of it tells an encoding.

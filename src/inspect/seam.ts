@@ -1,9 +1,9 @@
-import type { Finding } from '../../call.ts';
-import { protobufTexts } from '../decode/packed/protobuf.ts';
-import type { DetectorEngine } from '../match/engine.ts';
-import { counts } from '../parts/sanitize.ts';
-import { bodyPart, type ReadBounds, type Reading, readPart } from '../read-part.ts';
-import { type Field, fieldsOf } from '../redact/fields.ts';
+import type { Finding } from '../call.ts';
+import { type Field, fieldsOf } from './decode/fields.ts';
+import { protobufTexts } from './decode/packed/protobuf.ts';
+import type { DetectorEngine } from './match/engine.ts';
+import { counts } from './parts/sanitize.ts';
+import { bodyPart, type ReadBounds, type Reading, readPart } from './read-part.ts';
 
 /*
  * What lies across the seam of two messages of one open call, and is seen in neither alone: somebody who types sends a secret letter by

@@ -1,5 +1,5 @@
 import type { Span } from '../decode/span-map.ts';
-import type { Match } from '../match/engine.ts';
+import type { Match } from './engine.ts';
 
 /** A match with its place in the bytes of its part. */
 export interface Placed<T> extends Span {

@@ -1,5 +1,5 @@
-import type { Span } from '../decode/span-map.ts';
 import { LineEnds } from './line-ends.ts';
+import type { Span } from './span-map.ts';
 
 /** What a server-sent event brings to whoever reads the stream. */
 export interface EventData {

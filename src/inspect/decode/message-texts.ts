@@ -1,7 +1,7 @@
-import { protobufTexts } from '../decode/packed/protobuf.ts';
-import type { Span } from '../decode/span-map.ts';
 import { type Outline, outlineOf } from './json-outline.ts';
 import { spellJsonString } from './json-tokens.ts';
+import { protobufTexts } from './packed/protobuf.ts';
+import type { Span } from './span-map.ts';
 
 /** A text in a message, which texts at the same path of later messages may go on. */
 export interface MessageText extends Span {

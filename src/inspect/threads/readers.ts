@@ -1,15 +1,15 @@
-import { after, type MaybePromise } from '../maybe-promise.ts';
+import { after, type MaybePromise } from '../../maybe-promise.ts';
+import { blockFlags, outlineOf } from '../kernel/outline.ts';
+import type { DetectorEngine } from '../match/engine.ts';
+import type { ReadingTools } from '../read-body.ts';
+import type { ReadBounds } from '../read-part.ts';
+import type { Owner } from './fair-queue.ts';
 import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
-import { blockFlags, outlineOf } from './kernel/outline.ts';
-import type { DetectorEngine } from './match/engine.ts';
-import type { ReadingTools } from './read-body.ts';
-import type { ReadBounds } from './read-part.ts';
-import type { Owner } from './threads/fair-queue.ts';
-import type { ToolSpec } from './threads/messages.ts';
-import { unpackedFindings } from './threads/packed-findings.ts';
-import type { ReaderPool } from './threads/reader-pool.ts';
-import type { Lost } from './threads/reader-thread.ts';
-import { workDeadline } from './threads/worked-ms.ts';
+import type { ToolSpec } from './messages.ts';
+import { unpackedFindings } from './packed-findings.ts';
+import type { ReaderPool } from './reader-pool.ts';
+import type { Lost } from './reader-thread.ts';
+import { workDeadline } from './worked-ms.ts';
 
 /*
  * Where something is read: on the event loop what is small, in a thread what is not. What looks small may be dear all the same, as a bomb is:

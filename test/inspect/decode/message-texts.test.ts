@@ -1,5 +1,5 @@
 import t from 'tap';
-import { messageTexts } from '../../../src/inspect/redact/message-texts.ts';
+import { messageTexts } from '../../../src/inspect/decode/message-texts.ts';
 
 const textsIn = (message: string, isProtobuf = false) =>
   messageTexts(Buffer.from(message, isProtobuf ? 'latin1' : 'utf8'), isProtobuf).map((it) => [
