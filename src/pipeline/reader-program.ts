@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { type ReadingTools, readBody } from '../inspect/read-body.ts';
 import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
 import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
@@ -17,10 +18,13 @@ const beginnings = createBeginningMemory();
 
 /** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
 const warmUpMs = 250;
-const samples = ['read-part.ts', 'read-body.ts', 'sanitize.ts', 'chance.ts'];
+/** Code of the package, which stands beside this file as source and as JavaScript alike. */
+const samples = ['read-part', 'read-body', 'parts/sanitize', 'parts/chance'];
 
 function warmUp(): void {
-  const texts = samples.map((it) => readFileSync(new URL(it, import.meta.url), 'utf8'));
+  const extension = extname(import.meta.url);
+  const urls = samples.map((it) => new URL(`../inspect/${it}${extension}`, import.meta.url));
+  const texts = urls.map((it) => readFileSync(it, 'utf8'));
   const body = Buffer.from(JSON.stringify({ messages: texts.map((content) => ({ role: 'tool', content })) }));
   const tools = { engine: engines.common, injections, meanings };
   const isOver = workDeadline(warmUpMs);
