@@ -13,8 +13,6 @@ export const blockFlags = {
   digit: 1,
   /** Eight bytes in a row that are digits, or a ` `, `-` or `.` behind one. */
   number: 2,
-  /** Fourteen of letters, digits and `+/-_=.~:`. */
-  token: 4,
   /** Twenty of letters, digits and `+/-_`. */
   encoded: 8,
   /**

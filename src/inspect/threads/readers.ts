@@ -107,9 +107,7 @@ const bytesPerWord = 256;
 const markedShareMax = 1 / 4;
 
 /** What words do not have, of any of four blocks. */
-const marks =
-  0x01010101 *
-  (blockFlags.digit | blockFlags.number | blockFlags.token | blockFlags.encoded | blockFlags.rhythm);
+const marks = 0x01010101 * (blockFlags.digit | blockFlags.number | blockFlags.encoded | blockFlags.rhythm);
 const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
 
 /** Looked at in three places: to look at all of it would take as long as to search it. */

@@ -37,7 +37,6 @@ function seeded(seed: number): (n: number) => number {
 const endsOf: Readonly<Record<Flag, (text: string) => number[]>> = {
   digit: (text) => [...text.matchAll(/\d/g)].map(({ index }) => index),
   number: (text) => runEnds(text.replace(/(?<=\d)[ .-]/g, '0'), /\d/, 8),
-  token: (text) => runEnds(text, /[\w+/=.~:-]/, 14),
   encoded: (text) => runEnds(text, /[\w+/-]/, 20),
   rhythm(text) {
     const withDigit = new Set([...text.matchAll(/\d/g)].map(({ index }) => Math.floor(index / blockBytes)));
@@ -119,7 +118,6 @@ for (const flag of Object.keys(blockFlags) as Flag[]) {
     const things: Record<Flag, string> = {
       digit: '7',
       number: '4111 1111',
-      token: 'abcdefgh=ijkl~',
       encoded: 'abcdefghijklmnopqrst',
       rhythm: 'abcd-bcde-cdef-defg-efg7',
     };

@@ -7,6 +7,8 @@ import { betweenCodes, byteAt, furtherTraitsOf, isDigit, isHexDigit, ofCodes } f
 const runBytesMin: i32 = 37;
 const codesMin: i32 = 12;
 
+const allBits: u64 = ~0;
+
 /** Behind the run that was looked at last. */
 let runEnd: i32 = 0;
 
@@ -14,9 +16,17 @@ export function beginCodes(): void {
   runEnd = 0;
 }
 
-/** Takes digits, a bit for each byte of the block at `block` that is one. */
-export function takeDigits(block: i32, digits: u64, length: i32): void {
-  for (let rest = digits; rest !== 0; rest &= rest - 1) {
+/**
+ * Takes digits, a bit for each byte of the block at `block` that is one; `codes` are those of `ofCodes`. Runs that begin and end in the
+ * block are passed over where they are short.
+ */
+export function takeDigits(block: i32, digits: u64, codes: u64, length: i32): void {
+  const first = codes & ~(codes + 1);
+  const last = codes & ~(allBits >> clz(~codes));
+  const four = codes & (codes >> 1) & (codes >> 2) & (codes >> 3);
+  const sixteen = four & (four >> 4) & (four >> 8) & (four >> 12);
+  const isLong = (sixteen & (sixteen >> 16)) !== 0;
+  for (let rest = isLong ? digits : digits & (first | last); rest !== 0; rest &= rest - 1) {
     const at = block + <i32>ctz(rest);
     if (at < runEnd) continue;
     let start = at;

@@ -25,7 +25,6 @@ import { ofEncoded, traitsOf, writeTraits } from './traits';
 // Flags of a block; src/inspect/kernel/outline.ts has the same.
 const hasDigit: u32 = 1;
 const hasNumber: u32 = 2;
-const hasToken: u32 = 4;
 const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
 
@@ -51,13 +50,12 @@ const plainSigns: u32 = 0x70;
  */
 const word: i8 = 7;
 const encoded: i8 = 0x1f;
-const token: i8 = 0x7f;
 
-/** Of these classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, `.~`, `:=`, and ` -.`. */
+/** Of these classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, and in the highest bit ` -.`. */
 function classesOf(high: v128, low: v128): v128 {
   return v128.and(
-    i8x16.relaxed_swizzle(i8x16(0, 0, -88, 65, 2, 20, 2, 36, 0, 0, 0, 0, 0, 0, 0, 0), high),
-    i8x16.relaxed_swizzle(i8x16(-123, 7, 7, 7, 7, 7, 7, 7, 7, 7, 70, 10, 2, -54, -94, 26), low),
+    i8x16.relaxed_swizzle(i8x16(0, 0, -120, 1, 2, 20, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(-123, 7, 7, 7, 7, 7, 7, 7, 7, 7, 6, 10, 2, -118, -126, 26), low),
   );
 }
 
@@ -125,30 +123,16 @@ function placesOf(byte: i32, at: i32): u64 {
   );
 }
 
-/** The flags of encoded bytes in the block at `at`: twenty in a row end there. */
-function encodedFlags(at: i32, encodeds: u64, length: i32): u32 {
-  const before = at > 0 ? encodedsOf(at - 64) : 0;
-  const two = encodeds & moved(encodeds, before, 1);
-  const twoBefore = before & (before << 1);
-  const four = two & moved(two, twoBefore, 2);
-  const fourBefore = twoBefore & (twoBefore << 2);
-  const eight = four & moved(four, fourBefore, 4);
-  const eightBefore = fourBefore & (fourBefore << 4);
-  const twenty = eight & moved(four, fourBefore, 8) & moved(eight, eightBefore, 12);
-  if (twenty === 0) return 0;
+/** Takes the runs that end in the block at `at`, where twenty encoded bytes end; `before` are those of the block before. */
+function takeRuns(at: i32, twenty: u64, encodeds: u64, before: u64, length: i32): void {
   const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
-  for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1)
-    takeRun(at + <i32>ctz(ends) + 1, length);
-  return hasEncoded;
-}
-
-function encodedsOf(at: i32): u64 {
-  return ~mask(noneEncoded(at), noneEncoded(at + 16), noneEncoded(at + 32), noneEncoded(at + 48));
-}
-
-function noneEncoded(at: i32): v128 {
-  const bytes = v128.load(textAt + at);
-  return isNoneOf(classesOf(highHalf(bytes), lowHalf(bytes)), encoded);
+  for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1) {
+    const last = ctz(ends);
+    // As many as stand before the end of the run in the two blocks.
+    const here = clz(~(encodeds << (63 - last)));
+    const count = here > last ? last + 1 + clz(~before) : here;
+    takeRun(at + <i32>last + 1, <i32>count, length);
+  }
 }
 
 /** What the text has of the things that begin at a rare sign of the block at `at`. */
@@ -184,6 +168,15 @@ function takeGroups(at: i32): void {
   const spaces = placesOf(0x20, at);
   // Of those in a row, as lines begin with, the first and the last are enough.
   takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1)));
+}
+
+/** Those bytes that are `ofCodes`. */
+function areCodes(high: v128, low: v128): v128 {
+  const classes = v128.and(
+    i8x16.relaxed_swizzle(i8x16(1, 0, 2, 4, 8, 0, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(6, 12, 12, 12, 12, 12, 12, 4, 20, 5, 5, 4, 2, 3, 2, 0), low),
+  );
+  return i8x16.ne(classes, i8x16.splat(0));
 }
 
 /** Those bytes that begin a character beyond ASCII. */
@@ -294,10 +287,10 @@ export function outline(length: i32): u32 {
   let numbers1Before: u64 = 0;
   let numbers2Before: u64 = 0;
   let numbers4Before: u64 = 0;
-  let tokens1Before: u64 = 0;
-  let tokens2Before: u64 = 0;
-  let tokens4Before: u64 = 0;
-  let tokens8Before: u64 = 0;
+  let encodeds1Before: u64 = 0;
+  let encodeds2Before: u64 = 0;
+  let encodeds4Before: u64 = 0;
+  let encodeds8Before: u64 = 0;
   let signsBefore: u64 = 0;
   let signsEarlier: u64 = 0;
   let signsEarliest: u64 = 0;
@@ -369,12 +362,6 @@ export function outline(length: i32): u32 {
     const spaces = placesOf(0x20, at);
     // Lines begin with them.
     signs &= ~(spaces & (spaces << 1) & (spaces >> 1));
-    const tokens = ~mask(
-      isNoneOf(classesA, token),
-      isNoneOf(classesB, token),
-      isNoneOf(classesC, token),
-      isNoneOf(classesD, token),
-    );
     const classes = v128.or(v128.or(classesA, classesB), v128.or(classesC, classesD));
     let digits: u64 = 0;
     if (v128.any_true(v128.and(classes, i8x16.splat(1)))) {
@@ -387,7 +374,13 @@ export function outline(length: i32): u32 {
       );
     }
 
-    if (digits !== 0) takeDigits(at, digits, length);
+    if (digits !== 0)
+      takeDigits(
+        at,
+        digits,
+        mask(areCodes(highA, lowA), areCodes(highB, lowB), areCodes(highC, lowC), areCodes(highD, lowD)),
+        length,
+      );
     // Groups count near digits: in the blocks before and behind one, too.
     if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0) takeGroups(at - 64);
     if ((digits | digitsBefore) !== 0) {
@@ -416,22 +409,24 @@ export function outline(length: i32): u32 {
     digitsEarlier = digitsBefore;
     digitsBefore = digits;
 
-    const tokens2 = tokens & moved(tokens, tokens1Before, 1);
-    const tokens4 = tokens2 & moved(tokens2, tokens2Before, 2);
-    const tokens8 = tokens4 & moved(tokens4, tokens4Before, 4);
-    if ((tokens8 & moved(tokens8, tokens8Before, 6)) !== 0) {
-      const encodeds = ~mask(
-        isNoneOf(classesA, encoded),
-        isNoneOf(classesB, encoded),
-        isNoneOf(classesC, encoded),
-        isNoneOf(classesD, encoded),
-      );
-      flags |= hasToken | encodedFlags(at, encodeds, length);
+    const encodeds = ~mask(
+      isNoneOf(classesA, encoded),
+      isNoneOf(classesB, encoded),
+      isNoneOf(classesC, encoded),
+      isNoneOf(classesD, encoded),
+    );
+    const encodeds2 = encodeds & moved(encodeds, encodeds1Before, 1);
+    const encodeds4 = encodeds2 & moved(encodeds2, encodeds2Before, 2);
+    const encodeds8 = encodeds4 & moved(encodeds4, encodeds4Before, 4);
+    const twenty = encodeds8 & moved(encodeds4, encodeds4Before, 8) & moved(encodeds8, encodeds8Before, 12);
+    if (twenty !== 0) {
+      flags |= hasEncoded;
+      takeRuns(at, twenty, encodeds, encodeds1Before, length);
     }
-    tokens1Before = tokens;
-    tokens2Before = tokens2;
-    tokens4Before = tokens4;
-    tokens8Before = tokens8;
+    encodeds1Before = encodeds;
+    encodeds2Before = encodeds2;
+    encodeds4Before = encodeds4;
+    encodeds8Before = encodeds8;
 
     // As many signs as the shortest token has that is written so.
     const by2 = signs & moved(signs, signsBefore, 2);

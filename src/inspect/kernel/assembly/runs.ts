@@ -58,9 +58,9 @@ export function beginRuns(): void {
   if (!hasTables) writeTables();
 }
 
-/** Adds the run that ends there where it may stand for something; what stands at the end of a piece may go on. */
-export function takeRun(end: i32, length: i32): void {
-  let start = end;
+/** Adds the run of at least `count` bytes that ends there where it may stand for something; what stands at the end of a piece may go on. */
+export function takeRun(end: i32, count: i32, length: i32): void {
+  let start = end - count;
   while ((traitsOf(start - 1) & ofEncoded) !== 0) start -= 1;
   const isOpen = end === length || end - start > runBytesMax || goesOn(end);
   addRun(start, isOpen ? mayBeAny : kindsOf(start, end));
@@ -102,7 +102,7 @@ function lookAt(start: i32, count: i32): void {
   strokes = 0;
   slashes = 0;
   underscores = 0;
-  for (let at: u64 = 0; at < 64; at += 16) {
+  for (let at: u64 = 0; at < <u64>count; at += 16) {
     const bytes = v128.load(textAt + start + <i32>at);
     digits |= bitsOf(isWithin(bytes, 0x30, 10)) << at;
     lowers |= bitsOf(isWithin(bytes, 0x61, 26)) << at;
