@@ -293,7 +293,8 @@ class Whole {
   }
 
   get outline(): View['outline'] {
-    return outlineOf(this.bytes);
+    const { searched } = this;
+    return searched && !searched.isTail ? searched.outline : outlineOf(this.bytes);
   }
 
   get texts(): readonly Buffer[] {
@@ -312,11 +313,13 @@ class Whole {
 
   ends(): readonly Buffer[] {
     if (!this.searched) return none;
-    const others = this.#views
-      .slice(this.#views.indexOf(this.searched) + 1)
-      .flatMap((it) => this.#endsIn(it));
-    const known = this.#known.decoded.flatMap(endsOf);
-    return [...this.#ownEnds(this.searched), ...others, ...known].slice(0, 2 * endingTextsMax);
+    const from = this.#views.indexOf(this.searched) + 1;
+    const later = this.#views.slice(from, from + endingTextsMax - 1);
+    const others = [
+      ...later.flatMap((it) => this.#endsIn(it)),
+      ...this.#known.decoded.slice(0, endingTextsMax - 1 - later.length).flatMap(endsOf),
+    ];
+    return [...this.#ownEnds(this.searched), ...others];
   }
 
   /** What of a decoded form stands for the ends of the part. */
