@@ -21,9 +21,7 @@ function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void): 
   unescapeJsonInto(
     bytes,
     {
-      get length() {
-        return out.length;
-      },
+      length: () => out.length,
       append(plain, piecesOf) {
         spans?.addAll(piecesOf());
         out.bytes.set(plain, out.length);
