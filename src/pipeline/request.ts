@@ -28,8 +28,19 @@ function mentions(call: Call, text: string, maxDecodedBytes: number): boolean {
     if (!call.mentioned.has(escapeStart)) noteEscapes(body, call.mentioned);
     if (call.mentioned.get(escapeStart) === false) return false;
   }
-  // Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body.
-  return kept(call.mentioned, text, () => body.includes(text, 0, 'latin1'));
+  return kept(call.mentioned, text, () => holds(body, text));
+}
+
+/** Node looks for so few characters by the first of them, ten times as fast as for more where that one is rare. */
+const quicklyFound = 5;
+/** A body made of that one character takes a millisecond so. */
+const quickBytesMax = 128 * 1024;
+
+/** Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body. */
+function holds(body: Buffer, text: string): boolean {
+  if (body.length > quickBytesMax) return body.includes(text, 0, 'latin1');
+  const at = body.indexOf(text.slice(0, quicklyFound), 0, 'latin1');
+  return at >= 0 && (text.length <= quicklyFound || body.includes(text, at, 'latin1'));
 }
 
 const escapeStart = '\\u00';

@@ -19,6 +19,9 @@ export interface Home {
 /** Above this, copying head and body into one piece costs more than a second write. */
 const onePieceBytesMax = 16_384;
 
+/** To encrypt more at one go holds up other calls. */
+const pieceBytesMax = 1024 * 1024;
+
 function joined(head: string, body: Buffer): Buffer {
   const whole = Buffer.allocUnsafe(head.length + body.length);
   whole.write(head, 0, 'latin1');
@@ -55,6 +58,7 @@ export class Connection implements Carrier, TurnEndListener {
   readonly #turnEnd: TurnEnd;
   readonly #unhintedKeptMs: number;
   #isOpen = true;
+  #isSending = false;
   #exchange: Exchange | undefined;
   #wasKept = false;
   #hasBegun = false;
@@ -120,7 +124,7 @@ export class Connection implements Carrier, TurnEndListener {
     if (!this.#isOpen) return;
     // Its end may have come before anyone listened. A request that was answered before all of it was sent stands in the way of the next
     // one; that a small one was sent is known at the end of the turn, and its answer may be here before.
-    if (!this.isUsable || this.#socket.writableLength > 0) {
+    if (!this.isUsable || this.#isSending || this.#socket.writableLength > 0) {
       this.#fail(new ConnectionEnded());
       return;
     }
@@ -136,13 +140,26 @@ export class Connection implements Carrier, TurnEndListener {
     }
     const whole = body.length <= onePieceBytesMax ? joined(head, body) : withHead(head, body);
     if (whole) {
-      socket.write(whole);
+      this.#sendFrom(whole, 0);
       return;
     }
     socket.cork();
     socket.write(head, 'latin1');
-    socket.write(body);
+    this.#sendFrom(body, 0);
     socket.uncork();
+  }
+
+  /** Each piece is written once the one before it has left. */
+  #sendFrom(bytes: Buffer, from: number): void {
+    const to = from + pieceBytesMax;
+    this.#isSending = to < bytes.length;
+    if (!this.#isSending) {
+      this.#socket.write(from === 0 ? bytes : bytes.subarray(from));
+      return;
+    }
+    this.#socket.write(bytes.subarray(from, to), (error) => {
+      if (!error && this.#isOpen) this.#sendFrom(bytes, to);
+    });
   }
 
   #receive(bytes: Buffer): void {
