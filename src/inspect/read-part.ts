@@ -88,7 +88,7 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
 export interface Reading {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
-  readonly texts: readonly Buffer[];
+  readonly texts: () => readonly Buffer[];
   /** The same, with the places where they stand in the part; those before what is known are left out. */
   readonly views: readonly View[];
   /** Those of them that are neither the part itself nor the part without its escapes. */
@@ -210,9 +210,7 @@ function readFrom(
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
   const reading: Reading = {
     findings: found.length === 0 ? none : toFindings(part, kept),
-    get texts() {
-      return whole.texts;
-    },
+    texts: () => whole.texts,
     ...{ views, decoded: whole.decoded, ends: whole.ends() },
     wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),

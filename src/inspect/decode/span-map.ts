@@ -34,15 +34,10 @@ export class SpanMap {
     this.#add(start, sourceStart, sourceEnd);
   }
 
-  /** Many pieces at once, as they are kept here; they are kept as they are. */
-  addAll(pieces: Int32Array<ArrayBuffer>): void {
+  /** Many pieces at once, as they are kept here; they are copied. */
+  addAll(pieces: Int32Array): void {
     const isContinued = pieces[2] === 0 && this.#continues(pieces[0] as number, pieces[1] as number);
     const added = isContinued ? pieces.subarray(perPiece) : pieces;
-    if (this.#length === 0 && added.length > firstNumbers) {
-      this.#numbers = added;
-      this.#length = added.length;
-      return;
-    }
     this.#reserve(added.length);
     this.#numbers.set(added, this.#length);
     this.#length += added.length;

@@ -1,4 +1,4 @@
-import { unescapeJsonInto } from '../kernel/json-unescape.ts';
+import { type PlainText, unescapeJsonInto } from '../kernel/json-unescape.ts';
 import { jsonEscapes } from './forms/json-escapes.ts';
 import { SpanMap } from './span-map.ts';
 import { appendLiteral, Output, type Unescaped } from './unescape.ts';
@@ -17,29 +17,46 @@ export function unescapeJson(bytes: Buffer, check: () => void): Unescaped | unde
 export const plainJson = (bytes: Buffer): Buffer => plainOf(bytes, undefined, () => undefined);
 
 function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void): Buffer {
-  const out = new Output(bytes.length);
-  unescapeJsonInto(
-    bytes,
-    {
-      get length() {
-        return out.length;
-      },
-      append(plain, piecesOf) {
-        spans?.addAll(piecesOf());
-        out.bytes.set(plain, out.length);
-        out.length += plain.length;
-      },
-      appendOther(at) {
-        decoded.length = 0;
-        const length = jsonEscapes.read(bytes, at, decoded);
-        if (decoded.length > 0) spans?.addWhole(out.length, at, at + length);
-        else if (length === 0 && spans) appendLiteral(out, spans, bytes, at, at + 1);
-        else if (length === 0) out.push(bytes[at] as number);
-        out.copy(decoded.bytes, 0, decoded.length);
-        return at + Math.max(1, length);
-      },
-    },
-    check,
-  );
-  return out.bytes.subarray(0, out.length);
+  const plain = new Plain(bytes, spans);
+  unescapeJsonInto(bytes, plain, check);
+  return plain.bytes;
+}
+
+class Plain implements PlainText {
+  readonly #source: Buffer;
+  readonly #spans: SpanMap | undefined;
+  readonly #out: Output;
+
+  constructor(source: Buffer, spans: SpanMap | undefined) {
+    this.#source = source;
+    this.#spans = spans;
+    this.#out = new Output(source.length);
+  }
+
+  get bytes(): Buffer {
+    return this.#out.bytes.subarray(0, this.length);
+  }
+
+  get length(): number {
+    return this.#out.length;
+  }
+
+  append(plain: Uint8Array, pieces: Int32Array): void {
+    const out = this.#out;
+    this.#spans?.addAll(pieces);
+    out.bytes.set(plain, out.length);
+    out.length += plain.length;
+  }
+
+  appendOther(at: number): number {
+    const out = this.#out;
+    const bytes = this.#source;
+    decoded.length = 0;
+    const length = jsonEscapes.read(bytes, at, decoded);
+    if (decoded.length > 0) this.#spans?.addWhole(out.length, at, at + length);
+    else if (length === 0 && this.#spans) appendLiteral(out, this.#spans, bytes, at, at + 1);
+    else if (length === 0) out.push(bytes[at] as number);
+    out.copy(decoded.bytes, 0, decoded.length);
+    return at + Math.max(1, length);
+  }
 }

@@ -31,11 +31,11 @@ export interface View {
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
   readonly isTable?: true;
   /** Another view holds the same without escapes, so this one is not searched. */
-  readonly isSuperseded?: true;
+  readonly isSuperseded?: true | undefined;
   /** It begins where reading begins, see `DecodeBounds.from`. */
-  readonly isTail?: true;
+  readonly isTail?: true | undefined;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
-  readonly isKnown?: (start: number, end: number) => boolean;
+  readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
 }
@@ -58,7 +58,7 @@ export interface DecodeBounds extends Bounds {
 }
 
 interface Layer extends View {
-  isSuperseded?: true;
+  isSuperseded?: true | undefined;
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
@@ -123,20 +123,37 @@ export function decodeViews(
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
 }
 
-/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
-function layerOf(fields: Omit<Layer, 'outline'>): Layer {
-  let outline: Outline | undefined;
-  return {
-    ...fields,
-    get outline() {
-      outline ??= outlineOf(fields.bytes);
-      return outline;
-    },
-  };
+/** A class, because an object literal with a getter makes a hidden class for each object, which keeps its bytes until a full collection. */
+class TextLayer implements Layer {
+  readonly bytes: Buffer;
+  readonly encodings: readonly string[];
+  readonly depth: number;
+  readonly spans: SpanMap | undefined;
+  readonly isTail: true | undefined;
+  readonly isKnown: View['isKnown'];
+  readonly toSource: View['toSource'];
+  isSuperseded: true | undefined = undefined;
+  #outline: Outline | undefined;
+
+  constructor({ bytes, encodings, depth, spans, isTail, isKnown, toSource }: Omit<Layer, 'outline'>) {
+    this.bytes = bytes;
+    this.encodings = encodings;
+    this.depth = depth;
+    this.spans = spans;
+    this.isTail = isTail;
+    this.isKnown = isKnown;
+    this.toSource = toSource;
+  }
+
+  /** Made when somebody asks for it: of what is superseded nobody does. */
+  get outline(): Outline {
+    this.#outline ??= outlineOf(this.bytes);
+    return this.#outline;
+  }
 }
 
 const sourceOf = (bytes: Buffer): Layer =>
-  layerOf({
+  new TextLayer({
     ...{ bytes, encodings: [], depth: 0, spans: undefined },
     toSource: (start, end) => ({ start, end }),
   });
@@ -187,7 +204,7 @@ function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
   const { bytes, names, spans } = unescaped;
   const { toSource, encodings } = childOf(raw, bytes, names, spans, undefined);
   const { isTail } = raw;
-  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, ...(isTail && { isTail }) });
+  return new TextLayer({ bytes, encodings, depth: 0, spans: undefined, toSource, isTail });
 }
 
 /** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
@@ -197,7 +214,7 @@ export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | un
 
 /** The end of the source. */
 function tailOf({ bytes, encodings, depth, spans }: Layer, from: number): Layer {
-  return layerOf({
+  return new TextLayer({
     ...{ bytes: bytes.subarray(from), encodings, depth, spans, isTail: true },
     toSource: (start, end) => ({ start: from + start, end: from + end }),
   });
@@ -303,14 +320,15 @@ function childOf(
   map: SpanMap,
   spans: SpanMap | undefined,
 ): Layer {
-  return layerOf({
+  return new TextLayer({
     bytes,
     encodings: [...parent.encodings, ...names],
     depth: parent.depth + 1,
     spans,
-    ...(spans && spans.pieces * literalLengthMin < bytes.length
-      ? { isKnown: (start, end) => spans.isLiteral(start, end) }
-      : {}),
+    isKnown:
+      spans && spans.pieces * literalLengthMin < bytes.length
+        ? (start, end) => spans.isLiteral(start, end)
+        : undefined,
     toSource(start, end) {
       const span = map.toSource(start, end);
       return parent.toSource(span.start, span.end);
