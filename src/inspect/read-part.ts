@@ -3,7 +3,7 @@ import { bodyFormat } from './decode/body-format.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
-import { plainJson } from './decode/unescape-json.ts';
+import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
 import { outlineOf } from './kernel/outline.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from './match/engine.ts';
@@ -61,6 +61,8 @@ export interface Part {
   readonly knownBy?: KnownBy | undefined;
   /** What rules look for in it. */
   readonly words?: readonly string[] | undefined;
+  /** Where it is put without its escapes: then the reading's views and texts are of use until another part is put there. */
+  readonly space?: PlainSpace | undefined;
   /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
   readonly mayBeMany?: true;
   /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
@@ -125,7 +127,7 @@ function readFrom(
   known: Known,
   beginning: Beginning | undefined,
 ): { readonly reading: Reading; readonly isKnownNew: boolean } {
-  const { bytes, format, decoded } = part;
+  const { bytes, format, decoded, space } = part;
   const { from, settledTo, newFrom } = known;
   const decodedViews = decodeViews(bytes, {
     maxDecodedBytes,
@@ -135,6 +137,7 @@ function readFrom(
     isJson: format === 'json',
     from,
     decoded,
+    space,
   });
   const { views, noise, unreadable, isOutOfTime } = decodedViews;
   const isNew = ({ end }: Span): boolean => end > settledTo;

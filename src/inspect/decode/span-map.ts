@@ -19,6 +19,12 @@ export class SpanMap {
   #numbers = new Int32Array(firstNumbers);
   #length = 0;
 
+  /** Forgets all pieces. Room for at most `numbersMax` numbers is kept for the next ones. */
+  clear(numbersMax: number): void {
+    this.#length = 0;
+    if (this.#numbers.length > numbersMax) this.#numbers = new Int32Array(firstNumbers);
+  }
+
   /** Of which the text consists. */
   get pieces(): number {
     return this.#length / perPiece;

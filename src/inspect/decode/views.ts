@@ -13,7 +13,7 @@ import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
 import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
-import { unescapeJson } from './unescape-json.ts';
+import { type PlainSpace, unescapeJson } from './unescape-json.ts';
 
 /*
  * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
@@ -53,6 +53,8 @@ export interface DecodeBounds extends Bounds {
   readonly isJson?: boolean;
   /** Nothing before this place is decoded or looked for: it is known what stands there. No escape lies across it. */
   readonly from?: number | undefined;
+  /** Where the source is put without its escapes; the views are of use until another one is put there. */
+  readonly space?: PlainSpace | undefined;
   /** What the source stands for as a whole, where something beside it says so. */
   readonly decoded?: Buffer | undefined;
 }
@@ -97,7 +99,7 @@ export function decodeViews(
     layers.push(root);
     const raw = bounds.from === undefined ? root : supersede(root, tailOf(root, bounds.from));
     if (raw !== root) layers.push(raw);
-    const canonical = bounds.isJson ? canonicalOf(raw, budget) : undefined;
+    const canonical = bounds.isJson ? canonicalOf(raw, budget, bounds.space) : undefined;
     if (canonical) layers.push(supersede(raw, canonical));
     const searched = canonical ?? raw;
     const encrypted = encryptedIn(searched);
@@ -197,8 +199,8 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
-function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
-  const unescaped = withoutEscapes(raw.bytes, () => budget.check());
+function canonicalOf(raw: Layer, budget: Budget, space: PlainSpace | undefined): Layer | undefined {
+  const unescaped = withoutEscapes(raw.bytes, () => budget.check(), space);
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
@@ -208,8 +210,8 @@ function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
 }
 
 /** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
-export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | undefined {
-  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check) : undefined;
+export function withoutEscapes(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
+  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check, space) : undefined;
 }
 
 /** The end of the source. */
