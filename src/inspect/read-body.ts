@@ -119,7 +119,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
       asking = reading.ends;
-      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts();
+      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
