@@ -2,6 +2,7 @@ import type { CutBody, Finding, Meaning } from '../call.ts';
 import { bodyFormat } from './decode/body-format.ts';
 import { besideContent, fieldBytesMax } from './decode/packed/coding-room.ts';
 import { inflateBody } from './decode/packed/inflate.ts';
+import { PlainSpace } from './decode/unescape-json.ts';
 import { withoutEscapes } from './decode/views.ts';
 import type { InjectionReader } from './injection/reader.ts';
 import type { MeaningReader } from './intent/reader.ts';
@@ -87,6 +88,8 @@ export interface BodyReading {
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
+/** Bodies are read one after the other, those of all tenants. */
+const plainSpace = new PlainSpace();
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
   const { engine, injections, meanings, beginnings, words } = tools;
@@ -109,12 +112,14 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const part = { ...partOf(job, plain, { memory: beginnings, words }) };
+      // What is told of a body is copied or made anew, but for its texts.
+      const space = job.wantsTexts ? undefined : plainSpace;
+      const part = { ...partOf(job, plain, { memory: beginnings, words }), space };
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
       asking = reading.ends;
-      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts();
+      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);

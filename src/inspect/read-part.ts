@@ -3,7 +3,7 @@ import { bodyFormat } from './decode/body-format.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
-import { plainJson } from './decode/unescape-json.ts';
+import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
 import { outlineOf } from './kernel/outline.ts';
 import { type CutToken, type DetectorEngine, type Match, Verdicts } from './match/engine.ts';
@@ -61,6 +61,8 @@ export interface Part {
   readonly knownBy?: KnownBy | undefined;
   /** What rules look for in it. */
   readonly words?: readonly string[] | undefined;
+  /** Where it is put without its escapes: then the reading's views and texts are of use until another part is put there. */
+  readonly space?: PlainSpace | undefined;
   /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
   readonly mayBeMany?: true;
   /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
@@ -88,7 +90,7 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
 export interface Reading {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
-  readonly texts: () => readonly Buffer[];
+  readonly texts: readonly Buffer[];
   /** The same, with the places where they stand in the part; those before what is known are left out. */
   readonly views: readonly View[];
   /** Those of them that are neither the part itself nor the part without its escapes. */
@@ -125,7 +127,7 @@ function readFrom(
   known: Known,
   beginning: Beginning | undefined,
 ): { readonly reading: Reading; readonly isKnownNew: boolean } {
-  const { bytes, format, decoded } = part;
+  const { bytes, format, decoded, space } = part;
   const { from, settledTo, newFrom } = known;
   const decodedViews = decodeViews(bytes, {
     maxDecodedBytes,
@@ -135,6 +137,7 @@ function readFrom(
     isJson: format === 'json',
     from,
     decoded,
+    space,
   });
   const { views, noise, unreadable, isOutOfTime } = decodedViews;
   const isNew = ({ end }: Span): boolean => end > settledTo;
@@ -208,17 +211,50 @@ function readFrom(
   }
   const kept = firstOfEach(distinct(found), uncounted);
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
-  const reading: Reading = {
+  const reading = new PartReading(whole, {
+    views,
     findings: found.length === 0 ? none : toFindings(part, kept),
-    texts: () => whole.texts,
-    ...{ views, decoded: whole.decoded, ends: whole.ends() },
+    ends: whole.ends(),
     wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
-    uncounted: [...uncounted],
+    uncounted: uncounted.size === 0 ? none : [...uncounted],
     unreadable: problem,
     isOutOfTime: isOutOfTime || problem === tooLong,
-  };
+  });
   return { reading, isKnownNew };
+}
+
+/** What was read; the texts are put together for who asks for them. */
+class PartReading implements Reading {
+  readonly views: Reading['views'];
+  readonly findings: Reading['findings'];
+  readonly ends: Reading['ends'];
+  readonly wordsFound: Reading['wordsFound'];
+  readonly opaque: Reading['opaque'];
+  readonly uncounted: Reading['uncounted'];
+  readonly unreadable: Reading['unreadable'];
+  readonly isOutOfTime: boolean;
+  readonly #whole: Whole;
+
+  constructor(whole: Whole, told: Omit<Reading, 'texts' | 'decoded'>) {
+    this.#whole = whole;
+    this.views = told.views;
+    this.findings = told.findings;
+    this.ends = told.ends;
+    this.wordsFound = told.wordsFound;
+    this.opaque = told.opaque;
+    this.uncounted = told.uncounted;
+    this.unreadable = told.unreadable;
+    this.isOutOfTime = told.isOutOfTime;
+  }
+
+  get texts(): readonly Buffer[] {
+    return this.#whole.texts;
+  }
+
+  get decoded(): readonly Buffer[] {
+    return this.#whole.decoded;
+  }
 }
 
 /** Stands for names that are hidden, among words told by their indices. */
@@ -267,7 +303,7 @@ const startBytes = 4 * endBytes;
 class Whole {
   /** The text, or the end of it, in the form that is read; undefined where time or room were over before. */
   readonly searched: View | undefined;
-  readonly decoded: readonly Buffer[];
+  readonly #searchedAt: number;
   readonly #bytes: Buffer;
   readonly #views: readonly View[];
   readonly #known: Known;
@@ -278,9 +314,12 @@ class Whole {
     this.#bytes = bytes;
     this.#views = views;
     this.#known = known;
-    const searchedAt = views.findIndex((it) => !it.isSuperseded);
-    this.searched = views[searchedAt];
-    this.decoded = [...views.slice(searchedAt + 1).map((it) => it.bytes), ...known.decoded];
+    this.#searchedAt = views.findIndex((it) => !it.isSuperseded);
+    this.searched = views[this.#searchedAt];
+  }
+
+  get decoded(): readonly Buffer[] {
+    return [...this.#views.slice(this.#searchedAt + 1).map((it) => it.bytes), ...this.#known.decoded];
   }
 
   /** The text without its escapes. */
@@ -311,7 +350,8 @@ class Whole {
 
   ends(): readonly Buffer[] {
     if (!this.searched) return none;
-    const from = this.#views.indexOf(this.searched) + 1;
+    const from = this.#searchedAt + 1;
+    if (from === this.#views.length && this.#known.decoded.length === 0) return this.#ownEnds(this.searched);
     const later = this.#views.slice(from, from + endingTextsMax - 1);
     const others = [
       ...later.flatMap((it) => this.#endsIn(it)),

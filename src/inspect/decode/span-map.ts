@@ -19,6 +19,12 @@ export class SpanMap {
   #numbers = new Int32Array(firstNumbers);
   #length = 0;
 
+  /** Forgets all pieces. Room for at most `numbersMax` numbers is kept for the next ones. */
+  clear(numbersMax: number): void {
+    this.#length = 0;
+    if (this.#numbers.length > numbersMax) this.#numbers = new Int32Array(firstNumbers);
+  }
+
   /** Of which the text consists. */
   get pieces(): number {
     return this.#length / perPiece;
@@ -34,15 +40,10 @@ export class SpanMap {
     this.#add(start, sourceStart, sourceEnd);
   }
 
-  /** Many pieces at once, as they are kept here; they are kept as they are. */
-  addAll(pieces: Int32Array<ArrayBuffer>): void {
+  /** Many pieces at once, as they are kept here; they are copied. */
+  addAll(pieces: Int32Array): void {
     const isContinued = pieces[2] === 0 && this.#continues(pieces[0] as number, pieces[1] as number);
     const added = isContinued ? pieces.subarray(perPiece) : pieces;
-    if (this.#length === 0 && added.length > firstNumbers) {
-      this.#numbers = added;
-      this.#length = added.length;
-      return;
-    }
     this.#reserve(added.length);
     this.#numbers.set(added, this.#length);
     this.#length += added.length;

@@ -1,43 +1,90 @@
-import { unescapeJsonInto } from '../kernel/json-unescape.ts';
+import { type PlainText, unescapeJsonInto } from '../kernel/json-unescape.ts';
 import { jsonEscapes } from './forms/json-escapes.ts';
 import { SpanMap } from './span-map.ts';
 import { appendLiteral, Output, type Unescaped } from './unescape.ts';
 
 /** What one escape stands for; more than any does. Emptied for each of them. */
-const decoded = new Output(64);
+const decoded = new Output(Buffer.alloc(64));
 
-/** The text without the escapes of JSON, or undefined where there are none. `check` is called now and then and may throw. */
-export function unescapeJson(bytes: Buffer, check: () => void): Unescaped | undefined {
-  const spans = new SpanMap();
-  const plain = plainOf(bytes, spans, check);
+const bytesKeptMax = 1024 * 1024;
+const numbersKeptMax = 512 * 1024;
+
+/**
+ * Where one text after the other is put without its escapes. To make room for each anew brings on the next full collection of garbage. Whoever
+ * puts a text there uses nothing any more that was made of the one before.
+ */
+export class PlainSpace {
+  readonly #spans = new SpanMap();
+  #bytes: Buffer = Buffer.alloc(0);
+
+  /** Empty. */
+  get spans(): SpanMap {
+    this.#spans.clear(numbersKeptMax);
+    return this.#spans;
+  }
+
+  /** Of at least that size, with whatever in them. */
+  bytes(size: number): Buffer {
+    if (size > bytesKeptMax) return Buffer.allocUnsafe(size);
+    if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(size)));
+    return this.#bytes;
+  }
+}
+
+/**
+ * The text without the escapes of JSON, or undefined where there are none. `check` is called now and then and may throw. Without a space it has
+ * its own.
+ */
+export function unescapeJson(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
+  const spans = space?.spans ?? new SpanMap();
+  const plain = plainOf(bytes, spans, check, space);
   return plain.length === bytes.length ? undefined : { bytes: plain, spans, names: [jsonEscapes.name] };
 }
 
 /** The same where nobody asks for the places. */
 export const plainJson = (bytes: Buffer): Buffer => plainOf(bytes, undefined, () => undefined);
 
-function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void): Buffer {
-  const out = new Output(bytes.length);
-  unescapeJsonInto(
-    bytes,
-    {
-      length: () => out.length,
-      append(plain, piecesOf) {
-        spans?.addAll(piecesOf());
-        out.bytes.set(plain, out.length);
-        out.length += plain.length;
-      },
-      appendOther(at) {
-        decoded.length = 0;
-        const length = jsonEscapes.read(bytes, at, decoded);
-        if (decoded.length > 0) spans?.addWhole(out.length, at, at + length);
-        else if (length === 0 && spans) appendLiteral(out, spans, bytes, at, at + 1);
-        else if (length === 0) out.push(bytes[at] as number);
-        out.copy(decoded.bytes, 0, decoded.length);
-        return at + Math.max(1, length);
-      },
-    },
-    check,
-  );
-  return out.bytes.subarray(0, out.length);
+function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void, space?: PlainSpace): Buffer {
+  const plain = new Plain(bytes, spans, space?.bytes(bytes.length) ?? Buffer.allocUnsafe(bytes.length));
+  unescapeJsonInto(bytes, plain, check);
+  return plain.bytes;
+}
+
+class Plain implements PlainText {
+  readonly #source: Buffer;
+  readonly #spans: SpanMap | undefined;
+  readonly #out: Output;
+
+  constructor(source: Buffer, spans: SpanMap | undefined, room: Buffer) {
+    this.#source = source;
+    this.#spans = spans;
+    this.#out = new Output(room);
+  }
+
+  get bytes(): Buffer {
+    return this.#out.bytes.subarray(0, this.length);
+  }
+
+  get length(): number {
+    return this.#out.length;
+  }
+
+  append(plain: Uint8Array, pieces: Int32Array): void {
+    const out = this.#out;
+    this.#spans?.addAll(pieces);
+    out.bytes.set(plain, out.length);
+    out.length += plain.length;
+  }
+
+  appendOther(at: number): number {
+    const out = this.#out;
+    const bytes = this.#source;
+    decoded.length = 0;
+    const length = jsonEscapes.read(bytes, at, decoded);
+    if (decoded.length > 0) this.#spans?.addWhole(out.length, at, at + length);
+    else if (length === 0 && this.#spans) appendLiteral(out, this.#spans, bytes, at, at + 1);
+    else if (length === 0) out.push(bytes[at] as number);
+    out.copy(decoded.bytes, 0, decoded.length);
+    return at + Math.max(1, length);
+  }
 }

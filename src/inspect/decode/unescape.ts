@@ -7,8 +7,8 @@ export class Output {
   readonly bytes: Buffer;
   length = 0;
 
-  constructor(size: number) {
-    this.bytes = Buffer.allocUnsafe(size);
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
   }
 
   push(byte: number): void {
@@ -71,7 +71,7 @@ export interface Unescaped {
 /** How often a walk looks at the clock, in possible escapes. */
 const checkEvery = 4096;
 /** What one escape stands for; more than any does. Emptied for each of them. */
-const decoded = new Output(64);
+const decoded = new Output(Buffer.alloc(64));
 /** As much of a text as any detector looks at beside a value, and of a value that begins there. */
 const marginBytes = 512;
 const valueBytesMax = 4096;
@@ -125,7 +125,7 @@ function findEscapes(
       if (length === 0) continue;
       end = at + Math.abs(length);
       if (length < 0) break;
-      escapes ??= { numbers: [], plain: new Output(plainBytesMin), names: new Set() };
+      escapes ??= { numbers: [], plain: new Output(Buffer.allocUnsafe(plainBytesMin)), names: new Set() };
       escapes.plain = withRoom(escapes.plain, decoded.length);
       escapes.names.add(decoder.name);
       escapes.plain.copy(decoded.bytes, 0, decoded.length);
@@ -139,7 +139,7 @@ function findEscapes(
 /** The same, or one twice as large where it has no room for so many bytes. */
 function withRoom(out: Output, count: number): Output {
   if (out.length + count <= out.bytes.length) return out;
-  const larger = new Output(2 * out.bytes.length + count);
+  const larger = new Output(Buffer.allocUnsafe(2 * out.bytes.length + count));
   larger.copy(out.bytes, 0, out.length);
   return larger;
 }
@@ -157,7 +157,7 @@ function withoutEscapes(bytes: Buffer, escapes: Escapes): Unescaped {
   const regions = regionsAround(bytes, escapes);
   const size = regions.reduce((sum, { from, to }) => sum + to - from + separator.length, 0);
   const isWhole = size * 4 > bytes.length * 3;
-  const out = new Output(isWhole ? bytes.length : size);
+  const out = new Output(Buffer.allocUnsafe(isWhole ? bytes.length : size));
   const spans = new SpanMap();
   if (isWhole) {
     appendRegion(

@@ -13,7 +13,7 @@ import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
 import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
-import { unescapeJson } from './unescape-json.ts';
+import { type PlainSpace, unescapeJson } from './unescape-json.ts';
 
 /*
  * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
@@ -29,7 +29,7 @@ export interface View {
   /** From the outermost to the innermost. Empty for the source. */
   readonly encodings: readonly string[];
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
-  readonly isTable?: true;
+  readonly isTable?: true | undefined;
   /** Another view holds the same without escapes, so this one is not searched. */
   readonly isSuperseded?: true | undefined;
   /** It begins where reading begins, see `DecodeBounds.from`. */
@@ -53,15 +53,51 @@ export interface DecodeBounds extends Bounds {
   readonly isJson?: boolean;
   /** Nothing before this place is decoded or looked for: it is known what stands there. No escape lies across it. */
   readonly from?: number | undefined;
+  /** Where the source is put without its escapes; the views are of use until another one is put there. */
+  readonly space?: PlainSpace | undefined;
   /** What the source stands for as a whole, where something beside it says so. */
   readonly decoded?: Buffer | undefined;
 }
 
-interface Layer extends View {
-  isSuperseded?: true | undefined;
+/** What is always told of a layer, and what of few. */
+type LayerFields = Pick<View, 'bytes' | 'encodings' | 'toSource' | 'isTable' | 'isTail'> & {
+  readonly depth: number;
+  readonly spans?: SpanMap | undefined;
+};
+
+/**
+ * Its outline is made when somebody asks for it: of what is superseded nobody does. A class, because what a getter in an object literal reaches
+ * is kept until the next full collection.
+ */
+class Layer implements View {
+  readonly bytes: Buffer;
+  readonly encodings: readonly string[];
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
+  readonly toSource: View['toSource'];
+  readonly isTable: true | undefined;
+  readonly isTail: true | undefined;
+  readonly isKnown: View['isKnown'];
+  isSuperseded: true | undefined;
+  #outline: Outline | undefined;
+
+  constructor({ bytes, encodings, depth, spans, toSource, isTable, isTail }: LayerFields) {
+    this.bytes = bytes;
+    this.encodings = encodings;
+    this.depth = depth;
+    this.spans = spans;
+    this.toSource = toSource;
+    this.isTable = isTable;
+    this.isTail = isTail;
+    if (spans && spans.pieces * literalLengthMin < bytes.length)
+      this.isKnown = (start, end) => spans.isLiteral(start, end);
+  }
+
+  get outline(): Outline {
+    this.#outline ??= outlineOf(this.bytes);
+    return this.#outline;
+  }
 }
 
 const escapes = decoderTable(escapeDecoders);
@@ -97,7 +133,7 @@ export function decodeViews(
     layers.push(root);
     const raw = bounds.from === undefined ? root : supersede(root, tailOf(root, bounds.from));
     if (raw !== root) layers.push(raw);
-    const canonical = bounds.isJson ? canonicalOf(raw, budget) : undefined;
+    const canonical = bounds.isJson ? canonicalOf(raw, budget, bounds.space) : undefined;
     if (canonical) layers.push(supersede(raw, canonical));
     const searched = canonical ?? raw;
     const encrypted = encryptedIn(searched);
@@ -123,42 +159,10 @@ export function decodeViews(
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
 }
 
-/**
- * Its outline is made when somebody asks for it: of what is superseded nobody does. A class, since V8 keeps alive until the next full
- * collection whatever a getter of an object literal sees, which here is the whole text.
- */
-class LazyLayer implements Layer {
-  readonly bytes: Buffer;
-  readonly encodings: readonly string[];
-  readonly depth: number;
-  readonly spans: SpanMap | undefined;
-  readonly toSource: View['toSource'];
-  readonly isTail: true | undefined;
-  readonly isKnown: View['isKnown'];
-  isSuperseded: true | undefined;
-  #outline: Outline | undefined;
-
-  constructor({ bytes, encodings, depth, spans, toSource, isTail, isKnown }: Omit<Layer, 'outline'>) {
-    this.bytes = bytes;
-    this.encodings = encodings;
-    this.depth = depth;
-    this.spans = spans;
-    this.toSource = toSource;
-    this.isTail = isTail;
-    this.isKnown = isKnown;
-  }
-
-  get outline(): Outline {
-    this.#outline ??= outlineOf(this.bytes);
-    return this.#outline;
-  }
-}
+const asItStands = (start: number, end: number): Span => ({ start, end });
 
 const sourceOf = (bytes: Buffer): Layer =>
-  new LazyLayer({
-    ...{ bytes, encodings: [], depth: 0, spans: undefined },
-    toSource: (start, end) => ({ start, end }),
-  });
+  new Layer({ bytes, encodings: [], depth: 0, toSource: asItStands });
 
 /** From now on the one stands for the other. */
 function supersede(layer: Layer, other: Layer): Layer {
@@ -178,16 +182,11 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
   const cells = readTables(layer, isKnown, separator, budget);
   if (!cells) return undefined;
   const bytes = cells.bytes();
-  return {
-    bytes,
-    outline: outlineOf(bytes),
-    encodings: layer.encodings,
-    isTable: true,
-    toSource(start, end) {
-      const span = cells.toSource(start, end);
-      return layer.toSource(span.start, span.end);
-    },
+  const toSource = (start: number, end: number): Span => {
+    const span = cells.toSource(start, end);
+    return layer.toSource(span.start, span.end);
   };
+  return new Layer({ bytes, encodings: layer.encodings, depth: layer.depth, toSource, isTable: true });
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
@@ -195,31 +194,27 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
   if (!unescaped) return undefined;
   const { bytes, names, spans } = unescaped;
   budget.spend(bytes.length);
-  return childOf(layer, bytes, names, spans, spans);
+  return childOf(layer, { bytes, names, map: spans, spans });
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
-function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
-  const unescaped = withoutEscapes(raw.bytes, () => budget.check());
+function canonicalOf(raw: Layer, budget: Budget, space: PlainSpace | undefined): Layer | undefined {
+  const unescaped = withoutEscapes(raw.bytes, () => budget.check(), space);
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  const { toSource, encodings } = childOf(raw, bytes, names, spans, undefined);
-  const { isTail } = raw;
-  return new LazyLayer({ bytes, encodings, depth: 0, spans: undefined, toSource, ...(isTail && { isTail }) });
+  return childOf(raw, { bytes, names, map: spans, depth: 0, isTail: raw.isTail });
 }
 
 /** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
-export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | undefined {
-  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check) : undefined;
+export function withoutEscapes(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
+  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check, space) : undefined;
 }
 
 /** The end of the source. */
-function tailOf({ bytes, encodings, depth, spans }: Layer, from: number): Layer {
-  return new LazyLayer({
-    ...{ bytes: bytes.subarray(from), encodings, depth, spans, isTail: true },
-    toSource: (start, end) => ({ start: from + start, end: from + end }),
-  });
+function tailOf({ bytes, encodings, depth }: Layer, from: number): Layer {
+  const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
+  return new Layer({ bytes: bytes.subarray(from), encodings, depth, toSource, isTail: true });
 }
 
 /** What is found in another form of the source is found in all of it. */
@@ -227,7 +222,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
   budget.spend(decoded.length);
   const spans = new SpanMap();
   spans.addWhole(0, 0, root.bytes.length);
-  return childOf(root, decoded, ['base64'], spans, undefined);
+  return childOf(root, { bytes: decoded, names: ['base64'], map: spans });
 }
 
 /** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
@@ -266,7 +261,7 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
       joined.add(block, readable.bytes, [decoder.name, ...readable.names]);
     }
   }
-  return joined && childOf(layer, joined.bytes(), [...joined.names], joined.spans, undefined);
+  return joined && childOf(layer, { bytes: joined.bytes(), names: [...joined.names], map: joined.spans });
 }
 
 /** Whether a value stands for a file without text, or a packed one. */
@@ -315,24 +310,22 @@ class JoinedValues {
   }
 }
 
+interface Child extends Partial<Pick<LayerFields, 'depth' | 'spans' | 'isTail'>> {
+  readonly bytes: Buffer;
+  readonly names: readonly string[];
+  /** Where its bytes stand in its parent. */
+  readonly map: SpanMap;
+}
+
 function childOf(
   parent: Layer,
-  bytes: Buffer,
-  names: readonly string[],
-  map: SpanMap,
-  spans: SpanMap | undefined,
+  { bytes, names, map, depth = parent.depth + 1, spans, isTail }: Child,
 ): Layer {
-  return new LazyLayer({
-    bytes,
-    encodings: [...parent.encodings, ...names],
-    depth: parent.depth + 1,
-    spans,
-    ...(spans && spans.pieces * literalLengthMin < bytes.length
-      ? { isKnown: (start, end) => spans.isLiteral(start, end) }
-      : {}),
-    toSource(start, end) {
-      const span = map.toSource(start, end);
-      return parent.toSource(span.start, span.end);
-    },
-  });
+  const encodings = parent.encodings.length === 0 ? names : [...parent.encodings, ...names];
+  const isDirect = parent.toSource === asItStands;
+  const toSource = (start: number, end: number): Span => {
+    const span = map.toSource(start, end);
+    return isDirect ? span : parent.toSource(span.start, span.end);
+  };
+  return new Layer({ bytes, encodings, depth, spans, toSource, isTail });
 }

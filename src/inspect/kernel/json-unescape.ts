@@ -14,9 +14,12 @@ const kernel = new Kernel(piecesAt + 4 * numbersPerPiece * piecesMax - tablesAt)
 /** Takes what was unescaped, from left to right. */
 export interface PlainText {
   /** What the text so far stands for has so many bytes. */
-  length(): number;
-  /** Bytes that the text stands for, and, for who asks, their pieces: where each begins, and the start and end of what it stands for. */
-  append(bytes: Uint8Array, piecesOf: () => Int32Array<ArrayBuffer>): void;
+  readonly length: number;
+  /**
+   * Bytes that the text stands for, and their pieces: where each begins, and the start and end of what it stands for. Both are to be
+   * copied, for they lie in the kernel's memory.
+   */
+  append(bytes: Uint8Array, pieces: Int32Array): void;
   /** An escape that the kernel leaves alone, at its backslash. Answers where the text goes on; behind the backslash if it is none. */
   appendOther(at: number): number;
 }
@@ -33,10 +36,11 @@ export function unescapeJsonInto(bytes: Uint8Array, plain: PlainText, check: () 
     const to = end === length ? length : base + stepBytes;
     check();
     while (at < to) {
-      const pieces = exports.unescapeJson(at - base, to - base, base, plain.length());
+      const pieces = exports.unescapeJson(at - base, to - base, base, plain.length);
       if (pieces > 0)
-        plain.append(kernel.bytes(plainAt, exports.unescapedLength()), () =>
-          kernel.numbers(piecesAt, numbersPerPiece * pieces),
+        plain.append(
+          kernel.bytes(plainAt, exports.unescapedLength()),
+          kernel.numbersIn(piecesAt, numbersPerPiece * pieces),
         );
       const next = base + exports.unescapedTo();
       // It stops where it has no more room, too.

@@ -90,9 +90,14 @@ export class Kernel {
   }
 
   /** A copy of numbers in the memory, from a multiple of four on. */
-  numbers(at: number, count: number): Int32Array<ArrayBuffer> {
-    const numbers = this.#numbers.slice(at / 4, at / 4 + count) as Int32Array<ArrayBuffer>;
+  numbers(at: number, count: number): Int32Array {
+    const numbers = this.#numbers.slice(at / 4, at / 4 + count);
     if (isBigEndian) Buffer.from(numbers.buffer).swap32();
     return numbers;
+  }
+
+  /** The same without a copy, as long as nothing else is written there. */
+  numbersIn(at: number, count: number): Int32Array {
+    return isBigEndian ? this.numbers(at, count) : this.#numbers.subarray(at / 4, at / 4 + count);
   }
 }

@@ -230,7 +230,7 @@ export function remember(
       found: (groups.found.get(at) ?? none).map(withoutView),
       repeats: (groups.repeats.get(at) ?? none).map(withoutView),
       hints: (groups.hints.get(at) ?? none).map(withoutView),
-      cutTokens: groups.cutTokens.get(at) ?? none,
+      cutTokens: (groups.cutTokens.get(at) ?? none).map(withoutText),
       opaque: groups.opaque.get(at) ?? none,
       wordEnds: groups.wordEnds.get(at) ?? none,
       decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
@@ -304,6 +304,8 @@ const withoutView = (it: Seen): Seen => ({
   view: undefined,
   value: countedValue({ ...it, match: { ...it.match, confidence: 'high' } }),
 });
+
+const withoutText = ({ match, start, end }: Placed<CutToken>): Placed<CutToken> => ({ match, start, end });
 
 /** `path` and `user:key` begin as some tokens do. The rest of one that looks so is not waited for once its value is behind. */
 const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>

@@ -206,9 +206,9 @@ t.test('decoded forms of what is known are there for policies and the other read
   const before = [message(`${filler(500)} ${hidden} ${filler(24_000, 9)}`)];
   const { known, whole, isKnown } = turns(before, [message('and then?')]);
   t.ok(isKnown);
-  for (const { texts, ends } of [known, whole]) {
+  for (const { texts: forms, ends } of [known, whole]) {
     t.ok(
-      texts().some((it) => it.includes('project nightjar')),
+      forms.some((it) => it.includes('project nightjar')),
       'as a text',
     );
     t.ok(
@@ -216,7 +216,7 @@ t.test('decoded forms of what is known are there for policies and the other read
       'and as one that is read for what it asks for',
     );
     t.ok(
-      texts().some((it) => it.includes(filler(3000, 9).slice(0, 2000))),
+      forms.some((it) => it.includes(filler(3000, 9).slice(0, 2000))),
       'the text itself is there as a whole, without its escapes',
     );
   }

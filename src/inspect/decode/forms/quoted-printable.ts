@@ -87,7 +87,7 @@ function endsLine(bytes: Buffer, at: number): boolean {
 }
 
 function decode(line: Buffer, budget: Budget): Buffer {
-  const out = new Output(line.length);
+  const out = new Output(Buffer.allocUnsafe(line.length));
   let at = 0;
   while (at < line.length) {
     const length = line[at] === equalsSign ? escapeLength(line, at) : 0;

@@ -126,22 +126,30 @@ export const inflateEntry = (bytes: Buffer, budget: Budget): Buffer | undefined 
 
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
+/** A decoder keeps its first piece of output until the next full collection, and most that are made are for a few bytes that are no stream. */
+const chunkBytesMin = 256;
+const chunkBytesMax = 16_384;
+
 /** A stream cut short still gives what it has: the receiver may be as forgiving. */
-const inZlib = (maxOutputLength: number) => ({ maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH });
-const unzstd: Inflate = (bytes, maxOutputLength) =>
-  zstdDecompressSync(bytes, { maxOutputLength, finishFlush: constants.ZSTD_e_flush });
-const unbrotli: Inflate = (bytes, maxOutputLength) =>
-  brotliDecompressSync(bytes, { maxOutputLength, finishFlush: constants.BROTLI_OPERATION_FLUSH });
-const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(max));
+const optionsFor = ({ length }: Buffer, maxOutputLength: number, finishFlush: number) => ({
+  ...{ maxOutputLength, finishFlush },
+  chunkSize: Math.min(chunkBytesMax, Math.max(chunkBytesMin, 4 * length)),
+});
+const inZlib = (bytes: Buffer, max: number) => optionsFor(bytes, max, constants.Z_SYNC_FLUSH);
+const unzstd: Inflate = (bytes, max) =>
+  zstdDecompressSync(bytes, optionsFor(bytes, max, constants.ZSTD_e_flush));
+const unbrotli: Inflate = (bytes, max) =>
+  brotliDecompressSync(bytes, optionsFor(bytes, max, constants.BROTLI_OPERATION_FLUSH));
+const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(bytes, max));
 
 /** What the format asks for first; then what is in it, whatever its frame says: a broken sum, or bytes behind the end, hide nothing. */
 const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   gzip: [
-    (bytes, max) => gunzipSync(bytes, inZlib(max)),
+    (bytes, max) => gunzipSync(bytes, inZlib(bytes, max)),
     (bytes, max) => inflateRaw(bytes.subarray(gzipHeaderLength(bytes)), max),
   ],
   deflate: [
-    (bytes, max) => inflateSync(bytes, inZlib(max)),
+    (bytes, max) => inflateSync(bytes, inZlib(bytes, max)),
     (bytes, max) => inflateRaw(bytes.subarray(zlibHeaderLength), max),
   ],
   zstd: [unzstd],
@@ -191,7 +199,7 @@ const brokenShare = 1 / 16;
 function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
-  const usual = Math.min(room, decoderBytes + usualExpansion * bytes.length);
+  const usual = Math.min(room, Math.max(chunkBytesMax, decoderBytes + usualExpansion * bytes.length));
   let inflated = outcomeOf(() => inflate(bytes, usual));
   if (inflated === tooLarge && usual === room) throw budget.tooLarge();
   if (inflated === tooLarge) {
