@@ -208,19 +208,50 @@ function readFrom(
   }
   const kept = firstOfEach(distinct(found), uncounted);
   if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
-  const reading: Reading = {
+  const reading = new PartReading(whole, {
+    views,
     findings: found.length === 0 ? none : toFindings(part, kept),
-    get texts() {
-      return whole.texts;
-    },
-    ...{ views, decoded: whole.decoded, ends: whole.ends() },
+    ends: whole.ends(),
     wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
     opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
-    uncounted: [...uncounted],
+    uncounted: uncounted.size === 0 ? none : [...uncounted],
     unreadable: problem,
     isOutOfTime: isOutOfTime || problem === tooLong,
-  };
+  });
   return { reading, isKnownNew };
+}
+
+/** What was read; the texts are put together for who asks for them. */
+class PartReading implements Reading {
+  readonly views: Reading['views'];
+  readonly findings: Reading['findings'];
+  readonly ends: Reading['ends'];
+  readonly wordsFound: Reading['wordsFound'];
+  readonly opaque: Reading['opaque'];
+  readonly uncounted: Reading['uncounted'];
+  readonly unreadable: Reading['unreadable'];
+  readonly isOutOfTime: boolean;
+  readonly #whole: Whole;
+
+  constructor(whole: Whole, told: Omit<Reading, 'texts' | 'decoded'>) {
+    this.#whole = whole;
+    this.views = told.views;
+    this.findings = told.findings;
+    this.ends = told.ends;
+    this.wordsFound = told.wordsFound;
+    this.opaque = told.opaque;
+    this.uncounted = told.uncounted;
+    this.unreadable = told.unreadable;
+    this.isOutOfTime = told.isOutOfTime;
+  }
+
+  get texts(): readonly Buffer[] {
+    return this.#whole.texts;
+  }
+
+  get decoded(): readonly Buffer[] {
+    return this.#whole.decoded;
+  }
 }
 
 /** Stands for names that are hidden, among words told by their indices. */
@@ -269,7 +300,7 @@ const startBytes = 4 * endBytes;
 class Whole {
   /** The text, or the end of it, in the form that is read; undefined where time or room were over before. */
   readonly searched: View | undefined;
-  readonly decoded: readonly Buffer[];
+  readonly #searchedAt: number;
   readonly #bytes: Buffer;
   readonly #views: readonly View[];
   readonly #known: Known;
@@ -280,9 +311,12 @@ class Whole {
     this.#bytes = bytes;
     this.#views = views;
     this.#known = known;
-    const searchedAt = views.findIndex((it) => !it.isSuperseded);
-    this.searched = views[searchedAt];
-    this.decoded = [...views.slice(searchedAt + 1).map((it) => it.bytes), ...known.decoded];
+    this.#searchedAt = views.findIndex((it) => !it.isSuperseded);
+    this.searched = views[this.#searchedAt];
+  }
+
+  get decoded(): readonly Buffer[] {
+    return [...this.#views.slice(this.#searchedAt + 1).map((it) => it.bytes), ...this.#known.decoded];
   }
 
   /** The text without its escapes. */
@@ -313,7 +347,8 @@ class Whole {
 
   ends(): readonly Buffer[] {
     if (!this.searched) return none;
-    const from = this.#views.indexOf(this.searched) + 1;
+    const from = this.#searchedAt + 1;
+    if (from === this.#views.length && this.#known.decoded.length === 0) return this.#ownEnds(this.searched);
     const later = this.#views.slice(from, from + endingTextsMax - 1);
     const others = [
       ...later.flatMap((it) => this.#endsIn(it)),

@@ -29,13 +29,13 @@ export interface View {
   /** From the outermost to the innermost. Empty for the source. */
   readonly encodings: readonly string[];
   /** Holds nothing but cells of tables in another view, with the names of their columns. */
-  readonly isTable?: true;
+  readonly isTable?: true | undefined;
   /** Another view holds the same without escapes, so this one is not searched. */
-  readonly isSuperseded?: true;
+  readonly isSuperseded?: true | undefined;
   /** It begins where reading begins, see `DecodeBounds.from`. */
-  readonly isTail?: true;
+  readonly isTail?: true | undefined;
   /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
-  readonly isKnown?: (start: number, end: number) => boolean;
+  readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
   /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
   toSource(start: number, end: number): Span;
 }
@@ -57,11 +57,42 @@ export interface DecodeBounds extends Bounds {
   readonly decoded?: Buffer | undefined;
 }
 
-interface Layer extends View {
-  isSuperseded?: true;
+/** What is always told of a layer, and what of few. */
+type LayerFields = Pick<View, 'bytes' | 'encodings' | 'toSource' | 'isTable' | 'isTail'> & {
+  readonly depth: number;
+  readonly spans?: SpanMap | undefined;
+};
+
+/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
+class Layer implements View {
+  readonly bytes: Buffer;
+  readonly encodings: readonly string[];
   readonly depth: number;
   /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
   readonly spans: SpanMap | undefined;
+  readonly toSource: View['toSource'];
+  readonly isTable: true | undefined;
+  readonly isTail: true | undefined;
+  readonly isKnown: View['isKnown'];
+  isSuperseded: true | undefined;
+  #outline: Outline | undefined;
+
+  constructor({ bytes, encodings, depth, spans, toSource, isTable, isTail }: LayerFields) {
+    this.bytes = bytes;
+    this.encodings = encodings;
+    this.depth = depth;
+    this.spans = spans;
+    this.toSource = toSource;
+    this.isTable = isTable;
+    this.isTail = isTail;
+    if (spans && spans.pieces * literalLengthMin < bytes.length)
+      this.isKnown = (start, end) => spans.isLiteral(start, end);
+  }
+
+  get outline(): Outline {
+    this.#outline ??= outlineOf(this.bytes);
+    return this.#outline;
+  }
 }
 
 const escapes = decoderTable(escapeDecoders);
@@ -123,23 +154,10 @@ export function decodeViews(
   return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
 }
 
-/** Its outline is made when somebody asks for it: of what is superseded nobody does. */
-function layerOf(fields: Omit<Layer, 'outline'>): Layer {
-  let outline: Outline | undefined;
-  return {
-    ...fields,
-    get outline() {
-      outline ??= outlineOf(fields.bytes);
-      return outline;
-    },
-  };
-}
+const asItStands = (start: number, end: number): Span => ({ start, end });
 
 const sourceOf = (bytes: Buffer): Layer =>
-  layerOf({
-    ...{ bytes, encodings: [], depth: 0, spans: undefined },
-    toSource: (start, end) => ({ start, end }),
-  });
+  new Layer({ bytes, encodings: [], depth: 0, toSource: asItStands });
 
 /** From now on the one stands for the other. */
 function supersede(layer: Layer, other: Layer): Layer {
@@ -159,16 +177,11 @@ function tableOf(layer: Layer, budget: Budget): View | undefined {
   const cells = readTables(layer, isKnown, separator, budget);
   if (!cells) return undefined;
   const bytes = cells.bytes();
-  return {
-    bytes,
-    outline: outlineOf(bytes),
-    encodings: layer.encodings,
-    isTable: true,
-    toSource(start, end) {
-      const span = cells.toSource(start, end);
-      return layer.toSource(span.start, span.end);
-    },
+  const toSource = (start: number, end: number): Span => {
+    const span = cells.toSource(start, end);
+    return layer.toSource(span.start, span.end);
   };
+  return new Layer({ bytes, encodings: layer.encodings, depth: layer.depth, toSource, isTable: true });
 }
 
 function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
@@ -176,7 +189,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
   if (!unescaped) return undefined;
   const { bytes, names, spans } = unescaped;
   budget.spend(bytes.length);
-  return childOf(layer, bytes, names, spans, spans);
+  return childOf(layer, { bytes, names, map: spans, spans });
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
@@ -185,9 +198,7 @@ function canonicalOf(raw: Layer, budget: Budget): Layer | undefined {
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
   const { bytes, names, spans } = unescaped;
-  const { toSource, encodings } = childOf(raw, bytes, names, spans, undefined);
-  const { isTail } = raw;
-  return layerOf({ bytes, encodings, depth: 0, spans: undefined, toSource, ...(isTail && { isTail }) });
+  return childOf(raw, { bytes, names, map: spans, depth: 0, isTail: raw.isTail });
 }
 
 /** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
@@ -196,11 +207,9 @@ export function withoutEscapes(bytes: Buffer, check: () => void): Unescaped | un
 }
 
 /** The end of the source. */
-function tailOf({ bytes, encodings, depth, spans }: Layer, from: number): Layer {
-  return layerOf({
-    ...{ bytes: bytes.subarray(from), encodings, depth, spans, isTail: true },
-    toSource: (start, end) => ({ start: from + start, end: from + end }),
-  });
+function tailOf({ bytes, encodings, depth }: Layer, from: number): Layer {
+  const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
+  return new Layer({ bytes: bytes.subarray(from), encodings, depth, toSource, isTail: true });
 }
 
 /** What is found in another form of the source is found in all of it. */
@@ -208,7 +217,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
   budget.spend(decoded.length);
   const spans = new SpanMap();
   spans.addWhole(0, 0, root.bytes.length);
-  return childOf(root, decoded, ['base64'], spans, undefined);
+  return childOf(root, { bytes: decoded, names: ['base64'], map: spans });
 }
 
 /** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
@@ -247,7 +256,7 @@ function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): 
       joined.add(block, readable.bytes, [decoder.name, ...readable.names]);
     }
   }
-  return joined && childOf(layer, joined.bytes(), [...joined.names], joined.spans, undefined);
+  return joined && childOf(layer, { bytes: joined.bytes(), names: [...joined.names], map: joined.spans });
 }
 
 /** Whether a value stands for a file without text, or a packed one. */
@@ -296,24 +305,22 @@ class JoinedValues {
   }
 }
 
+interface Child extends Partial<Pick<LayerFields, 'depth' | 'spans' | 'isTail'>> {
+  readonly bytes: Buffer;
+  readonly names: readonly string[];
+  /** Where its bytes stand in its parent. */
+  readonly map: SpanMap;
+}
+
 function childOf(
   parent: Layer,
-  bytes: Buffer,
-  names: readonly string[],
-  map: SpanMap,
-  spans: SpanMap | undefined,
+  { bytes, names, map, depth = parent.depth + 1, spans, isTail }: Child,
 ): Layer {
-  return layerOf({
-    bytes,
-    encodings: [...parent.encodings, ...names],
-    depth: parent.depth + 1,
-    spans,
-    ...(spans && spans.pieces * literalLengthMin < bytes.length
-      ? { isKnown: (start, end) => spans.isLiteral(start, end) }
-      : {}),
-    toSource(start, end) {
-      const span = map.toSource(start, end);
-      return parent.toSource(span.start, span.end);
-    },
-  });
+  const encodings = parent.encodings.length === 0 ? names : [...parent.encodings, ...names];
+  const isDirect = parent.toSource === asItStands;
+  const toSource = (start: number, end: number): Span => {
+    const span = map.toSource(start, end);
+    return isDirect ? span : parent.toSource(span.start, span.end);
+  };
+  return new Layer({ bytes, encodings, depth, spans, toSource, isTail });
 }
