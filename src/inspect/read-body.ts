@@ -109,7 +109,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      const part = { ...partOf(job, plain, { memory: beginnings, words }) };
+      const part = partOf(job, plain, { memory: beginnings, words });
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
@@ -138,7 +138,12 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
   for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
   return {
-    ...{ findings, opaque, uncounted, ...problem, injection },
+    findings,
+    opaque,
+    uncounted,
+    unreadable: problem.unreadable,
+    isOutOfTime: problem.isOutOfTime,
+    injection,
     texts: job.wantsTexts ? texts : undefined,
     decoded: job.wantsTexts ? [] : decoded,
     plain: contentEncoding === '' ? undefined : plain,
