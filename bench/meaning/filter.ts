@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { createFeatures } from '../../src/inspect/intent/features.ts';
 import { loadLexicon } from '../../src/inspect/intent/lexicon.ts';
 import { createModel, loadWeights } from '../../src/inspect/intent/model.ts';
-import { createMeaningReader, filterOf } from '../../src/inspect/intent/reader.ts';
+import { createMeaningReader, filtersOf } from '../../src/inspect/intent/reader.ts';
 import { SentenceReader } from '../../src/inspect/intent/sentences.ts';
 import { corpusIn } from './evaluate.ts';
 import { makeSamples } from './samples.ts';
@@ -22,18 +22,18 @@ export function compareFiltered(
   const weights = loadWeights(join(dataDir, 'weights.yaml'));
   const features = createFeatures(lexicon);
   const model = createModel(weights, features);
-  const filter = filterOf(lexicon, weights);
+  const filters = filtersOf(lexicon, weights);
   const all = createMeaningReader(features, model);
-  const filtered = createMeaningReader(features, model, filter);
+  const filtered = createMeaningReader(features, model, filters);
   const samples = sampleDirs.map((dir) => [basename(dir), makeSamples(dir).map(({ text }) => text)] as const);
   const rows = [...samples, ...(corpus ? corpusIn(corpus) : [])].map(([name, texts]) => {
     let [sentences, weighed, differing] = [0, 0, 0];
     const countAll = new SentenceReader(() => {
       sentences += 1;
     });
-    const countWeighed = new SentenceReader(() => {
-      weighed += 1;
-    }, filter);
+    const countWeighed = new SentenceReader((sentence) => {
+      if (filters.second.passes(sentence)) weighed += 1;
+    }, filters.first);
     for (const bytes of texts.map((text) => Buffer.from(text))) {
       countAll.read(bytes, never);
       countWeighed.read(bytes, never);

@@ -143,7 +143,12 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
   for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
   return {
-    ...{ findings, opaque, uncounted, ...problem, injection },
+    findings,
+    opaque,
+    uncounted,
+    unreadable: problem.unreadable,
+    isOutOfTime: problem.isOutOfTime,
+    injection,
     texts: job.wantsTexts ? texts : undefined,
     decoded: job.wantsTexts ? [] : decoded,
     plain: contentEncoding === '' ? undefined : plain,

@@ -353,11 +353,11 @@ class Whole {
     const from = this.#searchedAt + 1;
     if (from === this.#views.length && this.#known.decoded.length === 0) return this.#ownEnds(this.searched);
     const later = this.#views.slice(from, from + endingTextsMax - 1);
-    const others = [
-      ...later.flatMap((it) => this.#endsIn(it)),
-      ...this.#known.decoded.slice(0, endingTextsMax - 1 - later.length).flatMap(endsOf),
-    ];
-    return [...this.#ownEnds(this.searched), ...others];
+    const ends = [...this.#ownEnds(this.searched)];
+    for (const view of later) ends.push(...this.#endsIn(view));
+    for (const text of this.#known.decoded.slice(0, endingTextsMax - 1 - later.length))
+      ends.push(...endsOf(text));
+    return ends;
   }
 
   /** What of a decoded form stands for the ends of the part. */

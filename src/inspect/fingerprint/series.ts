@@ -54,8 +54,11 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
     if (pieces.size < 2) return;
     series.push([...pieces].sort(([one], [other]) => one - other).map(([, field]) => field));
   };
+  // The names of a list of records come again with each of them.
+  const numbers = new Map<string, Numbered | undefined>();
   for (const field of fields) {
-    const numbered = numberOf(field.name);
+    if (!numbers.has(field.name)) numbers.set(field.name, numberOf(field.name));
+    const numbered = numbers.get(field.name);
     if (!numbered) continue;
     const pieces = open.get(numbered.stem) ?? new Map<number, Field>();
     if (!pieces.has(numbered.index)) {

@@ -51,7 +51,9 @@ export function createModel(weights: Weights, features: Features): Model {
   const tables = Object.fromEntries(
     categories.map((category) => [category, toTable(weights[category].weights, features)]),
   ) as Record<Category, Float64Array>;
-  const biases = categories.map((category) => weights[category].bias + tolerance);
+  const [exfiltration, escalation, destruction, movement] = categories.map(
+    (category) => weights[category].bias + tolerance,
+  ) as [number, number, number, number];
   // The weights of a feature for all categories stand together, and few features have any.
   const rowOf = new Uint16Array(features.size);
   const rows = [0, 0, 0, 0];
@@ -64,9 +66,12 @@ export function createModel(weights: Weights, features: Features): Model {
   const weightsOf = Float64Array.from(rows);
   return {
     maySpeak(found) {
-      let [first, second, third, fourth] = biases as [number, number, number, number];
-      for (const feature of found) {
-        const row = rowOf[feature] as number;
+      let first = exfiltration;
+      let second = escalation;
+      let third = destruction;
+      let fourth = movement;
+      for (let index = 0; index < found.length; index++) {
+        const row = rowOf[found[index] as number] as number;
         if (row === 0) continue;
         first += weightsOf[row] as number;
         second += weightsOf[row + 1] as number;

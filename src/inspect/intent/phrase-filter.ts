@@ -1,5 +1,6 @@
-import { numberOfRow } from './word-numbers.ts';
-import { bitsOf } from './word-set.ts';
+import type { Sentence } from './sentences.ts';
+import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
+import { bitsOf, hasBit } from './word-set.ts';
 
 /** Of a phrase; what is longer passes by these. */
 const beginningWords = 3;
@@ -31,6 +32,35 @@ export class PhraseFilter {
       while (this.beginnings[slot] !== 0) slot = (slot + 1) & (slots - 1);
       this.beginnings[slot] = number + 1;
     }
+  }
+
+  /** Whether a word of the sentence passes. The kernel asks so of its filter. */
+  passes({ words, count }: Pick<Sentence, 'words' | 'count'>): boolean {
+    const { firstWords } = this;
+    let [wasFirst, wasFirstBefore] = [false, false];
+    let [lastRow, lastButOneRow] = [0, 0];
+    for (let index = 0; index < count; index += 1) {
+      const word = words[index] as number;
+      const isFirst = hasBit(firstWords, word);
+      const two = mix(lastRow, word);
+      if (isFirst && this.#has(word)) return true;
+      if (wasFirst && this.#has(toNumber(two))) return true;
+      if (wasFirstBefore && this.#has(toNumber(mix(lastButOneRow, word)))) return true;
+      wasFirstBefore = wasFirst;
+      wasFirst = isFirst;
+      lastButOneRow = two;
+      lastRow = mix(emptyHash, word);
+    }
+    return false;
+  }
+
+  #has(number: number): boolean {
+    if (!hasBit(this.beginningBits, number)) return false;
+    const { beginnings } = this;
+    const mask = beginnings.length - 1;
+    for (let slot = number & mask; beginnings[slot] !== 0; slot = (slot + 1) & mask)
+      if (beginnings[slot] === number + 1) return true;
+    return false;
   }
 }
 

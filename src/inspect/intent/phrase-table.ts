@@ -61,7 +61,7 @@ export class PhraseTable implements Mentions {
           }
           step = at < count ? this.#next(step, words[at] as number) : 0;
         }
-        for (const concept of found) this.#note(concept, start, end);
+        for (let index = 0; index < found.length; index += 1) this.#note(found[index] as number, start, end);
       }
       start = end;
     }
@@ -100,4 +100,4 @@ export class PhraseTable implements Mentions {
   }
 }
 
-const none: readonly number[] = Object.freeze([]);
+const none: readonly number[] = [];

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Meaning } from '../../call.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
-import { type Lexicon, loadLexicon } from './lexicon.ts';
+import { type Concept, type Lexicon, loadLexicon } from './lexicon.ts';
 import { type Category, categories, createModel, loadWeights, type Model, type Weights } from './model.ts';
 import { PhraseFilter } from './phrase-filter.ts';
 import { SentenceReader, wordsOf } from './sentences.ts';
@@ -31,20 +31,30 @@ export function loadMeanings(dir: string): MeaningReader {
   const lexicon = loadLexicon(dir);
   const features = createFeatures(lexicon);
   const weights = loadWeights(join(dir, 'weights.yaml'));
-  return createMeaningReader(features, createModel(weights, features), filterOf(lexicon, weights));
+  return createMeaningReader(features, createModel(weights, features), filtersOf(lexicon, weights));
 }
 
-/** What a sentence needs to mean anything: most have no word that passes, and need not be weighed. */
-export function filterOf({ concepts }: Lexicon, weights: Weights): PhraseFilter {
-  const cover = coverOf(concepts, weights);
-  return new PhraseFilter(cover.flatMap(({ phrases }) => phrases.map(wordsOf)));
+/** What a sentence needs to mean anything, told twice: most have no word that passes both, and need not be weighed. */
+export interface Filters {
+  /** Asked by the kernel. */
+  readonly first: PhraseFilter;
+  readonly second: PhraseFilter;
 }
 
-/** Reads one text at a time. With a filter, sentences in which nothing passes it are not weighed. */
-export function createMeaningReader(features: Features, model: Model, filter?: PhraseFilter): MeaningReader {
+export function filtersOf({ concepts }: Lexicon, weights: Weights): Filters {
+  const filterOf = (cover: readonly Concept[]): PhraseFilter =>
+    new PhraseFilter(cover.flatMap(({ phrases }) => phrases.map(wordsOf)));
+  const first = coverOf(concepts, weights);
+  return { first: filterOf(first), second: filterOf(coverOf(concepts, weights, first)) };
+}
+
+/** Reads one text at a time. With filters, sentences in which nothing passes them are not weighed. */
+export function createMeaningReader(features: Features, model: Model, filters?: Filters): MeaningReader {
   /** Of the text at hand: what speaks for a category most. */
   let surest = new Map<Category, { readonly score: number; readonly found: readonly number[] }>();
-  const sentences = new SentenceReader((sentence) => weigh(features.of(sentence)), filter);
+  const sentences = new SentenceReader((sentence) => {
+    if (!filters || filters.second.passes(sentence)) weigh(features.of(sentence));
+  }, filters?.first);
   return {
     read(text, isOver) {
       if (surest.size > 0) surest = new Map();

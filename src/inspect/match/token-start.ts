@@ -1,4 +1,4 @@
-import { byteSet, isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../kernel/bytes.ts';
+import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../kernel/bytes.ts';
 
 /*
  * May a token begin here? `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the `D` of `%3D`, though
@@ -23,26 +23,33 @@ export function standsAsWord(bytes: Uint8Array, start: number, end: number): boo
   return !isLetter(bytes[end]) || isHump(bytes, end) || isNumberWord(bytes, end);
 }
 
-/** What says "number" and is written without a gap behind the word for what it numbers. */
-const numberWords: ReadonlySet<string> = new Set('id nbr no nr num number numer numero nummer'.split(' '));
-/** With the letter that German and its neighbours put in between: `versicherungsnummer`. */
-const numberWordMax = 7;
-
-const isInitial = byteSet('ins');
+/** Letters of the longest of them. */
+const numberWordMax = 6;
+/** What says "number" and is written without a gap behind the word for what it numbers, as numbers: see `numberOf`. */
+const numberWords: ReadonlySet<number> = new Set(
+  'id nbr no nr num number numer numero nummer'.split(' ').map((word) => numberOf(Buffer.from(word), 0)),
+);
 const letterI = 0x69;
 const letterN = 0x6e;
 const letterS = 0x73;
 
 function isNumberWord(bytes: Uint8Array, start: number): boolean {
-  const initial = (bytes[start] as number) | 0x20;
-  if (isInitial[initial] === 0) return false;
-  const second = (bytes[initial === letterS ? start + 1 : start] as number) | 0x20;
-  if (second !== letterI && second !== letterN) return false;
+  // German and its neighbours put a letter in between: `versicherungsnummer`.
+  const first = (bytes[start] as number) | 0x20;
+  const at = first === letterS ? start + 1 : start;
+  const initial = (bytes[at] as number) | 0x20;
+  return (initial === letterI || initial === letterN) && numberWords.has(numberOf(bytes, at));
+}
+
+/** The letters from `start` on in either case as the digits of a number; -1 where they are too many. */
+function numberOf(bytes: Uint8Array, start: number): number {
+  let number = 0;
   let end = start;
-  while (end - start <= numberWordMax && isLetter(bytes[end])) end++;
-  if (end - start > numberWordMax) return false;
-  const word = String.fromCharCode(...bytes.subarray(start, end)).toLowerCase();
-  return numberWords.has(word) || (word.startsWith('s') && numberWords.has(word.slice(1)));
+  for (; isLetter(bytes[end]); end++) {
+    if (end - start === numberWordMax) return -1;
+    number = number * 32 + ((bytes[end] as number) & 0x1f);
+  }
+  return number;
 }
 
 /** Whether neither a letter nor a digit stands beside the bytes. */

@@ -6,6 +6,8 @@ import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import { type CutToken, type DetectorEngine, reachMax } from '../match/engine.ts';
 import { weighHints } from '../match/evidence.ts';
+import type { FarReaching } from '../match/far-reaching.ts';
+import { createMatcher, type Matcher } from '../match/matcher.ts';
 import type { Placed } from '../match/placed.ts';
 import { countedValue, isWord, type Seen } from '../split/repeats.ts';
 import type { Checkpoint } from './checkpoints.ts';
@@ -283,19 +285,24 @@ function piecesOf({ bytes, toSource }: View): Piece[] {
 /** Of one word. Where it stands more often, nothing behind it is read on from. */
 const placesMax = 64;
 
+/** Of an engine, by which its far-reaching words are found. */
+const farMatchers = new WeakMap<DetectorEngine, Matcher>();
+
 /** The places of words whose matches may end far behind them, each as long as such a match may be. */
-function farReachingIn({ bytes, toSource }: View, { farReaching }: DetectorEngine): Span[] {
-  const text = bytes.toString('latin1').toLowerCase();
-  return farReaching.flatMap(({ word, reach }) => {
-    const spans: Span[] = [];
-    for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
-      const { start, end } = toSource(at, at + word.length);
-      const isLast = spans.length === placesMax;
-      spans.push({ start, end: isLast ? Number.MAX_SAFE_INTEGER : end + reach });
-      if (isLast) break;
-    }
-    return spans;
+function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[] {
+  const { farReaching } = engine;
+  const matcher = kept(farMatchers, engine, () => createMatcher(farReaching.map(({ word }) => word)));
+  const counts = farReaching.map(() => 0);
+  const spans: Span[] = [];
+  matcher.scan(bytes, (index, at) => {
+    const { word, reach } = farReaching[index] as FarReaching;
+    const before = counts[index] as number;
+    counts[index] = before + 1;
+    if (before > placesMax) return;
+    const { start, end } = toSource(at, at + word.length);
+    spans.push({ start, end: before === placesMax ? Number.MAX_SAFE_INTEGER : end + reach });
   });
+  return spans;
 }
 
 /** The view would keep all of the body in memory. A hint may come to count more beside something new. */

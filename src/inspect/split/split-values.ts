@@ -46,19 +46,31 @@ export function findSplit(
   // Pieces stand behind the beginning of their secret.
   const from = hasSeries || cutTokens.some(({ start }) => start < newFrom) ? 0 : newFrom;
   const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
-  const placed = <T extends Span>(fields: readonly T[]): readonly T[] =>
-    from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
-  const fieldLists = fieldsOf(bytes.subarray(from), format).map(placed);
-  const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
-  const isInValue = (it: Span): boolean =>
-    fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
-  const inNames = cutTokens.filter((it) => !isInValue(it));
-  const fields = inNames.length > 0 ? placed(piecesOf(bytes.subarray(from), format)) : [];
-  const begun = [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
+  const fieldLists = fieldsOf(bytes.subarray(from), format).map((fields) => placedFrom(from, fields));
+  const begun = cutTokens.length > 0 ? findCut(search, { fieldLists, from }, engine, look) : [];
   return [...begun, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
     ({ match, spans }) => spans.map((span) => ({ match, ...span })),
   );
 }
+
+/** What begins at the end of a field, or of a piece of a name. */
+function findCut(
+  { bytes, format, cutTokens }: SplitSearch,
+  { fieldLists, from }: { readonly fieldLists: readonly (readonly Field[])[]; readonly from: number },
+  engine: DetectorEngine,
+  look: Look,
+): Across[] {
+  const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
+  const isInValue = (it: Span): boolean =>
+    fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
+  const inNames = cutTokens.filter((it) => !isInValue(it));
+  const fields = inNames.length > 0 ? placedFrom(from, piecesOf(bytes.subarray(from), format)) : [];
+  return [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
+}
+
+/** What was found from there on. */
+const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
+  from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
 /** What is split over fields whose names alone say that they belong together. */
 function findInSeries(series: readonly (readonly Field[])[], look: Look): Across[] {

@@ -58,7 +58,8 @@ export const grouped: BlockDecoder = {
 function* findWide(bytes: Buffer, thirds: Int32Array, budget: Budget): Iterable<Block> {
   let end = 0;
   let shortEnd = 0;
-  for (const at of thirds) {
+  for (let index = 0; index < thirds.length; index += 1) {
+    const at = thirds[index] as number;
     const period = periodBefore(bytes, at);
     if (at - 2 * period < end || (period <= shortPeriodMax && at < shortEnd)) continue;
     const rhythm = rhythmOf(bytes, at - 2 * period, period);
@@ -133,17 +134,23 @@ function periodAt(bytes: Buffer, at: number): number {
 
 /** All bytes of the sign. Quotes come twice in each period of a list. */
 function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
-  for (const comma of [found + 1, found + 3]) {
-    const isList = period === 2 && bytes[comma] === 0x2c && bytes[comma + 4] === 0x2c;
-    if (isList) return { at: comma - 1, width: 3, period: 4 };
+  if (period === 2) {
+    if (isComma(bytes, found + 1)) return { at: found, width: 3, period: 4 };
+    if (isComma(bytes, found + 3)) return { at: found + 2, width: 3, period: 4 };
   }
-  const isOfSign = (at: number): boolean =>
-    isWord[bytes[at] ?? 0] === 0 && bytes[at] === bytes[at + period] && bytes[at] === bytes[at + 2 * period];
   let at = found;
-  while (found - at < period - 2 && isOfSign(at - 1)) at -= 1;
+  while (found - at < period - 2 && isOfSign(bytes, at - 1, period)) at -= 1;
   let end = found + 1;
-  while (end - at < period - 1 && isOfSign(end)) end += 1;
+  while (end - at < period - 1 && isOfSign(bytes, end, period)) end += 1;
   return { at, width: end - at, period };
+}
+
+/** Of a list of single characters in quotes. */
+const isComma = (bytes: Buffer, at: number): boolean => bytes[at] === 0x2c && bytes[at + 4] === 0x2c;
+
+function isOfSign(bytes: Buffer, at: number, period: number): boolean {
+  const byte = bytes[at];
+  return isWord[byte ?? 0] === 0 && byte === bytes[at + period] && byte === bytes[at + 2 * period];
 }
 
 /** The groups around the sign, not before `from`. */
