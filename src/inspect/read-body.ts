@@ -114,7 +114,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     else {
       // What is told of a body is copied or made anew, but for its texts.
       const space = job.wantsTexts ? undefined : plainSpace;
-      const part = { ...partOf(job, plain, { memory: beginnings, words }), space };
+      const part = partOf(job, plain, { memory: beginnings, words, space });
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
@@ -225,11 +225,16 @@ function readCoding(
 export const partOf = (
   { contentType, host, tenantId }: BodySource,
   bytes: Buffer,
-  { memory, words }: { readonly memory?: BeginningMemory | undefined; readonly words?: Part['words'] } = {},
+  {
+    memory,
+    words,
+    space,
+  }: Pick<Part, 'words' | 'space'> & { readonly memory?: BeginningMemory | undefined } = {},
 ): Part => ({
   ...bodyPart(bytes, contentType, host),
   knownBy: memory && { memory, tenantId },
   words,
+  space,
   mayBeMany: true,
 });
 
