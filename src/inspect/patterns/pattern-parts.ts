@@ -54,13 +54,13 @@ const parts: Readonly<Record<string, string>> = {
   ),
   /**
    * Where no `token` begins that stands for a state: no right is behind it. One of a session or a client does where it is a bare UUID, for
-   * searches are billed and calls repeated by such. How many there are, as each call to a language model says it, is told first: what may stand
-   * before takes long to look for.
+   * searches are billed and calls repeated by such. How many there are, as each call to a language model says it, and whether it is a token
+   * at all, is told first: what may stand before takes long to look for.
    */
   'token-of-state':
     String.raw`(?!tokens\\?"?: ?\d{1,11}[,}\s])` +
-    `(?!(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
-    String.raw`(?!(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
+    `(?!(?=token)(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
+    String.raw`(?!(?=token)(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
   /** The head of the column is a cell of its own: `password`, `admin_password`, `API key`. */
   'under-password': cellUnder(
     'password|passwd|passwort|passphrase|pwd|kennwort|wachtwoord|senha|mot de passe',

@@ -1,5 +1,6 @@
+import { kept } from '../../kept.ts';
 import type { CutToken } from '../match/engine.ts';
-import { overlap, singleByte } from '../patterns/byte-set.ts';
+import { bitsOf, has } from '../patterns/makeup.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
 /*
@@ -14,11 +15,7 @@ const mayBeDecoded = /[%&\\\x80-\xff]/;
 const patterns = new WeakMap<CutToken['detector'], Node>();
 
 function patternOf(detector: CutToken['detector']): Node {
-  const known = patterns.get(detector);
-  if (known) return known;
-  const pattern = parsePattern(detector.pattern, detector.flags);
-  patterns.set(detector, pattern);
-  return pattern;
+  return kept(patterns, detector, () => parsePattern(detector.pattern, detector.flags));
 }
 
 /** Whether a secret may begin with a cut token of the text, and go on in another field. */
@@ -37,15 +34,20 @@ interface Walk {
   isAtEnd: boolean;
 }
 
+/** The bytes of a node as they are asked for: to compare sets makes a number of 256 bits each time. */
+const setBits = new WeakMap<Node, Int32Array>();
+
 /** Behind which bytes of the piece a node may end that begins at one of the places; all in their order, each once. */
 function follow(node: Node, places: readonly number[], walk: Walk): readonly number[] {
   switch (node.kind) {
-    case 'set':
+    case 'set': {
+      const set = kept(setBits, node, () => bitsOf(node.has));
       return places.flatMap((at) => {
         const byte = walk.bytes[at] as number;
         if (at >= walk.end || byte === equalsSign) walk.isAtEnd = true;
-        return at < walk.end && overlap(node.has, singleByte(byte)) ? [at + 1] : [];
+        return at < walk.end && has(set, byte) ? [at + 1] : [];
       });
+    }
     case 'edge':
     case 'look':
       return places;
