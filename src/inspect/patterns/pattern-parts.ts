@@ -25,7 +25,7 @@ function cellUnder(head: string): string {
     const heads = String.raw`(?:^|\n)${cells}[ "]{0,2}(?:[A-Za-z]{1,16}[ _-])?(?:${head})[ "]{0,2}(?:[,;\t|](?!${number})[^\r\n]{0,100})?\r?\n`;
     // What has not so many cells, as prose, does not look back.
     const isRow = `(?=(?:${cell}){${Math.max(1, before)}})`;
-    return String.raw`${isRow}(?<=${heads}(?:[^\n]{0,200}\n){0,16})${cells}`;
+    return String.raw`${isRow}(?<=${heads}(?:[^\n\x1e]{0,200}\n){0,16})${cells}`;
   });
   return String.raw`(?<=\n)(?:${ways.join('|')})[ "]{0,2}`;
 }
