@@ -1,6 +1,9 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { onePass } from '../../src/inspect/decode/budget.ts';
+import { isZip } from '../../src/inspect/decode/packed/compression.ts';
+import { unzip } from '../../src/inspect/decode/packed/zip.ts';
 
 /** A file of this machine that nobody would mind to see sent. */
 export interface BenignFile {
@@ -99,7 +102,8 @@ export function readBenign(kind: string, path: string, bytesMax: number): Benign
     const bytes = isPackedText(kind, path) ? gunzipSync(stored) : stored;
     const isText = isUtf8(bytes);
     if (!isText && bytes.length > bytesMax) return undefined;
-    if (privateKey.test(bytes.toString('latin1'))) return undefined;
+    const contents = isZip(bytes) ? (unzip(bytes, onePass())?.contents ?? []) : [];
+    if ([bytes, ...contents].some((it) => privateKey.test(it.toString('latin1')))) return undefined;
     const name = (path.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_');
     return { kind, name, bytes: isText ? firstLines(bytes, bytesMax) : bytes, isText };
   } catch {

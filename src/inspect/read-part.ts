@@ -193,12 +193,10 @@ function readFrom(
     const shown = found.slice(known.found.length);
     found.push(...distinct(weighHints(found, hints)));
     const repeats = findRepeats(found, from === undefined ? views : newTexts(bytes, views, from), {
-      max: findingsMax,
-      isOver,
+      ...{ max: findingsMax, isOver, uncounted },
     });
     isKnownNew = from !== undefined && standsInKnown(found, known, () => whole.knownTexts());
     found.push(...known.repeats, ...repeats);
-    if (repeats.length >= findingsMax) problem ??= tooMany;
     if (found.length > 0 && isOver()) problem ??= tooLong;
     if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
       const searched = views.filter((it) => !it.isSuperseded);

@@ -207,6 +207,14 @@ t.test('a value that stands a thousand times is too much', async (t) => {
   t.match((await of(1500)).unreadable, /too many findings/);
 });
 
+t.test('a birthday that stands a thousand times is told', async (t) => {
+  const line = 'born 1972-05-17, and on 1972-05-17 then\n';
+  const call = await readBody('text/plain', plain(`date of birth: 1972-05-17\n${line.repeat(1500)}`));
+  t.equal(call.unreadable, undefined);
+  t.ok(found(call).some((it) => it.class === 'PII'));
+  t.ok(call.uncounted.includes('PII'), 'as a class of which not all are cut');
+});
+
 t.test('a marker is no finding, and no keyword of one', async (t) => {
   for (const { id } of detectors)
     for (const text of [`[REDACTED:${id}]`, `secret: [REDACTED:${id}]`, `"password": "[REDACTED:${id}]"`]) {

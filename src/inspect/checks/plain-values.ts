@@ -51,8 +51,8 @@ const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
 /** An address of IPv6 that is written in short: `::1a:2b`. */
 const shortAddress = /^(?:[\da-f]{1,4}:){0,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
 
-/** A digest in pairs of hexadecimal digits: MD5, SHA-1, SHA-256. */
-const fingerprint = /^(?:[\da-f]{2}:){15,31}[\da-f]{2}$/i;
+/** A digest in pairs of hexadecimal digits: MD5, SHA-1, SHA-256; or a line of a number that is printed so. */
+const fingerprint = /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i;
 
 /** Places for values in a text that is still to be made: `%s`, `%(user)s`, `%1$d`. */
 const directives = /%(?:\(\w{1,32}\)|\d\$)?[-+#0]{0,2}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]/g;
@@ -77,6 +77,12 @@ export const isIdentifier = (value: string): boolean => {
   return identifier.test(letters) && compound.test(letters);
 };
 
+/** A name of C++, Perl or Rust in its name space: `Win32::GetCwd`. */
+const scopedName = /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}$/;
+
+/** A device of VMS, or a sign by its name: `:RF10:`, `:key:`. */
+const shortCode = /^:[A-Za-z][\w+-]{1,24}:$/;
+
 /** What the preprocessor of C is told. */
 const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
 
@@ -97,6 +103,8 @@ const kinds = [
   fingerprint,
   preprocessing,
   shortAddress,
+  scopedName,
+  shortCode,
 ];
 
 /** Whether the value is plainly of another kind. Takes time linear in the length of the value. */

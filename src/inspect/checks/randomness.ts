@@ -72,8 +72,17 @@ export const isRandom: Check = (text) =>
 
 const isMixed = (text: string): boolean => /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
 
-const hasRandomOrder = (text: string): boolean =>
-  randomBits(text) >= Math.max(randomBitsMin, countLetters(text) * randomBitsPerLetterMin);
+function hasRandomOrder(text: string): boolean {
+  const [min, perLetterMin] = hyphenated.test(text)
+    ? [hyphenatedBitsMin, hyphenatedBitsPerLetterMin]
+    : [randomBitsMin, randomBitsPerLetterMin];
+  return randomBits(text) >= Math.max(min, countLetters(text) * perLetterMin);
+}
+
+/** Small letters with hyphens: names of packages, which have abbreviations in them (`jjwt-jackson`). Random letters have twice as much. */
+const hyphenated = /^[a-z]+(?:-[a-z]+)+$/;
+const hyphenatedBitsMin = 12;
+const hyphenatedBitsPerLetterMin = 1.2;
 
 /** The same where names are to be expected, which may have digits between their words (`utf8ToUtf16Le`). */
 const isPlainlyRandom: Check = (text) =>

@@ -12,7 +12,7 @@ const passwordBitsMin = 12;
 
 /** `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`: what names a value and is none. */
 const reference =
-  /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\])?|\[\d{1,4}\])|[a-z]{1,16}:\S{1,4096})$/;
+  /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{1,16}:\S{1,4096})$/;
 
 /** `__BITS_PER_LONG`, of which the letters have an order that other words have not. */
 const constant = /^_{0,2}[A-Z]{2,}(?:_[A-Z]{2,}){1,8}_{0,2}$/;
@@ -59,6 +59,21 @@ function isChosen(text: string): boolean {
   return word.length >= chosenLengthMin && (digitsBehindWord.test(word) || isRandom(word));
 }
 
+/** Of a password in a URL. */
+const urlPasswordMin = 3;
+const escaped = /%[\dA-Fa-f]{2}/g;
+const lettersMax = 7;
+
+/** Not a few letters, as documentation writes them: `https://wiki:pedia@host`, `http://user:he%2F%2Fo@host`. */
+function isUrlPassword(text: string): boolean {
+  const plain = text.replace(escaped, '-');
+  if (plain.length < urlPasswordMin) return false;
+  const letters = plain.replace(/[-/:@]/g, '');
+  return (
+    letters.length > lettersMax || !/^[A-Za-z]*$/.test(letters) || randomBits(letters) >= passwordBitsMin
+  );
+}
+
 const fileExtensions = new Set(
   'png jpg jpeg gif svg webp ico css js mjs ts tsx jsx json md html htm txt pdf zip gz tar woff py go rs java rb sh yml yaml map exe dll so'.split(
     ' ',
@@ -78,5 +93,6 @@ const isCountry = (label: string): boolean =>
 export const textChecks = {
   'password-like': isPasswordLike,
   chosen: isChosen,
+  'url-password': isUrlPassword,
   'email-domain': isEmailDomain,
 } as const satisfies Checks;

@@ -12,11 +12,15 @@ import { LabelledCells } from './tables/labelled-cells.ts';
 /*
  * A number says what it is by the word before it, and in a table that word stands at the top of the column. So the cells of a table are
  * read once more, each behind the name of its column, as the fields of a record are. Rows stay in their order, and what is found
- * lies in the cell alone. A table that nobody recognises is still read as the text it is.
+ * lies in the cell alone. A table that nobody recognises is still read as the text it is. Cells have room beside what may be decoded,
+ * so that a text of any length is readable that is one table.
  */
 
 /** Ways to write tables. A new one is a file and a line here. */
 const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid];
+
+/** Of a text: names of ten letters stand before values of ten. */
+const roomFactor = 2;
 
 /** The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. */
 export function readTables(
@@ -26,13 +30,20 @@ export function readTables(
   budget: Budget,
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;
+  let room = bytes.length * roomFactor;
   for (const reader of readers) {
     if (!reader.mayHold(outline)) continue;
     const take = (name: Span, value: Span): void => {
       const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
       if (isKnown(span)) return;
       cells ??= new LabelledCells(bytes, separator);
-      budget.spend(cells.add(name, value));
+      const length = cells.add(name, value);
+      budget.work(length);
+      room -= length;
+      if (room < 0) {
+        budget.spend(-room);
+        room = 0;
+      }
     };
     reader.read(bytes, take, budget, outline);
   }

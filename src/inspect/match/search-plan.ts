@@ -32,6 +32,8 @@ export interface Use {
   readonly exact: Buffer | undefined;
   /** An anchor that counts only where a token may begin. */
   readonly startsToken: boolean;
+  /** One character, again and again: in a longer run of it only the first and the last place count, for zeros in base64 are such runs. */
+  readonly isRun: boolean;
   /** An anchor that says without more behind it that a secret begins: no word or rule of ordinary text. */
   readonly isTelling: boolean;
   /** A keyword that counts only where it is a word of its own. */
@@ -193,6 +195,7 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
       uses.push({
         ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
         ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords, isTelling: isTelling(word) },
+        isRun: run.test(word),
         window: windowOf(word, window),
         isOfMatch: rule.detector.besideKeyword !== undefined && window.after === 0,
       });
@@ -202,6 +205,7 @@ function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
   return usesOf;
 }
 
+const run = /^(.)\1{7,}$/s;
 const tellingLengthMin = 4;
 
 /** `ghp_` and `AKIA` tell, and `key`, `EAA`, `v2.` and `----` do not. */

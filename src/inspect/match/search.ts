@@ -108,6 +108,7 @@ export class Search {
     let isWord: boolean | undefined;
     for (const use of uses) {
       if (!this.#complete) return;
+      if (use.isRun && this.#isAmidRun(use, start)) continue;
       if (use.kind === 'anchor') {
         if (use.startsToken) isStart ??= mayStartToken(this.#bytes, start);
         if (!use.startsToken || isStart) this.#tryAnchor(use, start);
@@ -120,6 +121,12 @@ export class Search {
           this.#widen(use.rule, start - this.#before(use, start), end + use.window.after);
       }
     }
+  }
+
+  /** Whether the run goes on on both sides. */
+  #isAmidRun({ wordLength }: Use, start: number): boolean {
+    const byte = this.#bytes[start];
+    return this.#bytes[start - 1] === byte && this.#bytes[start + wordLength] === byte;
   }
 
   /** Whether a match may have the keyword that stands there. */

@@ -15,14 +15,17 @@ const asBytes = (pattern: string): string => Buffer.from(pattern).toString('lati
 const cell = String.raw`[^,;\t|\n]{0,64}[,;\t|]`;
 const columnsMax = 7;
 
+/** What no head has: rows begin with those, and lists of packages have one behind each name. */
+const number = String.raw`\d[\d.:+,;\t|-]`;
+
 /** From the start of a row of a table to the cell under a head that says so; of CSV, TSV and Markdown. */
 function cellUnder(head: string): string {
   const ways = Array.from({ length: columnsMax }, (_, before) => {
     const cells = `(?:${cell}){${before}}`;
-    const heads = String.raw`(?:^|\n)${cells}[ "]{0,2}(?:[A-Za-z]{1,16}[ _-])?(?:${head})[ "]{0,2}(?:[,;\t|][^\r\n]{0,100})?\r?\n`;
+    const heads = String.raw`(?:^|\n)${cells}[ "]{0,2}(?:[A-Za-z]{1,16}[ _-])?(?:${head})[ "]{0,2}(?:[,;\t|](?!${number})[^\r\n]{0,100})?\r?\n`;
     // What has not so many cells, as prose, does not look back.
     const isRow = `(?=(?:${cell}){${Math.max(1, before)}})`;
-    return String.raw`${isRow}(?<=${heads}(?:[^\n]{0,200}\n){0,16})${cells}`;
+    return String.raw`${isRow}(?<=${heads}(?:[^\n\x1e]{0,200}\n){0,16})${cells}`;
   });
   return String.raw`(?<=\n)(?:${ways.join('|')})[ "]{0,2}`;
 }
@@ -35,6 +38,9 @@ const states = (
 ).split(' ');
 /** The same, where keys in environment variables are called so in two words (`BUILD_TOKEN`). */
 const statesInOneWord = ['[^a-z]client', '[^a-z]build', 'design', 'antiforgery'];
+
+/** Before a field of the query of a badge, which is public with the page that shows it; only of services that give badges tokens of their own. */
+const badge = String.raw`\/\/(?:codecov\.io|(?:dl\.)?circleci\.com|(?:app|api)\.codacy\.com|sonarcloud\.io|badges\.openbase\.com|ci\.appveyor\.com)\/[\w.\/-]{1,96}\.svg(?:\?[\w.=&-]{0,64})?`;
 
 const parts: Readonly<Record<string, string>> = {
   /** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
@@ -54,13 +60,17 @@ const parts: Readonly<Record<string, string>> = {
   ),
   /**
    * Where no `token` begins that stands for a state: no right is behind it. One of a session or a client does where it is a bare UUID, for
-   * searches are billed and calls repeated by such. How many there are, as each call to a language model says it, and whether it is a token
-   * at all, is told first: what may stand before takes long to look for.
+   * searches are billed and calls repeated by such, and that of a badge is read by all who read the README that shows it. How many there are, as
+   * each call to a language model says it, and whether it is a token at all, is told first: what may stand before takes long to look for.
    */
   'token-of-state':
     String.raw`(?!tokens\\?"?: ?\d{1,11}[,}\s])` +
+    `(?!(?=token)(?<=${badge})token)` +
     `(?!(?=token)(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
     String.raw`(?!(?=token)(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
+  badge,
+  /** Before the query of a document of Google, of which `key` is the id. */
+  document: String.raw`docs\.google\.com/[\w/]{1,64}`,
   /** The head of the column is a cell of its own: `password`, `admin_password`, `API key`. */
   'under-password': cellUnder(
     'password|passwd|passwort|passphrase|pwd|kennwort|wachtwoord|senha|mot de passe',

@@ -7,7 +7,7 @@ import { entropyBits } from '../checks/checks.ts';
  */
 
 const words =
-  /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ ]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?real|1234567890/i;
+  /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890/i;
 /** How a reference begins that something else resolves: shell, templates, CI, vaults, code. */
 const reference =
   /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Z_]{1,64}%|%\(|#\{|\{[A-Za-z_]\w{0,40}\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;

@@ -2,7 +2,8 @@ import type { Detector } from './detector.ts';
 
 /*
  * Secrets that documentation prints for everybody to read, beside those that a detector has as its own (`placeholders`): those of the
- * specifications of OAuth and JWT, and passwords that stand in manuals and tests because nobody would take them for one.
+ * specifications of OAuth and JWT, those that come with a program for all who use it, and passwords of manuals and tests that nobody would take
+ * for one.
  */
 
 const texts: ReadonlySet<string> = new Set([
@@ -23,6 +24,31 @@ const texts: ReadonlySet<string> = new Set([
     'dXNlcjpwYXNzd29yZA==',
   ],
   ...['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
+  // RFC 5849 (OAuth 1.0), the specification before it, and the manual of oauthlib.
+  ...[
+    'dpf43f3p2l4k3l03',
+    'jd83jd92dhsh93js',
+    'kd94hf93k423kf44',
+    'hh5s93j4hdidpola',
+    'hdhd0244k9j7ao03',
+    'nnch734d00sl2jdk',
+  ],
+  ...[
+    'pfkkdhi9sl3r4s00',
+    '0685bd9184jfhq22',
+    'ad180jjd733klru7',
+    '9djdj82h48djs9d2',
+    'kkk9d7dh3k39sjv7',
+    'dh893hdasih9',
+  ],
+  ...['lsdkfol23w54jlksdef', 'qwe089234lkjsdf', 'lkjhasdfkjh', '234lsdkf....'],
+  // The API of Telegram, the README of node-forge, and apt_auth.conf(5).
+  ...['123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11', 'Mai9ohgh6ahxee0jutheew0pungoozil', 'debian'],
+  // Of the programs of Google Cloud and of Chromium in Debian.
+  ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
+  'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
+  // The manual of PostgreSQL.
+  'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
   // Manuals of systemd and PostgreSQL, and FTP as everybody uses it.
   ...[
     'jw8s0F4',
@@ -47,7 +73,10 @@ const texts: ReadonlySet<string> = new Set([
 
 /** A word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@]ss(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+
+/** Letters and digits in their order: `abc123`, `abcdef12345`; and one word again and again. */
+const series = /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}$|^(?:t[e3]st){2,4}\d{0,3}$/i;
 
 /** Words in small letters, of which one says what they stand for: `aws_secret_access_key`, `password-for-30001`, `a%20secret`. */
 const wordsForPassword =
@@ -62,6 +91,23 @@ const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
+const isOfManuals = (text: string): boolean =>
+  texts.has(text) || wordForPassword.test(text) || wordsForPassword.test(text) || series.test(text);
+
+const percent = /%[\dA-Fa-f]{2}/g;
+/** Basic credentials of a user with a short name and such a password are not longer. */
+const basicMax = 96;
+const basic = /^[0-9A-Za-z+/]{12,96}={0,2}$/;
+const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
+
+/** A password as people type it, where a URL has it in percent escapes or a header in base64. */
+function speltOut(secret: string): string | undefined {
+  if (secret.includes('%'))
+    return secret.replace(percent, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
+  if (secret.length > basicMax || !basic.test(secret)) return undefined;
+  return credentials.exec(Buffer.from(secret, 'base64').toString('latin1'))?.[1];
+}
+
 /** Whether the value is one that documentation prints as an example. */
 export function isPublishedExample(
   detector: Pick<Detector, 'class' | 'placeholders'>,
@@ -73,7 +119,9 @@ export function isPublishedExample(
   if (isOwn) return true;
   if (detector.class === 'PII') return testCard.test(secret.replace(/[ -]/g, ''));
   if (detector.class !== 'SECRETS') return false;
-  if (texts.has(secret) || wordForPassword.test(secret) || wordsForPassword.test(secret)) return true;
+  if (isOfManuals(secret)) return true;
+  const spelt = speltOut(secret);
+  if (spelt !== undefined && isOfManuals(spelt)) return true;
   const payload = jwt.exec(secret)?.[1];
   return payload !== undefined && jwtPayload.test(Buffer.from(payload, 'base64url').toString('latin1'));
 }

@@ -1,3 +1,4 @@
+import type { DataClass } from '../../call.ts';
 import { isIdentifier } from '../checks/plain-values.ts';
 import { randomBits } from '../checks/randomness.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
@@ -18,28 +19,43 @@ export interface Seen extends Placed<Match> {
   readonly value?: string | undefined;
 }
 
+interface RepeatLimits {
+  readonly max: number;
+  readonly isOver: () => boolean;
+  readonly uncounted: Set<DataClass>;
+}
+
 /** Shorter values are in many words and numbers. */
 const valueBytesMin = 8;
 
-/** The places of found secrets and personal data where no detector saw them; at most `max`, and none once the time is over. */
+/**
+ * The places of found secrets and personal data where no detector saw them; at most `max` of each class, and none once the time is over.
+ * Classes that have more join `uncounted`.
+ */
 export function findRepeats(
   found: readonly Seen[],
   views: readonly Pick<View, 'bytes' | 'toSource'>[],
-  { max, isOver }: { readonly max: number; readonly isOver: () => boolean },
+  { max, isOver, uncounted }: RepeatLimits,
 ): Seen[] {
   if (found.length === 0) return [];
   const values = valuesOf(found);
   if (values.size === 0) return [];
+  const counts = new Map<DataClass, number>();
   const finder = new ValueFinder(values);
   const repeats: Seen[] = [];
   try {
     for (const view of views) {
       const isCovered = coverOf(found.filter((it) => it.view === view));
-      const counts = ({ detector }: Match, start: number, end: number): boolean =>
-        !isCovered(start, end) && (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
-      for (const { match, start, end } of finder.find(view.bytes, counts, isOver)) {
-        repeats.push({ match, view: undefined, ...view.toSource(start, end) });
-        if (repeats.length >= max) return repeats;
+      const isWanted = ({ detector }: Match, start: number, end: number): boolean =>
+        !uncounted.has(detector.class) &&
+        !isCovered(start, end) &&
+        (detector.class === 'SECRETS' || standsAlone(view.bytes, start, end));
+      for (const { match, start, end } of finder.find(view.bytes, isWanted, isOver)) {
+        const { class: dataClass } = match.detector;
+        const count = (counts.get(dataClass) ?? 0) + 1;
+        counts.set(dataClass, count);
+        if (count > max) uncounted.add(dataClass);
+        else repeats.push({ match, view: undefined, ...view.toSource(start, end) });
       }
     }
     return repeats;

@@ -151,11 +151,24 @@ t.test('what is cut of a table leaves its shape', async (t) => {
 });
 
 t.test('the cells of tables count as what was decoded', async (t) => {
-  const { unreadable } = decodeViews(Buffer.from(`name,dni\n${'abcd,efgh\n'.repeat(5000)}`), {
+  const { unreadable } = decodeViews(Buffer.from(`${'name'.repeat(12)},dni\n${'abcd,efgh\n'.repeat(5000)}`), {
     ...bounds,
     maxDecodedBytes: 50_000,
   });
   t.match(unreadable, /more than the limit/);
+});
+
+t.test('a text that is one table is readable whatever may be decoded', async (t) => {
+  const rows = Array.from(
+    { length: 500 },
+    (_, at) => `${at},Jane Roe of Nowhere,1972-05-${at},${at * 7919}\n`,
+  );
+  const { views, unreadable } = decodeViews(Buffer.from(`id,name,born,number\n${rows.join('')}`), {
+    ...bounds,
+    maxDecodedBytes: 10_000,
+  });
+  t.equal(unreadable, undefined);
+  t.ok(views.some(({ isTable }) => isTable));
 });
 
 t.test('a table that is none costs linear time', async (t) => {

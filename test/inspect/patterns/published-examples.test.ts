@@ -29,6 +29,9 @@ const examples = {
   'a password of jokes': 'password = "hunter2"',
   'a password that says what it is': 'password: P4ssword123',
   'a key of AWS': 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  'a token of RFC 5849': 'OAuth oauth_token="ad180jjd733klru7"',
+  'a password of jokes in a URL': 'https://john:P%40SSWORD@db.acme.dev/',
+  'credentials that say what they are': 'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
   'a test card': 'card 4242 4242 4242 4242',
   'an address of RFC 2606': 'write to jane.roe@example.com',
 };

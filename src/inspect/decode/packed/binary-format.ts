@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { opaqueKindOf } from './opaque.ts';
-import { hasUtf16Mark } from './readable.ts';
 
 /** First bytes, in latin-1: ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries, time zones, compiled Python (behind two bytes). */
 const magics: readonly string[] = [
@@ -36,6 +35,10 @@ export function isBinaryFile(bytes: Buffer): boolean {
   if (bytes.length < bytesMin || hasUtf16Mark(bytes)) return false;
   return countZeros(bytes) >= Math.min(bytes.length, sampleBytes) * zeroShareMin && !isUtf8(bytes);
 }
+
+/** Whether bytes begin with the byte order mark of UTF-16. */
+export const hasUtf16Mark = (bytes: Buffer): boolean =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 
 function countZeros(bytes: Buffer): number {
   const end = Math.min(bytes.length, sampleBytes);

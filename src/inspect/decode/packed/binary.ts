@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { onePass } from '../budget.ts';
+import { hasUtf16Mark } from './binary-format.ts';
 import { compressionOf, isZip } from './compression.ts';
-import { hasUtf16Mark, textAmong, toReadable } from './readable.ts';
+import { textAmong, toReadable } from './readable.ts';
 
 /** A text has fewer control characters; of bytes that are as good as random, one in twelve is one. */
 const controlShareMin = 1 / 20;

@@ -4,6 +4,7 @@ import type { Budget } from '../budget.ts';
 import { isNoise, noisePieceMin } from '../noise.ts';
 import { findRun, runEnd } from '../runs.ts';
 import { separator } from '../separator.ts';
+import { hasUtf16Mark, isBinaryFile } from './binary-format.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { unzip } from './zip.ts';
@@ -11,7 +12,7 @@ import { unzip } from './zip.ts';
 /** A shorter piece of text among binary bytes is noise. */
 export const textMin = 8;
 const compressionsMax = 3;
-const newline = 0x0a;
+const lineEnd = Buffer.from('\n');
 const utf16Sample = 256;
 const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
@@ -64,19 +65,17 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
   const utf16 = utf16Decoder(bytes);
   if (utf16) return Buffer.from(utf16.decode(bytes));
   // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
-  return isUtf8(bytes) ? bytes : textAmong(bytes, textMin, budget);
+  if (isUtf8(bytes)) return bytes;
+  // In a program stands one name beside another, and says nothing of it.
+  return textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
 }
 
-/** The pieces of text in bytes that are none, one a line; the long ones alone where the short ones say nothing. */
-export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
-  const pieces = textPieces(bytes, lengthMin, budget);
+/** The pieces of text in bytes that are none, `end` behind each; the long ones alone where the short ones say nothing. */
+export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget, end = lineEnd): Buffer {
+  const pieces = textPieces(bytes, lengthMin, budget, end);
   const noiseMin = noisePieceMin(bytes.length);
-  return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget) : pieces;
+  return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget, end) : pieces;
 }
-
-/** Whether bytes begin with the byte order mark of UTF-16. */
-export const hasUtf16Mark = (bytes: Buffer): boolean =>
-  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 
 /** By its mark, or by every other byte of a sample being zero (which Latin text has). */
 function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
@@ -91,18 +90,18 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   return odd > even ? utf16le : utf16be;
 }
 
-/** The runs of at least `lengthMin` bytes of ASCII text among others, one a line. */
-export function textPieces(bytes: Buffer, lengthMin: number, budget: Budget): Buffer {
-  // Something that is no text stands between two pieces, so a line end for each of them is room enough.
-  const pieces = Buffer.allocUnsafe(bytes.length + 1);
+/** The runs of at least `lengthMin` bytes of ASCII text among others, `behind` each. */
+export function textPieces(bytes: Buffer, lengthMin: number, budget: Budget, behind = lineEnd): Buffer {
+  // Something that is no text stands between two pieces.
+  const countMax = Math.ceil((bytes.length + 1) / (lengthMin + 1));
+  const pieces = Buffer.allocUnsafe(bytes.length + countMax * behind.length);
   let length = 0;
   let start = findRun(bytes, 0, isTextByte, lengthMin);
   while (start >= 0) {
     const end = runEnd(bytes, start, isTextByte);
     budget.work(end - start);
     length += bytes.copy(pieces, length, start, end);
-    pieces[length] = newline;
-    length += 1;
+    length += behind.copy(pieces, length);
     start = findRun(bytes, end, isTextByte, lengthMin);
   }
   return pieces.subarray(0, length);
