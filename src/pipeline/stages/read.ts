@@ -40,6 +40,8 @@ export interface ReadOptions {
   readonly wantsUrls?: () => boolean;
 }
 
+/** What is to be cut is read once more, so of a longer one that is done where others do not wait for it. */
+const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
 
@@ -137,7 +139,7 @@ export function read(options: ReadOptions): Stage {
         if (call.findings.length === 0) return;
         call.readAgain = readerOf(call, engine, tenant);
         const { length } = call.plain ?? call.body;
-        if (readers.hasThreads && length > loopBytesMax) call.cutApart = cutterOf(call, task, tenant);
+        if (readers.hasThreads && length > cutBytesMax) call.cutApart = cutterOf(call, task, tenant);
       }),
     );
   }
