@@ -242,10 +242,10 @@ function unknownHost(scheme: string, method: string): Operation {
   return {
     toolName: customProxy,
     name: isWeb ? `http_${shortMethod(method).toLowerCase()}` : scheme.slice(0, schemeLengthMax),
-    ...(isWeb && shortMethod(method) === method && !usualMethods.has(method) ? { said: method } : {}),
     category: isWeb ? 'http' : 'other',
     verb: verbOf(method),
     resource: {},
     principals: [],
+    ...(isWeb && shortMethod(method) === method && !usualMethods.has(method) ? { said: method } : {}),
   };
 }

@@ -74,7 +74,7 @@ export function createRecorder({
     if (isTrustDrop(call)) call.incidents = [...call.incidents, trustDrop];
     const names = keptNames(call);
     const credential = !refusal && isLetOut(call) ? credentials.nameFor(call) : undefined;
-    const recorded: RecordedCall = {
+    const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
       traceId: call.traceId,
       tenantId: identity.tenantId,
       agentId: identity.agentId,
@@ -83,13 +83,13 @@ export function createRecorder({
       decision: call.verdict?.decision ?? 'DENY',
       outcome: call.outcome,
       destination: keptDestination(call.message?.opening ?? call),
-      ...(call.body.length > 0 ? { sizeClass: sizeClassOf(call.body.length) } : {}),
-      ...(names.length > 0 ? { names } : {}),
-      ...(call.trustLoss.length > 0 ? { marks: call.trustLoss } : {}),
-      ...(call.charges.length > 0 ? { charges: call.charges } : {}),
-      ...(credential === undefined ? {} : { credential }),
       line: traceLine(call, refusal, credential),
     };
+    if (call.body.length > 0) recorded.sizeClass = sizeClassOf(call.body.length);
+    if (names.length > 0) recorded.names = names;
+    if (call.trustLoss.length > 0) recorded.marks = call.trustLoss;
+    if (call.charges.length > 0) recorded.charges = call.charges;
+    if (credential !== undefined) recorded.credential = credential;
     return journal.append(recorded).then(
       () => {
         store.noteCall(recorded);

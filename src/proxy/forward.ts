@@ -192,7 +192,7 @@ async function judge(
 ): Promise<void> {
   const verdict = await gate.inspect(call);
   const findCredential: Way['findCredential'] = (it) => gate.credentials.forCall(it);
-  enforce(gate, call, verdict, exchange, { findCredential, ...way });
+  enforce(gate, call, verdict, exchange, { ...way, findCredential });
 }
 
 const noBody = Buffer.alloc(0);

@@ -91,7 +91,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     const room = (head.length + line.length) * bytesPerUnitMax + 1;
     if (room > blockBytes - (group?.bytes ?? 0)) writeGroup();
     if (room > blockBytes) return writeAlone(`${head}${line}\n`);
-    group ??= { bytes: 0, turn: setImmediate(writeGroup), ...Promise.withResolvers<void>() };
+    group ??= { ...Promise.withResolvers<void>(), bytes: 0, turn: setImmediate(writeGroup) };
     let { bytes } = group;
     bytes += block.write(head, bytes);
     bytes += block.write(line, bytes);

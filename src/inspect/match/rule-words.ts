@@ -102,24 +102,36 @@ export const findWords = (list: readonly string[], texts: readonly Buffer[]): Wo
   hidesNames: texts.some(hidesNames),
 });
 
-/** `{"\\u0061mount": 1}` has an amount, as `"\\x61mount"` has for lenient parsers. */
+/** `{"\\u0061mount": 1}` has an amount, as `"\\x61mount"` has for lenient parsers; `{"it\\u2019s": 1}` hides nothing. */
 export const hidesNames = (text: Buffer): boolean => hiddenNameEnd(text) !== undefined;
 
 /** Where the first sign of a text ends that may hide a name; undefined where there is none. */
 export function hiddenNameEnd(text: Buffer): number | undefined {
   const isPlainText = isAscii(text);
   if (isPlainText && !text.includes(backslash)) return undefined;
-  const signs = isPlainText ? hidingEscapes : hidingSigns;
-  const ends = signs.flatMap((sign) => {
+  const ends = (isPlainText ? asciiSigns : hidingSigns).flatMap((sign) => {
     const at = text.indexOf(sign);
     return at < 0 ? [] : [at + sign.length];
   });
+  const escapeEnd = hidingEscapeEnd(text);
+  if (escapeEnd !== undefined) ends.push(escapeEnd);
   return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
+/** Of the first escape of a letter or digit, or of one that parsers may read as they like: most are of quotes and dashes. */
+function hidingEscapeEnd(text: Buffer): number | undefined {
+  for (let at = text.indexOf(escapeStart); at >= 0; at = text.indexOf(escapeStart, at + 2)) {
+    if (!harmlessCode.test(text.toString('latin1', at + 2, at + 6))) return Math.min(at + 6, text.length);
+  }
+  return undefined;
+}
+
 const backslash = 0x5c;
-const hidingEscapes = ['\\u', '\\x'].map((it) => Buffer.from(it));
-const hidingSigns = [...hidingEscapes, ...foldsToAscii.map((it) => Buffer.from(it))];
+const escapeStart = Buffer.from('\\u');
+/** Names are searched for by their letters and digits of ASCII; see `foldsToAscii` for the two others. */
+const harmlessCode = /^(?!00(?:3\d|[46][1-9a-f]|[57][\da])|017f|212a)[\da-f]{4}$/i;
+const asciiSigns = [Buffer.from('\\x')];
+const hidingSigns = [...asciiSigns, ...foldsToAscii.map((it) => Buffer.from(it))];
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 

@@ -89,8 +89,8 @@ export class ReaderThread {
     const isKnown = this.#known.has(tools.id);
     this.#known.add(tools.id);
     this.#post({
-      name,
       ...this.#inbox.pack(input),
+      name,
       bounds: { maxDecodedBytes, timeoutMs },
       toolsId: tools.id,
       tools: isKnown ? undefined : tools,

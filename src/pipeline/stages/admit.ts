@@ -220,6 +220,7 @@ function toRequest(
   if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
   if (!operation) throw new Error('a call is admitted once it is understood');
   return {
+    ...doneBy(operation),
     keyHash: key.hash,
     nowMs: call.receivedAtMs,
     agentId: claimed.agentId,
@@ -229,7 +230,6 @@ function toRequest(
     names: namesOf(call),
     mutations: mutationsOf(operation),
     mcp: mcpCallOf(operation, call.target),
-    ...doneBy(operation),
     counts: 'call',
     termsOf,
     chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),

@@ -40,6 +40,8 @@ export interface ReadOptions {
   readonly wantsUrls?: () => boolean;
 }
 
+/** What is to be cut is read once more, so of a longer one that is done where others do not wait for it. */
+const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
 
@@ -97,9 +99,11 @@ export function read(options: ReadOptions): Stage {
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = call.contentEncoding === '' ? body : plain;
     const isPacked = call.contentEncoding !== '' && !plain;
-    const time = timeFor(tenant, contentBytes, isPacked);
+    const { bounds, timeoutMs } = timeFor(tenant, contentBytes, isPacked);
+    const tools = { ...task.tools, words };
+    const { owner } = task;
     return after(
-      readers.run('body', input, { ...task, ...time, tools: { ...task.tools, words }, bytes, plain: soon }),
+      readers.run('body', input, { tools, bounds, timeoutMs, owner, bytes, plain: soon }),
       (it) => {
         if ('lost' in it) {
           noteUnreadable(call, lostReading(it));
@@ -125,12 +129,8 @@ export function read(options: ReadOptions): Stage {
     call.safeName = namesOf(engine);
     if (agentName) call.agentName = call.safeName(agentName);
     if (runtimeType) call.runtimeType = call.safeName(runtimeType);
-    const task: Task = {
-      tools: { engine, injections, meanings, beginnings },
-      ...timeFor(tenant, 0),
-      owner: identity,
-      bytes: 0,
-    };
+    const tools = { engine, injections, meanings, beginnings };
+    const task: Task = { ...timeFor(tenant, 0), tools, owner: identity, bytes: 0 };
     // The head of an open call was read when it was opened.
     const head = call.message ? undefined : readHead(call, task);
     return after(head, () =>
@@ -139,7 +139,7 @@ export function read(options: ReadOptions): Stage {
         if (call.findings.length === 0) return;
         call.readAgain = readerOf(call, engine, tenant);
         const { length } = call.plain ?? call.body;
-        if (readers.hasThreads && length > loopBytesMax) call.cutApart = cutterOf(call, task, tenant);
+        if (readers.hasThreads && length > cutBytesMax) call.cutApart = cutterOf(call, task, tenant);
       }),
     );
   }
@@ -227,7 +227,13 @@ function noteUnreadable(
 function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsTexts' | 'wantsUrls'>): BodyJob {
   const { body, contentType, contentEncoding, plain, message, claimed, entrance, headers } = call;
   return {
-    ...{ body, contentType, contentEncoding, plain, ...wanted, ...sentOf(call) },
+    ...sentOf(call),
+    body,
+    contentType,
+    contentEncoding,
+    plain,
+    wantsTexts: wanted.wantsTexts,
+    wantsUrls: wanted.wantsUrls,
     isBroken: call.unreadable !== undefined,
     context: claimed.context ? Buffer.from(claimed.context) : undefined,
     // The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them.

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { hidesNames } from '../../../src/inspect/match/rule-words.ts';
 import { compilePolicies, findWords } from '../../../src/policy/index.ts';
 import { ruleSchema } from '../../../src/policy/schema.ts';
 import { factsOf } from '../../policy/facts.ts';
@@ -48,4 +49,23 @@ t.test('many sets may come and go', async (t) => {
     t.strictSame([...findWords(list, [Buffer.from(`the WORD${i} stands`)]).found], [1, 0]);
   }
   t.strictSame([...findWords(['a\0b'], [Buffer.from('ab')]).found], []);
+});
+
+t.test('an escape hides a name where it may stand for a letter or a digit', async (t) => {
+  const hiding = [
+    '\\u0061',
+    '\\u005A',
+    '\\u0039',
+    '\\u017f',
+    '\\u212A',
+    '\\x61',
+    '\\u{61}',
+    '\\u00',
+    '\\u2019\\u006d',
+    'é\\u006D',
+    'ſ',
+  ];
+  for (const text of hiding) t.equal(hidesNames(Buffer.from(text)), true, text);
+  const harmless = ['\\u2019', '\\u003c', '\\u0026', '\\u00e9', '\\ud83d\\ude00', '\\n', 'é', 'é\\u2014'];
+  for (const text of harmless) t.equal(hidesNames(Buffer.from(text)), false, text);
 });
