@@ -39,8 +39,8 @@ const states = (
 /** The same, where keys in environment variables are called so in two words (`BUILD_TOKEN`). */
 const statesInOneWord = ['[^a-z]client', '[^a-z]build', 'design', 'antiforgery'];
 
-/** Before a field of the query of a badge, which is public with the page that shows it; only of services that give badges tokens of their own. */
-const badge = String.raw`\/\/(?:codecov\.io|(?:dl\.)?circleci\.com|(?:app|api)\.codacy\.com|sonarcloud\.io|badges\.openbase\.com|ci\.appveyor\.com)\/[\w.\/-]{1,96}\.svg(?:\?[\w.=&-]{0,64})?`;
+/** Before a field of the query of a badge, which is public with the page that shows it. */
+const badge = String.raw`\.svg(?:\?[\w.=&-]{0,64})?`;
 
 const parts: Readonly<Record<string, string>> = {
   /** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
@@ -65,7 +65,7 @@ const parts: Readonly<Record<string, string>> = {
    */
   'token-of-state':
     String.raw`(?!tokens\\?"?: ?\d{1,11}[,}\s])` +
-    `(?!(?=token)(?<=${badge})token)` +
+    `(?!(?=token)(?<=\\.svg\\?[\\w.=&-]{0,64})token)` +
     `(?!(?=token)(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
     String.raw`(?!(?=token)(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
   badge,
