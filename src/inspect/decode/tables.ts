@@ -18,12 +18,16 @@ import { LabelledCells } from './tables/labelled-cells.ts';
 /** Ways to write tables. A new one is a file and a line here. */
 const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid];
 
-/** The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. */
+/**
+ * The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. `reaches` gets the
+ * stretches in which a row counts with a header before it.
+ */
 export function readTables(
   { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,
   isKnown: (span: Span) => boolean,
   separator: Buffer,
   budget: Budget,
+  reaches: { start: number; end: number }[],
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;
   for (const reader of readers) {
@@ -31,6 +35,10 @@ export function readTables(
     const take = (name: Span, value: Span): void => {
       const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
       if (isKnown(span)) return;
+      const last = reaches.at(-1);
+      if (last && last.start <= span.start && span.start <= last.end) last.end = Math.max(last.end, span.end);
+      else reaches.push(span);
+      if (name.end === name.start) return;
       cells ??= new LabelledCells(bytes, separator);
       budget.spend(cells.add(name, value));
     };
