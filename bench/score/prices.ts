@@ -117,7 +117,7 @@ function decoderRuns(texts: readonly Buffer[]): ReadonlyMap<string, () => void> 
       }
     });
   runs.set('tables', () => {
-    for (const text of encoded) readTables(text, () => false, separator, budget());
+    for (const text of encoded) readTables(text, () => false, separator, budget(), []);
   });
   return runs;
 }

@@ -139,7 +139,7 @@ function readFrom(
     decoded,
     space,
   });
-  const { views, noise, unreadable, isOutOfTime } = decodedViews;
+  const { views, noise, reaches, unreadable, isOutOfTime } = decodedViews;
   const isNew = ({ end }: Span): boolean => end > settledTo;
   const opaque = [...known.opaque, ...decodedViews.opaque.filter(isNew)];
   const withoutChance = withoutChanceIn(bytes, noise);
@@ -201,7 +201,7 @@ function readFrom(
     if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
       const searched = views.filter((it) => !it.isSuperseded);
       remember(bytes, beginning, known, engine, {
-        ...{ found: shown, repeats, hints, cutTokens, opaque, noise },
+        ...{ found: shown, repeats, hints, cutTokens, opaque, across: [...noise, ...reaches] },
         wordEnds: wordEnds ?? none,
         ...{ views: searched, decoded: searched.slice(1) },
       });

@@ -25,33 +25,65 @@ const pairsBy =
       return { name, start, end };
     });
 
-/** A string of a JSON text, and what stands behind a name; and the same in a JSON text that is a string of another one. */
-const string = /(?<!\\)"((?:[^"\\]|\\[\s\S]){0,4096})"(\s{0,8}:\s{0,8})?/g;
-const nestedString = /(?<!\\)\\"((?:[^"\\]|\\\\(?:[^"\\]|\\")){0,4096})\\"(\s{0,8}:\s{0,8})?/g;
+/** How strings are written, in a JSON text and in one that is a string of another one. What is between the quotes is taken piece by piece. */
+interface Quoting {
+  readonly quote: string;
+  readonly opening: RegExp;
+  readonly piece: RegExp;
+}
 
-/** The value stands right behind the opening quote, so that nobody has to ask for its place: the pattern would run once more for each. */
+const quoted: Quoting = { quote: '"', opening: /(?<!\\)"/g, piece: /(?:[^"\\]|\\[\s\S]){0,4096}/y };
+const nestedQuoted: Quoting = {
+  quote: '\\"',
+  opening: /(?<!\\)\\"/g,
+  piece: /(?:[^"\\]|\\\\(?:[^"\\]|\\")){0,4096}/y,
+};
+
+/** What the strings hold, of which a longer one than a piece is none: it is passed over, so that a quote that ends it begins no other. */
+function* stringsIn(text: string, { quote, opening, piece }: Quoting): Iterable<Span> {
+  for (let at = 0; ; ) {
+    opening.lastIndex = at;
+    const open = opening.exec(text);
+    if (!open) return;
+    const start = open.index + quote.length;
+    const end = pieceEnd(text, piece, start);
+    at = end;
+    for (let next = pieceEnd(text, piece, at); next > at; next = pieceEnd(text, piece, at)) at = next;
+    if (!text.startsWith(quote, at)) continue;
+    if (at === end) yield { start, end };
+    at += quote.length;
+  }
+}
+
+function pieceEnd(text: string, piece: RegExp, start: number): number {
+  piece.lastIndex = start;
+  piece.exec(text);
+  return piece.lastIndex;
+}
+
+const beforeValue = /\s{0,8}:\s{0,8}/y;
+
 const stringsBy =
-  (pattern: RegExp, quoteLength: number): Syntax =>
+  (quoting: Quoting): Syntax =>
   (text) => {
     const fields: Field[] = [];
     let name = '';
     let valueAt = -1;
-    for (const { 0: whole, 1: value = '', 2: colon, index } of text.matchAll(pattern)) {
-      if (colon !== undefined) {
-        name = value;
-        valueAt = index + whole.length;
-      } else if (value !== '') {
-        const start = index + quoteLength;
-        fields.push({ name: valueAt === index ? name : '', start, end: start + value.length });
-      }
+    for (const { start, end } of stringsIn(text, quoting)) {
+      const { length } = quoting.quote;
+      beforeValue.lastIndex = end + length;
+      if (beforeValue.test(text)) {
+        name = text.slice(start, end);
+        valueAt = beforeValue.lastIndex;
+      } else if (end > start) fields.push({ name: valueAt === start - length ? name : '', start, end });
     }
     return fields;
   };
 
-const nestedStrings = stringsBy(nestedString, 2);
+const nestedStrings = stringsBy(nestedQuoted);
 
 const syntaxes = {
-  members: stringsBy(string, 1),
+  members: stringsBy(quoted),
   nestedMembers: (text) => (text.includes('\\"') ? nestedStrings(text) : []),
   /** Of forms, queries and cookies. */
   pairs: pairsBy(/(?<=^|[?&;#\s])([^=&?#;:/\s]{1,64})=([^&#;\s]{1,4096})/dg),
@@ -84,11 +116,9 @@ export function fieldsOf(bytes: Buffer, format: FieldFormat): readonly (readonly
 }
 
 const strings: Syntax = (text) =>
-  Array.from(text.matchAll(/(?<!\\)"((?:[^"\\]|\\[\s\S]){1,4096})"/g), ({ 1: value = '', index }) => ({
-    name: '',
-    start: index + 1,
-    end: index + 1 + value.length,
-  }));
+  Array.from(stringsIn(text, quoted))
+    .filter(({ start, end }) => end > start)
+    .map((span) => ({ name: '', ...span }));
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
 /** Names and values alike, in the order of the text and without names: a name may be a piece as well. Of some formats none. */

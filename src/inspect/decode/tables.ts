@@ -22,12 +22,16 @@ const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, js
 /** Of a text: names of ten letters stand before values of ten. */
 const roomFactor = 2;
 
-/** The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. */
+/**
+ * The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. `reaches` gets the
+ * stretches in which a row counts with a header before it.
+ */
 export function readTables(
   { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,
   isKnown: (span: Span) => boolean,
   separator: Buffer,
   budget: Budget,
+  reaches: { start: number; end: number }[],
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;
   let room = bytes.length * roomFactor;
@@ -36,6 +40,10 @@ export function readTables(
     const take = (name: Span, value: Span): void => {
       const span = { start: Math.min(name.start, value.start), end: Math.max(name.end, value.end) };
       if (isKnown(span)) return;
+      const last = reaches.at(-1);
+      if (last && last.start <= span.start && span.start <= last.end) last.end = Math.max(last.end, span.end);
+      else reaches.push(span);
+      if (name.end === name.start) return;
       cells ??= new LabelledCells(bytes, separator);
       const length = cells.add(name, value);
       budget.work(length);

@@ -119,6 +119,8 @@ export function decodeViews(
   views: View[];
   opaque: readonly OpaqueContent[];
   noise: readonly Noise[];
+  /** Where what stands in a table counts with its header. */
+  reaches: readonly Span[];
   unreadable: string | undefined;
   /** It is unreadable because the time was over. */
   isOutOfTime: boolean;
@@ -126,6 +128,7 @@ export function decodeViews(
   const budget = new Budget(bounds);
   const opaque: OpaqueContent[] = [];
   const noise: Noise[] = [];
+  const reaches: Span[] = [];
   const root = sourceOf(source);
   const tables: View[] = [];
   const layers: Layer[] = [];
@@ -141,7 +144,7 @@ export function decodeViews(
     if (bounds.decoded) layers.push(wholeOf(root, bounds.decoded, budget));
     for (const layer of layers) {
       if (layer.isSuperseded) continue;
-      const table = tableOf(layer, budget);
+      const table = tableOf(layer, budget, reaches);
       if (table) tables.push(table);
       if (layer.depth >= bounds.depthMax) continue;
       const decoders = bounds.isForm && layer === root ? formEscapes : escapes;
@@ -153,10 +156,10 @@ export function decodeViews(
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     const isOutOfTime = error instanceof OutOfTimeError;
-    return { views: [...layers, ...tables], opaque, noise, unreadable: error.message, isOutOfTime };
+    return { views: [...layers, ...tables], opaque, noise, reaches, unreadable: error.message, isOutOfTime };
   }
   const views = tables.length > 0 ? [...layers, ...tables] : layers;
-  return { views, opaque, noise, unreadable: undefined, isOutOfTime: false };
+  return { views, opaque, noise, reaches, unreadable: undefined, isOutOfTime: false };
 }
 
 const asItStands = (start: number, end: number): Span => ({ start, end });
@@ -176,10 +179,12 @@ function encryptedIn(layer: Layer): OpaqueContent | undefined {
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */
-function tableOf(layer: Layer, budget: Budget): View | undefined {
+function tableOf(layer: Layer, budget: Budget, reaches: Span[]): View | undefined {
   // What no escape touches was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
-  const cells = readTables(layer, isKnown, separator, budget);
+  const own: { start: number; end: number }[] = [];
+  const cells = readTables(layer, isKnown, separator, budget, own);
+  for (const { start, end } of own) reaches.push(layer.toSource(start, end));
   if (!cells) return undefined;
   const bytes = cells.bytes();
   const toSource = (start: number, end: number): Span => {

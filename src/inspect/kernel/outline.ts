@@ -39,7 +39,7 @@ export const textFlags = {
   armour: 1 << 22,
   /** `transfer-enco` in either case */
   transferField: 1 << 23,
-  /** `<td` */
+  /** `<td` or `<th` */
   cell: 1 << 24,
   /** `values (` */
   values: 1 << 25,

@@ -181,7 +181,8 @@ function allOf(last: Segment<Remembered>, from: number): Known {
 
 /** What reading has shown, from `from` of what was known on. */
 export interface Shown extends Pick<Remembered, Lists> {
-  readonly noise: readonly Span[];
+  /** Further stretches of which the end cannot be judged without the beginning. */
+  readonly across: readonly Span[];
   /** Texts that were searched, of which those of `decoded` are decoded forms. */
   readonly views: readonly View[];
   readonly decoded: readonly View[];
@@ -223,7 +224,7 @@ export function remember(
   };
   const isOpen = openAt(ends, [
     ...[...shown.found, ...shown.repeats, ...shown.hints, ...shown.cutTokens, ...shown.opaque],
-    ...[...shown.noise, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
+    ...[...shown.across, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
   ]);
   const last = later.reduce<Segment<Remembered> | undefined>((before, { end, key }, at) => {
     const content: Remembered = {

@@ -92,6 +92,9 @@ t.test('a value that is longer than 4096 bytes is no piece of anything', async (
   t.same(read(`a=${'x'.repeat(4096)}`, 'form').length, 1);
   t.same(read(JSON.stringify({ a: 'x'.repeat(4096) }), 'json').length, 1);
   t.same(read(JSON.stringify({ a: 'x'.repeat(4097) }), 'json'), []);
+  const behind = JSON.stringify({ a: 'x'.repeat(9000), b: 'one', c: ['two'] });
+  t.same(read(behind, 'json'), ['b=one', '=two'], 'what stands behind it is read all the same');
+  t.same(read(JSON.stringify({ json: behind }), 'json'), ['b=one', '=two'], 'in a nested text, too');
 });
 
 t.test('what looks like fields and is none takes a time that grows with its length', async (t) => {

@@ -182,7 +182,7 @@ t.test('tells which rare things begin anywhere in a text', async (t) => {
     cdata: ['<![CDATA['],
     encrypted: [`eyJ${'a'.repeat(40)}.${'b'.repeat(9)}..${'c'.repeat(20)}.d`],
     armour: ['-----BEGIN '],
-    cell: ['<td>', '<TD '],
+    cell: ['<td>', '<TD ', '<th>'],
     values: ['VALUES (', 'Values(', 'values\n  ('],
     valueName: ['value"', 'values"'],
     transferField: ['Content-Transfer-Encoding', 'content-transfer-encoding', 'CONTENT-TRANSFER-ENCODING'],
@@ -392,7 +392,7 @@ function foundIn(bytes: Buffer, outline: Outline): unknown {
       .filter((it) => !it.isGuess)
       .map((it) => [name, it.start, it.end, it.bytes.toString('hex')]),
   );
-  const cells = readTables({ bytes, outline }, () => false, Buffer.from('\n'), onePass());
+  const cells = readTables({ bytes, outline }, () => false, Buffer.from('\n'), onePass(), []);
   const unescaped = unescapeText(bytes, decoderTable(escapeDecoders), () => undefined, outline);
   return { blocks, cells: cells?.bytes().toString(), unescaped: unescaped?.bytes.toString('hex') };
 }

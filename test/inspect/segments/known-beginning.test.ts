@@ -159,6 +159,43 @@ for (const [name, [before, added]] of Object.entries(seams)) {
   });
 }
 
+/** Beginnings and ends of bodies with a long table that goes on: its header stands far before what is new. */
+const many = (row: (index: number) => string): string =>
+  Array.from({ length: 400 }, (_, at) => row(at)).join('');
+const tables: Readonly<Record<string, readonly [before: string, added: string]>> = {
+  'a list with commas': [
+    `name,password\n${many((at) => `user${at},"see the vault, page ${at}"\n`)}`,
+    'bob,"Vex9-marble-77"\n',
+  ],
+  'statements of SQL': [
+    `INSERT INTO users (name, password) VALUES ${many((at) => `("user${at}", "see page ${at}"), `)}`,
+    '("bob", "Vex9-marble-77")',
+  ],
+  'a page with a table': [
+    `["<table><tr><th>name</th><th>password</th></tr>",${many((at) => `"<tr><td>user${at}</td><td>see page ${at}</td></tr>",`)}`,
+    '"<tr><td>bob</td><td>Vex9-marble-77</td></tr></table>"]',
+  ],
+  'a page with a table of which only the header is known': [
+    `["<table><tr><th>name</th><th>password</th></tr>",${many((at) => `"some words on page ${at} and no row",`)}`,
+    '"<tr><td>bob</td><td>Vex9-marble-77</td></tr></table>"]',
+  ],
+  'rows of which the first begins in a string': [
+    `"[["user","password"],${many((at) => `["user${at}","see page ${at}"],`)}`,
+    '["bob","Vex9-marble-77"]]',
+  ],
+};
+
+for (const [name, [before, added]] of Object.entries(tables)) {
+  t.test(`a table is not read on without its header: ${name}`, async (t) => {
+    const by = newMemory();
+    readWhole(Buffer.from(before), by);
+    const body = Buffer.from(before + added);
+    const whole = readWhole(body);
+    t.ok(kindsIn(whole).includes('generic-password'));
+    t.same(missing(whole, readWhole(body, by)), []);
+  });
+}
+
 t.test('what is known of one is not known of others', async (t) => {
   const body = conversation([message(filler(20_000)), message(filler(9000, 4))]);
   const by = newMemory();

@@ -6,6 +6,10 @@ import type { Span } from '../span-map.ts';
 /** Called with the name of a column or field, and with a value that stands under it. */
 export type TakeCell = (name: Span, value: Span) => void;
 
+/** Tells that what stands at the end may belong to the table that begins there, though no cell does. */
+export const noteReach = (take: TakeCell, start: number, end: number): void =>
+  take({ start, end: start }, { start: end, end });
+
 /** A way to write tables. */
 export interface TableReader {
   /** A quick look: nearly all texts hold no table. */

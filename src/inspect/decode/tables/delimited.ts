@@ -4,6 +4,7 @@ import {
   columnsMax,
   isName,
   nameBytesMax,
+  noteReach,
   type TableReader,
   type TakeCell,
   takeRow,
@@ -48,12 +49,14 @@ function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
   const names = headerOf(bytes, headerEnd, delimiter);
   if (!names) return 0;
   let end = 0;
-  for (let row = readRow(bytes, afterRule(bytes, headerEnd + 1), delimiter, names.length); row; ) {
+  for (let start = afterRule(bytes, headerEnd + 1); ; start = end) {
+    const row = readRow(bytes, start, delimiter, names.length);
+    noteReach(take, names[0]?.start ?? headerEnd, row.end);
+    if (!row.cells) return end;
     takeRow(names, row.cells, take);
     end = row.end;
-    row = row.isLast ? undefined : readRow(bytes, end, delimiter, names.length);
+    if (row.isLast) return end;
   }
-  return end;
 }
 
 /** The one before the last name; a row of a Markdown table has one behind it. */
@@ -121,14 +124,16 @@ function afterRule(bytes: Buffer, start: number): number {
 }
 
 interface Row {
-  readonly cells: readonly Span[];
+  /** None where it is no row of that width. */
+  readonly cells: readonly Span[] | undefined;
+  /** As far as it was looked at. */
   readonly end: number;
   /** Behind it the text goes on with something else. */
   readonly isLast: boolean;
 }
 
-/** The row that begins there; undefined where it is none of that width. */
-function readRow(bytes: Buffer, start: number, delimiter: number, width: number): Row | undefined {
+/** The row that begins there. */
+function readRow(bytes: Buffer, start: number, delimiter: number, width: number): Row {
   const cells: Span[] = [];
   let at = start;
   if (delimiter === pipe) {
@@ -143,12 +148,13 @@ function readRow(bytes: Buffer, start: number, delimiter: number, width: number)
       at = end + 1;
       continue;
     }
-    if (!isFull) return undefined;
+    const noRow = { cells: undefined, end, isLast: true };
+    if (!isFull) return noRow;
     const lineEnd = rowEnd(bytes, end, delimiter);
     if (lineEnd >= 0) return { cells, end: lineEnd, isLast: lineEnd >= bytes.length };
     return cell.isQuoted || delimiter === pipe || holdsTextEnd(bytes, cell.span)
       ? { cells, end, isLast: true }
-      : undefined;
+      : noRow;
   }
 }
 

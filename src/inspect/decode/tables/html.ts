@@ -1,7 +1,9 @@
 import { textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, type TableReader, type TakeCell, trimmed } from './cell.ts';
+import { columnsMax, isName, noteReach, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
+/** Behind so many bytes without one of its tags a table has ended. */
+const gapBytesMax = 16_384;
 const tag = /<(\/?)(table|tr|th|td)(?:\s[^<>]{0,512})?>/gi;
 const less = 0x3c;
 const greater = 0x3e;
@@ -20,12 +22,17 @@ export const html: TableReader = {
     let searched = 0;
     for (const { 0: whole, 1: closing, 2: name = '', index } of bytes.toString('latin1').matchAll(tag)) {
       budget.work(index - searched);
+      if (index - searched > gapBytesMax) rows.endTable(searched + gapBytesMax);
       searched = index;
       rows.endCell(index);
       if (/^t[hd]$/i.test(name)) {
         if (!closing) rows.beginCell(index + whole.length, /h$/i.test(name));
-      } else rows.endRow(name.length > 2);
+      } else {
+        rows.endRow();
+        if (name.length > 2) rows.endTable(index);
+      }
     }
+    rows.endTable(Math.min(bytes.length, searched + gapBytesMax));
   },
 };
 
@@ -36,6 +43,8 @@ class Rows {
   #row: Row = { cells: [], heads: [] };
   #names: readonly Span[] | undefined;
   #cellStart = -1;
+  /** Of its first cell. */
+  #start = -1;
 
   constructor(bytes: Buffer, take: TakeCell) {
     this.#bytes = bytes;
@@ -44,6 +53,7 @@ class Rows {
 
   beginCell(start: number, isHead: boolean): void {
     this.#cellStart = start;
+    if (this.#start < 0) this.#start = start;
     this.#row.heads.push(isHead);
   }
 
@@ -52,11 +62,16 @@ class Rows {
     this.#cellStart = -1;
   }
 
-  endRow(isTableEnd: boolean): void {
+  endRow(): void {
     const { cells, heads } = this.#row;
     if (cells.length > 0) this.#takeRow(cells, heads);
     if (cells.length > 0) this.#row = { cells: [], heads: [] };
-    if (isTableEnd) this.#names = undefined;
+  }
+
+  endTable(end: number): void {
+    if (this.#start >= 0) noteReach(this.#take, this.#start, end);
+    this.#names = undefined;
+    this.#start = -1;
   }
 
   #takeRow(cells: readonly Span[], heads: readonly boolean[]): void {

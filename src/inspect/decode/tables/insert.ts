@@ -2,7 +2,7 @@ import { byteSet } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
 import type { Budget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, type TableReader, takeRow, trimmed } from './cell.ts';
+import { columnsMax, isName, noteReach, type TableReader, takeRow, trimmed } from './cell.ts';
 
 const open = 0x28;
 const close = 0x29;
@@ -36,6 +36,7 @@ export const insert: TableReader = {
       for (let at = behindSpace(bytes, sign + signBytes); names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
+        noteReach(take, list.start, rowEnd);
         readTo = rowEnd;
         if (cells.length !== names.length) break;
         takeRow(names, cells, take);

@@ -1,7 +1,7 @@
 import { textFlags } from '../../kernel/outline.ts';
 import { type JsonTokenKind, JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, type TableReader, type TakeCell, takeRow } from './cell.ts';
+import { columnsMax, isName, noteReach, type TableReader, type TakeCell, takeRow } from './cell.ts';
 import { enclosingObject, labelNames, nameOf } from './json-names.ts';
 
 const opening = 0x5b;
@@ -71,6 +71,7 @@ function nextGrid(bytes: Buffer, from: number): number {
 /** Walks one value. Rows wait until their object ends, for the list of columns may stand behind them. */
 class GridWalk {
   readonly #bytes: Buffer;
+  readonly #start: number;
   readonly #tokens: JsonTokens;
   readonly #take: TakeCell;
   readonly #open: Frame[] = [];
@@ -79,6 +80,7 @@ class GridWalk {
 
   constructor(bytes: Buffer, start: number, take: TakeCell) {
     this.#bytes = bytes;
+    this.#start = start;
     this.#tokens = new JsonTokens(bytes, start);
     this.#take = take;
   }
@@ -90,7 +92,11 @@ class GridWalk {
     do {
       const from = tokens.end;
       const kind = tokens.next();
-      if (kind === 'end') return this.#bytes.length;
+      if (kind === 'end') {
+        const hasRows = this.#open.some(({ rows, tables }) => rows.length + tables.length > 0);
+        if (hasRows) noteReach(this.#take, this.#start, this.#bytes.length);
+        return this.#bytes.length;
+      }
       // Two words side by side are a text, or code.
       if (kind === 'scalar' && before === 'scalar') return tokens.end;
       before = kind;
@@ -154,6 +160,8 @@ class GridWalk {
     const isBeside = columns.length > 0 && first.length === columns.length;
     const names = isBeside ? columns : first;
     if (names.length > columnsMax || !names.every((name) => this.#isQuoted(name))) return;
+    const start = Math.min(names[0]?.start ?? 0, first[0]?.start ?? 0);
+    noteReach(this.#take, start, rows.at(-1)?.at(-1)?.end ?? start);
     for (const row of isBeside ? rows : rows.slice(1)) {
       if (row.length !== names.length) return;
       takeRow(names, row, this.#take);

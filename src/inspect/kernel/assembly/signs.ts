@@ -78,13 +78,14 @@ export function takeJ(at: i32, length: i32): u32 {
   return hasEncrypted;
 }
 
-/** `<td`; and adds tags of phrases, comments and CDATA sections with what may be of a token before and behind them. */
+/** `<td` and `<th`; and adds tags of phrases, comments and CDATA sections with what may be of a token before and behind them. */
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
   const isCdata = next === 0x21 && load<u32>(textAt + at + 2) === 0x4144435b;
   if (isCdata || ((traitsOf(at - 1) & ofMarkup) !== 0 && mayBeSeam(at, next, length))) addTo(seamsList, at);
   if (isCdata) return hasCdata;
-  return (load<u16>(textAt + at + 1) | 0x2020) === 0x6474 ? hasCell : 0;
+  const letters: i32 = load<u16>(textAt + at + 1) | 0x2020;
+  return letters === 0x6474 || letters === 0x6874 ? hasCell : 0;
 }
 
 function mayBeSeam(at: i32, next: i32, length: i32): bool {
