@@ -1,4 +1,3 @@
-import type { Sentence } from './sentences.ts';
 import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
 import { bitsOf, hasBit } from './word-set.ts';
 
@@ -35,7 +34,7 @@ export class PhraseFilter {
   }
 
   /** Whether a word of the sentence passes. The kernel asks so of its filter. */
-  passes({ words, count }: Pick<Sentence, 'words' | 'count'>): boolean {
+  passes({ words, count }: { readonly words: Int32Array; readonly count: number }): boolean {
     const { firstWords } = this;
     let [wasFirst, wasFirstBefore] = [false, false];
     let [lastRow, lastButOneRow] = [0, 0];
