@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -9,8 +8,8 @@ import t, { type Test } from 'tap';
 import { testAuthority } from '../support/certificates.ts';
 import { basic, run } from '../support/clients.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
 import { needProgram } from '../support/programs.ts';
-import { until } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /* Behind a load balancer: the address of the client is what the PROXY header of a connection tells. */
@@ -179,11 +178,7 @@ t.test('the control plane wants no header, and a reload does not change who does
 });
 
 /** haproxy in front of a port, with a header of this version; undefined where the machine has none. */
-async function startHaproxy(t: Test, port: number, send: string): Promise<string | undefined> {
-  const program = needProgram(t, 'haproxy');
-  if (!program) return undefined;
-  const dir = mkdtempSync(join(tmpdir(), 'postern-haproxy-'));
-  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+async function startBalancer(t: Test, port: number, send: string): Promise<string | undefined> {
   const listening = await freePort();
   const lines = [
     'defaults',
@@ -198,21 +193,7 @@ async function startHaproxy(t: Test, port: number, send: string): Promise<string
     // What it sends itself to see whether the gateway is there must do no harm.
     `  server one 127.0.0.1:${port} ${send} check inter 50ms`,
   ];
-  const file = join(dir, 'haproxy.cfg');
-  writeFileSync(file, `${lines.join('\n')}\n`);
-  const child = spawn(program, ['-db', '-q', '-f', file], { stdio: 'ignore' });
-  const exited = once(child, 'exit');
-  t.teardown(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
-  await until('haproxy listens', async () => {
-    const socket = net.connect(listening, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.destroy();
-    return true;
-  });
-  return `127.0.0.1:${listening}`;
+  return (await startHaproxy(t, lines, [listening])) ? `127.0.0.1:${listening}` : undefined;
 }
 
 async function freePort(): Promise<number> {
@@ -228,7 +209,7 @@ for (const send of ['send-proxy', 'send-proxy-v2', 'send-proxy-v2-ssl-cn']) {
   t.test(`haproxy tells the address of its client by ${send}`, async (t) => {
     const upstream = await startUpstream(t);
     const gateway = await startTestGateway(t, { upstream, config: { proxy: { proxy_protocol: true } } });
-    const balancer = await startHaproxy(t, Number(new URL(gateway.proxyUrl).port), send);
+    const balancer = await startBalancer(t, Number(new URL(gateway.proxyUrl).port), send);
     if (balancer === undefined || !needProgram(t, 'curl')) return;
     const proxy = gateway.proxyWithKey.replace(/@.*/, `@${balancer}`);
     const url = `https://api.test.example:${upstream.port}/x`;

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { BodyReader, chunked, untilClose } from '../../src/http1/body.ts';
 import { parseTrailers } from '../../src/http1/head.ts';
 import { Random, randomChunks } from './random.ts';
-import { refusalOf } from './read-messages.ts';
+import { refusalOf } from './refusal-of.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');
 

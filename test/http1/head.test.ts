@@ -7,7 +7,7 @@ import {
   parseResponseHead,
   parseTrailers,
 } from '../../src/http1/head.ts';
-import { refusalOf } from './read-messages.ts';
+import { refusalOf } from './refusal-of.ts';
 
 const fieldsMax = 100;
 const request = (...lines: string[]) =>

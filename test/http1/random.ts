@@ -36,6 +36,9 @@ const valueChars = `${nameChars} \t"(),/:;<=>?@[]{}\\\x80\x85\xa0\xff`;
 const randomData = (random: Random, countMax: number): string =>
   random.text('ab01\r\n:;\0\xff', random.below(countMax));
 
+/** Now and then more than is sent together with its head. */
+const bodyBytesMax = (random: Random): number => (random.chance(64) ? 40_000 : 24);
+
 const fieldLine = (random: Random): string => {
   const blank = random.pick(['', ' ', '\t', '  \t']);
   const value = random.text(valueChars, random.below(12));
@@ -50,9 +53,9 @@ export function randomChunks(random: Random): { text: string; data: string; trai
   let text = '';
   let data = '';
   for (let count = random.below(5); count > 0; count--) {
-    const chunk = `x${randomData(random, 24)}`;
+    const chunk = `x${randomData(random, bodyBytesMax(random))}`;
     const size = chunk.length.toString(16);
-    const extension = random.pick(['', '', '', ';a', ';a=b', ';a="b \\" ;\xff";c']);
+    const extension = random.pick(['', '', '', ';a', ';a=b', ';a="b \\" ;\xff";c', ';a="0"']);
     text += `${random.pick(['', '0', '000'])}${random.chance(2) ? size : size.toUpperCase()}${extension}\r\n${chunk}\r\n`;
     data += chunk;
   }
@@ -68,17 +71,160 @@ function randomRest(random: Random): string {
   if (framing === 0) return `${before}${after}\r\n`;
   if (framing === 1) {
     const name = random.pick(['Content-Length', 'content-length', 'CONTENT-LENGTH']);
-    const body = randomData(random, 24);
+    const body = randomData(random, bodyBytesMax(random));
     return `${before}${name}:${random.pick(['', ' ', '  '])}${random.pick(['', '00'])}${body.length}${random.pick(['', ' ', '  '])}\r\n${after}\r\n${body}`;
   }
   const name = random.pick(['Transfer-Encoding', 'transfer-encoding', 'TRANSFER-ENCODING']);
   return `${before}${name}:${random.pick(['', ' ', '  '])}${random.pick(['chunked', 'Chunked'])}${random.pick(['', ' ', '  '])}\r\n${after}\r\n${randomChunks(random).text}`;
 }
 
+const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD', 'QUERY', 'PROPFIND', 'TRACE'];
+const targets = [
+  ...[
+    '/',
+    '/',
+    '/a?b=c',
+    '*',
+    '//x',
+    '/%00',
+    '/a#b',
+    '/"<>\\^`{|}',
+    '/a/../b',
+    '/a/%2e%2e/b;c',
+    '?x',
+    'a',
+    '/%',
+  ],
+  ...[
+    'http://h/a',
+    'http://h',
+    'http://h?b',
+    'HTTP://h:80/',
+    'http://u@h/',
+    'ftp://h/',
+    'h:80',
+    '/\xe9',
+    '/a b',
+  ],
+];
+
+/** Well-formed fields that say something about the message, its connection or its path. */
+const telling = [
+  ...[
+    'Expect: 100-continue',
+    'Expect: 100-Continue, x',
+    'Expect: something',
+    'Upgrade: websocket',
+    'Upgrade: h2c',
+  ],
+  ...['Connection: close', 'Connection: keep-alive', 'Connection: upgrade', 'Connection: host, x-a, cookie'],
+  ...[
+    'Connection: content-length',
+    'Connection: transfer-encoding',
+    'Connection: te, trailer',
+    'Connection: ,',
+  ],
+  ...[
+    'X-A: 1',
+    'X-a: 2',
+    'Cookie: a=1',
+    'TE: trailers',
+    'TE: chunked',
+    'Trailer: X-A',
+    'Keep-Alive: timeout=5',
+  ],
+  ...['Proxy-Connection: close', 'Proxy_Connection: close', 'Via: 1.0 x', 'HTTP2-Settings: AAMAAABkAAQ'],
+  ...['Content_Length: 5', 'Content-Length_: 5', 'Transfer_Encoding: chunked', 'X-Service-Agent-Name: a'],
+  ...[
+    'Host: other',
+    'Content-Type: text/plain',
+    'Content-Encoding: gzip',
+    'Max-Forwards: 0',
+    'Sec-WebSocket-Key: a',
+  ],
+];
+
+/** Fields that contradict what stands there already, or themselves. */
+const contradicting = [
+  ...[
+    'Content-Length: 0',
+    'Content-Length: 00',
+    'Content-Length: 1',
+    'Content-Length: 5',
+    'Content-Length: 5, 5',
+  ],
+  ...[
+    'Content-Length: +5',
+    'Content-Length: -1',
+    'Content-Length: 0x5',
+    'Content-Length: 5 5',
+    'Content-Length:',
+  ],
+  ...[
+    'Content-Length: 99999999999',
+    'Content-Length: 9007199254740993',
+    'Content-Length: 18446744073709551621',
+  ],
+  ...['Content-Length: 4294967301', 'Content-Length:\x0b5', 'Content-Length:\xa05', 'Content-Length\t: 5'],
+  ...[
+    'Transfer-Encoding: chunked',
+    'Transfer-Encoding: Chunked',
+    'Transfer-Encoding:chunked ',
+    'Transfer-Encoding:',
+  ],
+  ...[
+    'Transfer-Encoding: gzip, chunked',
+    'Transfer-Encoding: chunked, identity',
+    'Transfer-Encoding: identity',
+  ],
+  ...['Transfer-Encoding: chunked;q=1', 'Transfer-Encoding: xchunked', 'Transfer-Encoding:\tchunked'],
+  ...['Transfer-Encoding:\r\n chunked', 'Transfer-Encoding : chunked', 'Transfer-Encoding: "chunked"'],
+  ...[
+    'X-A: b\r\n c',
+    'X-A: b\r\n\tTransfer-Encoding: chunked',
+    'X-A: b\rContent-Length: 5',
+    'X-A: b\nContent-Length: 5',
+  ],
+  ...['X-A: \0', ': x', 'X A: b', 'X-A', ' X-A: b', 'X-A\0: b', 'Host: h:80', 'Host:', 'Host: h, h'],
+];
+
+const lines = (random: Random, from: readonly string[], oneIn: number): string =>
+  random.chance(oneIn) ? `${random.pick(from)}\r\n${lines(random, from, oneIn)}` : '';
+
+/** Nearly always well-formed, with fields that tell something. */
 export function randomRequest(random: Random): string {
-  const method = random.pick(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
-  const target = random.pick(['/', '/a?b=c', '*', 'http://h/a', '//x', '/%00', '/a#b', '/"<>\\^`{|}']);
-  return `${method} ${target} HTTP/1.1\r\nHost: h\r\n${randomRest(random)}`;
+  const target = random.chance(2) ? '/' : random.pick(targets);
+  const version = random.chance(16) ? '1.0' : '1.1';
+  const start = `${random.pick(methods)} ${target} HTTP/${version}\r\nHost: h\r\n`;
+  return start + lines(random, telling, 3) + randomRest(random);
+}
+
+/** What one connection brings: some requests, most of them with a change, and a plain one behind them. */
+export function randomConnection(random: Random): string {
+  let text = '';
+  for (let count = 1 + random.below(3); count > 0; count--) {
+    let request = randomRequest(random);
+    if (random.chance(3)) request = contradict(random, request);
+    text += random.chance(2) ? mutate(random, request) : request;
+  }
+  return `${text}GET /next HTTP/1.1\r\nHost: h\r\n\r\n`;
+}
+
+/** Puts one more field behind any of the lines of a head. */
+function contradict(random: Random, request: string): string {
+  const ends = [...request.slice(0, request.indexOf('\r\n\r\n') + 2).matchAll(/\r\n/g)].map(
+    ({ index }) => index + 2,
+  );
+  const at = random.pick(ends);
+  return `${request.slice(0, at)}${random.pick(contradicting)}\r\n${request.slice(at)}`;
+}
+
+/** The same bytes, cut at random places; sometimes each byte by itself. */
+export function cut(random: Random, bytes: Buffer): Buffer[] {
+  if (random.chance(16) && bytes.length < 400) return Array.from(bytes, (byte) => Buffer.of(byte));
+  const places = Array.from({ length: random.below(6) }, () => random.below(bytes.length + 1));
+  const ends = [...places.sort((a, b) => a - b), bytes.length];
+  return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end)).filter((piece) => piece.length > 0);
 }
 
 export function randomResponse(random: Random): string {
@@ -119,6 +265,26 @@ const nasty = [
     'Content-Length : 1\r\n',
     'Content-Length: 1, 1\r\n',
     'Transfer-Encoding: identity\r\n',
+  ],
+  ...[
+    '0\r\n',
+    '00\r\n\r\n',
+    'ffffffff',
+    '100000000',
+    '10000000000000000',
+    '-1\r\n',
+    '+1',
+    '5;\r\n',
+    '5 ;a\r\n',
+    '5;a="\r\n',
+  ],
+  ...[
+    '\r\n0\r\nContent-Length: 5\r\n\r\n',
+    '\r\n0\r\nX-A: b\r\n c\r\n\r\n',
+    ' HTTP/1.1',
+    'HTTP/1.0',
+    'HTTP/2.0',
+    'http/1.1',
   ],
   ...['Transfer-Encoding:\x0bchunked\r\n', 'Connection: transfer-encoding, close\r\n', '0\r\n\r\n'],
 ];
