@@ -3,6 +3,7 @@ import { METHODS } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { BodyReader, chunked, untilClose } from '../../src/http1/body.ts';
+import { fieldOf } from '../../src/http1/field.ts';
 import { emptyLineBytes, findHeadEnd, parseResponseHead } from '../../src/http1/head.ts';
 import { roomyLimits } from '../http/lab.ts';
 import type { Message, Reading } from './node-reader.ts';
@@ -163,16 +164,28 @@ t.test('what was judged is what leaves, to a plain reading and to a second parse
     const unmetAt = passage.statuses.indexOf(417);
     const came = unmetAt < 0 ? passage.came : passage.came.slice(0, unmetAt);
     const problems = compareLeaving(passage, lane.authority);
+    const whole = await lane.pass([bytes]);
+    if (!isDeepStrictEqual([whole.came, whole.statuses], [passage.came, passage.statuses])) {
+      problems.push({ what: 'it is read alike however it is cut', of: { whole, passage } });
+    }
     const byNode = await lane.readWithNode(bytes);
     problems.push(...compareComing(came, byNode, "what came is what Node's server reads"));
     const refused = came[byNode.messages.length];
     if (refused && !explained[byNode.refusal]?.(refused, text)) {
       problems.push({ what: "Node's server has no reason to refuse", of: { refused, byNode } });
     }
-    if (hasHaproxy)
-      problems.push(
-        ...compareComing(came, await lane.readWithHaproxy(bytes), 'what came is what haproxy reads'),
-      );
+    if (unmetAt < 0 && came.length < byNode.messages.length && !passage.isClosed) {
+      problems.push({ what: 'a request that is not read ends the connection', of: { came, byNode } });
+    }
+    if (came.slice(0, -1).some(({ fields }) => fieldOf(fields, 'upgrade') !== '')) {
+      problems.push({ what: 'nothing is read behind a request for another protocol', of: { came } });
+    }
+    if (hasHaproxy) {
+      const byHaproxy = await lane.readWithHaproxy(bytes);
+      // What Node's server refuses behind haproxy is missing among what it tells; a half request at the end is not.
+      if (byHaproxy.refusal === '' || byHaproxy.refusal === 'HPE_INVALID_EOF_STATE')
+        problems.push(...compareComing(came, byHaproxy, 'what came is what haproxy reads'));
+    }
     return {
       accepted: passage.judged.length,
       problems: problems.map(({ what, of }) => ({ what, of: { text, ...of } })),

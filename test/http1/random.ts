@@ -34,7 +34,7 @@ const valueChars = `${nameChars} \t"(),/:;<=>?@[]{}\\\x80\x85\xa0\xff`;
 
 /** A body with the bytes of line ends and of chunk sizes in it: whoever looks for those in the wrong place finds them. */
 const randomData = (random: Random, countMax: number): string =>
-  random.text('ab01\r\n:;\0\xff', random.below(countMax));
+  random.text('ab01\r\n:;\0\xff', random.chance(6) ? 0 : random.below(countMax));
 
 /** Now and then more than is sent together with its head. */
 const bodyBytesMax = (random: Random): number => (random.chance(64) ? 40_000 : 24);
@@ -219,10 +219,14 @@ function contradict(random: Random, request: string): string {
   return `${request.slice(0, at)}${random.pick(contradicting)}\r\n${request.slice(at)}`;
 }
 
-/** The same bytes, cut at random places; sometimes each byte by itself. */
+/** The same bytes, cut at random places, most of them within line ends; sometimes each byte by itself. */
 export function cut(random: Random, bytes: Buffer): Buffer[] {
   if (random.chance(16) && bytes.length < 400) return Array.from(bytes, (byte) => Buffer.of(byte));
-  const places = Array.from({ length: random.below(6) }, () => random.below(bytes.length + 1));
+  const places = Array.from({ length: random.below(6) }, () => {
+    const place = random.below(bytes.length + 1);
+    const lineEnd = random.chance(3) ? -1 : bytes.indexOf('\r\n', place);
+    return lineEnd < 0 ? place : Math.min(lineEnd + random.below(5), bytes.length);
+  });
   const ends = [...places.sort((a, b) => a - b), bytes.length];
   return ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end)).filter((piece) => piece.length > 0);
 }
@@ -238,7 +242,9 @@ export function randomResponse(random: Random): string {
     '204 None',
     '304 ',
   ]);
-  return `${interim}HTTP/1.1 ${status}\r\n${randomRest(random)}`;
+  // A second answer, which nobody asked for.
+  const behind = random.chance(8) ? 'HTTP/1.1 200 OK\r\nX-Behind: 1\r\n\r\n' : '';
+  return `${interim}HTTP/1.1 ${status}\r\n${randomRest(random)}${behind}`;
 }
 
 const nasty = [

@@ -44,6 +44,8 @@ export interface Passage {
   readonly statuses: readonly number[];
   /** A request came behind one that was malformed, or an answer behind one that said it was the last. */
   readonly hasGoneOn: boolean;
+  /** The last answer says that nothing more is read. */
+  readonly isClosed: boolean;
   /** Why a request that was judged was not answered by the upstream. */
   readonly failures: readonly string[];
 }
@@ -187,6 +189,7 @@ export class Lane {
         .map(([, status]) => Number(status))
         .filter((it) => it !== 100),
       hasGoneOn: this.#hasGoneOn || /\nConnection: close\r\n[\s\S]*HTTP\/1\.1 \d{3} /.test(text),
+      isClosed: /\nConnection: close\r\n/.test(text),
       failures: this.#failures,
     };
   }
