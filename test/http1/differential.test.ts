@@ -36,6 +36,8 @@ async function fuzz(
     hasHaproxy: boolean,
   ) => Promise<{ accepted: number; problems: Problem[] }>,
 ): Promise<void> {
+  // At once, so that a crash or a case without an end has its seed too.
+  t.comment(`CODEC_SEED=${seed}`);
   const { lanes, hasHaproxy } = await openLanes(t, lanesCount);
   const endMs = performance.now() + boxMs * share;
   let cases = 0;
@@ -50,7 +52,7 @@ async function fuzz(
     }
   };
   await Promise.all(lanes.map(work));
-  t.comment(`CODEC_SEED=${seed}: ${cases} cases, ${accepted} messages accepted`);
+  t.comment(`${cases} cases, ${accepted} messages accepted`);
   for (const { what, of } of failures) t.fail(what, { of: JSON.stringify(of) });
   t.ok(accepted > cases / 4, `CODEC_SEED=${seed}: ${accepted} messages of ${cases} cases were accepted`);
 }
