@@ -66,6 +66,8 @@ interface Opened {
   readonly feedConnections: FeedConnections;
   /** To be given the channels, and then started. */
   readonly notifications: Notifications;
+  /** See `OpenedReaders`. */
+  startReaders(): void;
 }
 
 /** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
@@ -132,11 +134,12 @@ export async function openFoundations(
   });
   closers.add(() => feeds.close());
   const engines = loadEngines();
+  const { readers, start: startReaders } = openReaders(config, engines, { place, log, closers });
   const foundations: Foundations = {
     store: traces,
     journal,
     engines,
-    readers: openReaders(config, engines, { place, log, closers }),
+    readers,
     injections: packagedInjections(),
     meanings: packagedMeanings(),
     beginnings: createBeginningMemory(),
@@ -161,7 +164,7 @@ export async function openFoundations(
     controlUrl,
     status,
   };
-  return { foundations, authority, feedConnections, notifications };
+  return { foundations, authority, feedConnections, notifications, startReaders };
 }
 
 function toListenerAddress(bound: string): ListenerAddress[] {

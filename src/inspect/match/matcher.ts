@@ -254,9 +254,11 @@ class Lists {
       });
     });
     const slots = new Int32Array(2 ** slotBits);
-    const listAt = new Map<string, number>();
-    for (const [slot, list] of gramsOf)
-      slots[slot] = kept(listAt, list.join(), () => this.#add(list.map((index) => grams[index] as T)));
+    const listAt = new Map<string | number | undefined, number>();
+    for (const [slot, list] of gramsOf) {
+      const key = list.length === 1 ? list[0] : list.join();
+      slots[slot] = kept(listAt, key, () => this.#add(list.map((index) => grams[index] as T)));
+    }
     return slots;
   }
 

@@ -71,7 +71,11 @@ export class ReaderPool {
     this.#bounds = { ...defaults, ...options.bounds };
     const { waitingMax: countMax, waitingBytesMax: bytesMax } = this.#bounds;
     this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
-    for (let i = 0; i < options.threads; i++) this.#start();
+  }
+
+  /** Starts its threads, each of which needs a second of a core before it reads. */
+  start(): void {
+    for (let i = 0; i < this.#options.threads; i++) this.#start();
   }
 
   /** Its first thread can read. Until then who cannot wait reads by himself. */
