@@ -91,14 +91,17 @@ async function openAll(
   const tls = readListenersTls(config, files);
   let bound: Bound = { proxy: [], control: [] };
   const status = { ...standing, isDraining: false };
-  const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(config, {
-    files,
-    place,
-    log,
-    bound: () => bound,
-    status: () => status,
-    closers,
-  });
+  const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
+    config,
+    {
+      files,
+      place,
+      log,
+      bound: () => bound,
+      status: () => status,
+      closers,
+    },
+  );
   const seeding = { ...foundations, firstStart };
   const reloads = createReloadAudit(foundations.store, log);
   closers.add(() => reloads.close());

@@ -253,6 +253,7 @@ const masks = new Uint8Array(words.buffer);
 function shareOfSet(set: ByteSet): number {
   for (let at = 0; at < words.length; at++) words[at] = BigInt.asUintN(64, set >> BigInt(64 * at));
   let share = 0.001;
-  for (let at = 0; at < masks.length; at++) share += sharesOfEight[256 * at + (masks[at] as number)] as number;
+  for (let at = 0; at < masks.length; at++)
+    share += sharesOfEight[256 * at + (masks[at] as number)] as number;
   return Math.min(share, 1);
 }
