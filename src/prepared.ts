@@ -8,16 +8,14 @@ import { deserialize, serialize } from 'node:v8';
  * whoever may write could change the program as well; where nobody may, it is made each time.
  */
 
-const folder = join(import.meta.dirname, '../node_modules/.cache/postern/prepared');
-/** Where nothing can be written or read: there is no such folder, or it is not ours. */
+/** Where it is kept. */
+export const preparedFolder = join(import.meta.dirname, '../node_modules/.cache/postern/prepared');
+/** Where nothing can be written or read: there is no such preparedFolder, or it is not ours. */
 const passedOver: ReadonlySet<string | undefined> = new Set([
-  'ENOENT',
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENOSPC',
-  'ENOTDIR',
+  ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
+const digestBytes = 32;
+const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 /**
  * What `make` makes of the content, which must be plain data and depend on nothing but the content and the program. Only for content that comes
@@ -25,11 +23,12 @@ const passedOver: ReadonlySet<string | undefined> = new Set([
  */
 export function prepared<T>(name: string, content: string, make: () => T): T {
   const key = createHash('sha256').update(programStamp()).update(content).digest('hex').slice(0, 32);
-  const file = join(folder, `${name}-${key}`);
+  const file = join(preparedFolder, `${name}-${key}`);
   const known = readIfThere(file);
   if (known) return deserialize(known) as T;
   const made = make();
-  keep(name, file, serialize(made));
+  const bytes = serialize(made);
+  keep(name, file, Buffer.concat([digestOf(bytes), bytes]));
   return made;
 }
 
@@ -49,22 +48,26 @@ function programStamp(): string {
   return stamp;
 }
 
+/** What a disk has damaged is made anew. */
 function readIfThere(file: string): Buffer | undefined {
+  let kept: Buffer;
   try {
-    return readFileSync(file);
+    kept = readFileSync(file);
   } catch (error) {
     if (passedOver.has((error as NodeJS.ErrnoException).code)) return undefined;
     throw error;
   }
+  const bytes = kept.subarray(digestBytes);
+  return digestOf(bytes).equals(kept.subarray(0, digestBytes)) ? bytes : undefined;
 }
 
 /** Whole or not at all, since others may start at the same time; in place of what was made of other content. */
 function keep(name: string, file: string, bytes: Buffer): void {
   const own = `${file}.${process.pid}-${performance.now()}`;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const other of readdirSync(folder))
-      if (other.startsWith(`${name}-`)) rmSync(join(folder, other), { force: true });
+    mkdirSync(preparedFolder, { recursive: true, mode: 0o700 });
+    for (const other of readdirSync(preparedFolder))
+      if (other.startsWith(`${name}-`)) rmSync(join(preparedFolder, other), { force: true });
     writeFileSync(own, bytes, { mode: 0o600 });
     renameSync(own, file);
   } catch (error) {

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { readTables } from '../catalogue/catalogue.ts';
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { createDownload } from '../feeds/download.ts';
@@ -13,6 +12,7 @@ import { createNotifications, type Notifications } from '../notifications/notifi
 import { createAnswerDesk } from '../pipeline/answer-desk.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
 import { createAuthThrottles } from '../pipeline/auth-throttle.ts';
+import { ownTables } from '../pipeline/catalogues.ts';
 import { openVault } from '../pipeline/credentials.ts';
 import { loadEngines } from '../pipeline/engines.ts';
 import { createEvents, usageAlert } from '../pipeline/events.ts';
@@ -145,7 +145,7 @@ export async function openFoundations(
     beginnings: createBeginningMemory(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
-    toolTables: readTables(join(dataFolder, 'tools')),
+    toolTables: ownTables(),
     feeds,
     pepper,
     secrets: createTenantSecrets(pepper),
