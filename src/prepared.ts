@@ -8,8 +8,15 @@ import { deserialize, serialize } from 'node:v8';
  * whoever may write could change the program as well; where nobody may, it is made each time.
  */
 
+const cacheFolder = join(import.meta.dirname, '../node_modules/.cache/postern');
 /** Where it is kept. */
-export const preparedFolder = join(import.meta.dirname, '../node_modules/.cache/postern/prepared');
+export const preparedFolder = join(cacheFolder, 'prepared');
+
+/** The environment of a thread that keeps its compiled code, too: what `bin/postern` says counts for the main thread alone. */
+export const threadEnvironment = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  NODE_COMPILE_CACHE: cacheFolder,
+});
 /** Where nothing can be written or read: there is no such preparedFolder, or it is not ours. */
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
