@@ -25,6 +25,7 @@ const rows: readonly (readonly string[])[] = [
     'maybe-promise.ts',
     'yaml.ts',
     'data-file.ts',
+    'prepared.ts',
     'url-readings.ts',
     'cipher-suites.ts',
     'byte-size.ts',

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readDataFile } from '../data-file.ts';
 import { kept } from '../kept.ts';
+import { prepared } from '../prepared.ts';
 import { compile } from './compile.ts';
 import { type Tool, toolSchema } from './schema.ts';
 import { type ToolSummary, toSummary } from './summary.ts';
@@ -30,12 +31,13 @@ export interface ToolTables {
 
 const tablesOf = new Map<string, ToolTables>();
 
-/** Reads `<dir>/<vendor>.yaml`, once in a process. Throws `CatalogueError`. */
-export const readTables = (dir: string): ToolTables => kept(tablesOf, dir, () => openTables(dir));
+/** Reads `<dir>/<vendor>.yaml`, once in a process. `keptAs` is for a folder that comes with the program, see `prepared`. Throws `CatalogueError`. */
+export const readTables = (dir: string, keptAs?: string): ToolTables =>
+  kept(tablesOf, dir, () => openTables(dir, keptAs));
 
-function openTables(dir: string): ToolTables {
+function openTables(dir: string, keptAs: string | undefined): ToolTables {
   const mistakes: string[] = [];
-  const own = readTools(dir, mistakes);
+  const own = readTools(dir, mistakes, { keptAs });
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
   let plain: Catalogue | undefined;
   return {
@@ -72,14 +74,22 @@ export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): 
 const examplesBegin = /^examples:/m;
 
 /** The tools of a folder, as their files say, with their examples where `withExamples`. What is wrong is added to `mistakes`. */
-export function readTools(dir: string, mistakes: string[], withExamples = false): Tool[] {
-  const files = readdirSync(dir)
+export function readTools(
+  dir: string,
+  mistakes: string[],
+  { withExamples = false, keptAs }: { withExamples?: boolean; keptAs?: string | undefined } = {},
+): Tool[] {
+  const texts = readdirSync(dir)
     .filter((file) => file.endsWith('.yaml'))
-    .sort();
-  return files.flatMap((file) => {
-    const text = readFileSync(join(dir, file), 'utf8');
-    const end = withExamples ? -1 : text.search(examplesBegin);
-    const { documents, mistake } = readDataFile(end < 0 ? text : text.slice(0, end), true);
+    .sort()
+    .map((file) => {
+      const text = readFileSync(join(dir, file), 'utf8');
+      const end = withExamples ? -1 : text.search(examplesBegin);
+      return { file, text: end < 0 ? text : text.slice(0, end) };
+    });
+  const parse = () => texts.map(({ file, text }) => ({ file, ...readDataFile(text, true) }));
+  const files = keptAs === undefined ? parse() : prepared(keptAs, JSON.stringify(texts), parse);
+  return files.flatMap(({ file, documents, mistake }) => {
     if (mistake !== undefined) mistakes.push(`${file}: ${mistake}`);
     const [value] = documents;
     const tool = value === undefined ? undefined : parseTool(value, file, mistakes);

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { readTables } from '../catalogue/catalogue.ts';
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { createDownload } from '../feeds/download.ts';
@@ -13,6 +12,7 @@ import { createNotifications, type Notifications } from '../notifications/notifi
 import { createAnswerDesk } from '../pipeline/answer-desk.ts';
 import { createApprovalDesk } from '../pipeline/approval-desk.ts';
 import { createAuthThrottles } from '../pipeline/auth-throttle.ts';
+import { ownTables } from '../pipeline/catalogues.ts';
 import { openVault } from '../pipeline/credentials.ts';
 import { loadEngines } from '../pipeline/engines.ts';
 import { createEvents, usageAlert } from '../pipeline/events.ts';
@@ -66,6 +66,8 @@ interface Opened {
   readonly feedConnections: FeedConnections;
   /** To be given the channels, and then started. */
   readonly notifications: Notifications;
+  /** See `OpenedReaders`. */
+  startReaders(): void;
 }
 
 /** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
@@ -132,17 +134,18 @@ export async function openFoundations(
   });
   closers.add(() => feeds.close());
   const engines = loadEngines();
+  const { readers, start: startReaders } = openReaders(config, engines, { place, log, closers });
   const foundations: Foundations = {
     store: traces,
     journal,
     engines,
-    readers: openReaders(config, engines, { place, log, closers }),
+    readers,
     injections: packagedInjections(),
     meanings: packagedMeanings(),
     beginnings: createBeginningMemory(),
     riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
     privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
-    toolTables: readTables(join(dataFolder, 'tools')),
+    toolTables: ownTables(),
     feeds,
     pepper,
     secrets: createTenantSecrets(pepper),
@@ -161,7 +164,7 @@ export async function openFoundations(
     controlUrl,
     status,
   };
-  return { foundations, authority, feedConnections, notifications };
+  return { foundations, authority, feedConnections, notifications, startReaders };
 }
 
 function toListenerAddress(bound: string): ListenerAddress[] {

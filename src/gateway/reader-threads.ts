@@ -16,21 +16,27 @@ const sentences = {
   death: 'a reader thread has died; what it read is denied',
 } as const;
 
-/** Starts the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop. */
+export interface OpenedReaders {
+  readonly readers: Readers;
+  /** Starts the threads. Their start takes a core for a second, which a daemon that is not ready yet needs itself. */
+  start(): void;
+}
+
+/** Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop. */
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,
   engines: Engines,
   { place, log, closers }: { readonly place: Place; readonly log: Log; readonly closers: Closers },
-): Readers {
+): OpenedReaders {
   const threads = threadsOf(reading.threads, place, availableParallelism());
-  if (threads === 0) return onTheLoop;
+  if (threads === 0) return { readers: onTheLoop, start: () => undefined };
   const pool = new ReaderPool({
     threads,
     program,
     onLost: (lost, code) => log.error({ code, kind: lost, ...pool.counts }, sentences[lost]),
   });
   closers.add(() => pool.close());
-  return createReaders(pool, engines.settingsOf);
+  return { readers: createReaders(pool, engines.settingsOf), start: () => pool.start() };
 }
 
 /** Each process of a daemon has its share of the cores. */

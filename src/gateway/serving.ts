@@ -91,14 +91,17 @@ async function openAll(
   const tls = readListenersTls(config, files);
   let bound: Bound = { proxy: [], control: [] };
   const status = { ...standing, isDraining: false };
-  const { foundations, authority, feedConnections, notifications } = await openFoundations(config, {
-    files,
-    place,
-    log,
-    bound: () => bound,
-    status: () => status,
-    closers,
-  });
+  const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
+    config,
+    {
+      files,
+      place,
+      log,
+      bound: () => bound,
+      status: () => status,
+      closers,
+    },
+  );
   const seeding = { ...foundations, firstStart };
   const reloads = createReloadAudit(foundations.store, log);
   closers.add(() => reloads.close());
@@ -122,6 +125,7 @@ async function openAll(
       for (const address of control) opened.control.push(await listen(servers.newControl(), address));
       // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
       notifications.start();
+      startReaders();
       const sweep = createApprovalSweep({ store: foundations.store, log });
       closers.add(() => sweep.close());
       return opened;

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path';
 import type { Decision, Identity, Verdict } from '../call.ts';
-import { readTables } from '../catalogue/load.ts';
 import type { TenantConfig } from '../config/schema.ts';
 import { loadPhrasebook } from '../inspect/injection/phrasebook.ts';
 import { createInjectionReader } from '../inspect/injection/reader.ts';
@@ -14,7 +13,7 @@ import { defaultWeights } from '../signals/score.ts';
 import type { HomeStore } from '../state/store.ts';
 import { withCandidates } from './candidates.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
-import { createCatalogues } from './catalogues.ts';
+import { createCatalogues, ownTables } from './catalogues.ts';
 import { createCredentialHomes } from './credential-homes.ts';
 import { createEngines } from './engines.ts';
 import { createNoticing } from './noticing.ts';
@@ -75,7 +74,7 @@ const someAgent = '00000000-0000-4000-8000-000000000001';
 
 /** Loads what calls are understood and read by. */
 export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
-  const tables = readTables(join(dataFolder, 'tools'));
+  const tables = ownTables();
   const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
   const meanings = loadMeanings(join(dataFolder, 'meaning'));
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));

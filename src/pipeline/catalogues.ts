@@ -13,7 +13,8 @@ export interface Catalogues {
 }
 
 /** The tables that come with the gateway. */
-export const ownTables = (): ToolTables => readTables(resolve(import.meta.dirname, '../../config/tools'));
+export const ownTables = (): ToolTables =>
+  readTables(resolve(import.meta.dirname, '../../config/tools'), 'tools');
 
 /** Throws `ConfigError` with all that is wrong with what the configuration adds. */
 export function createCatalogues(

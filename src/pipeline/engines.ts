@@ -37,15 +37,15 @@ let shipped: Pick<Engines, 'detectors' | 'common'> | undefined;
 
 /** With the detectors that come with the gateway. */
 export function loadEngines(): Engines {
-  shipped ??= planned(loadDetectors(ownDetectors));
+  shipped ??= planned(loadDetectors(ownDetectors, 'detectors'), 'words');
   return enginesOf(shipped);
 }
 
 export const createEngines = (detectors: readonly Detector[]): Engines => enginesOf(planned(detectors));
 
-const planned = (detectors: readonly Detector[]): Pick<Engines, 'detectors' | 'common'> => ({
+const planned = (detectors: readonly Detector[], keptAs?: string): Pick<Engines, 'detectors' | 'common'> => ({
   detectors,
-  common: createEngine(detectors, ownIds),
+  common: createEngine(detectors, ownIds, keptAs),
 });
 
 function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>): Engines {

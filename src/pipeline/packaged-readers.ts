@@ -9,7 +9,7 @@ let injections: InjectionReader | undefined;
 
 /** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
 export function packagedInjections(): InjectionReader {
-  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
+  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')), true);
   return injections;
 }
 

@@ -8,7 +8,7 @@ import { requestOf } from './support.ts';
 
 const dir = join(import.meta.dirname, '../../config/tools');
 const catalogue = loadCatalogue(dir);
-const tools = readTools(dir, [], true);
+const tools = readTools(dir, [], { withExamples: true });
 
 t.ok(tools.length >= 60, `${tools.length} tools`);
 

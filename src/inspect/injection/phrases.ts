@@ -58,7 +58,7 @@ const gapMax = 4;
 const characterBytesMax = 4;
 
 /** Builds a finder of phrases, which hits name by their place. A word that ends in `*` stands for all that begin so. */
-export function createPhraseFinder(phrases: readonly string[]): PhraseFinder {
+export function createPhraseFinder(phrases: readonly string[], keptAs?: string): PhraseFinder {
   const candidatesOf = new Map<string, Candidate[]>();
   const sideOf = sidesOnce();
   phrases.forEach((text, phrase) => {
@@ -71,7 +71,7 @@ export function createPhraseFinder(phrases: readonly string[]): PhraseFinder {
   });
   const cores = [...candidatesOf.keys()];
   const candidatesAt = cores.map((core) => candidatesOf.get(core) as Candidate[]);
-  const matcher = createMatcher(cores);
+  const matcher = createMatcher(cores, { keptAs });
   return {
     scan(bytes, { from, to }, onHit, isStopped) {
       const line = new HitLine(onHit);

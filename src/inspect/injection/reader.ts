@@ -61,8 +61,14 @@ interface Meaning {
   readonly hides: boolean;
 }
 
-/** Builds a reader of the phrases and rules of a book. It may be used by one `read` at a time, as synchronous code does. */
-export function createInjectionReader({ concepts, common, rules }: Phrasebook): InjectionReader {
+/**
+ * Builds a reader of the phrases and rules of a book. It may be used by one `read` at a time, as synchronous code does. `isShipped`: the book
+ * comes with the program, see `prepared`.
+ */
+export function createInjectionReader(
+  { concepts, common, rules }: Phrasebook,
+  isShipped = false,
+): InjectionReader {
   const conceptsOf = new Map<string, string[]>();
   for (const [concept, words] of concepts)
     for (const word of words)
@@ -70,9 +76,12 @@ export function createInjectionReader({ concepts, common, rules }: Phrasebook): 
   const meaningOf = meaningsBy(rules);
   const meanings = [...conceptsOf.values()].map(meaningOf);
   const words = [...conceptsOf.keys()];
-  const finder = createPhraseFinder(words);
+  const finder = createPhraseFinder(words, isShipped ? 'phrases' : undefined);
   const commonWords = new Set([...common].map((word) => word.toLowerCase()));
-  const spotter = createSpotter(words.filter((word) => !commonWords.has(word)));
+  const spotter = createSpotter(
+    words.filter((word) => !commonWords.has(word)),
+    isShipped ? 'spots' : undefined,
+  );
 
   return {
     read(bytes, isOver) {

@@ -14,7 +14,7 @@ export interface Spotter {
 }
 
 /** Builds a finder of places at which one of the phrases may stand. One that ends in `*` may go on. */
-export function createSpotter(phrases: readonly string[]): Spotter {
+export function createSpotter(phrases: readonly string[], keptAs?: string): Spotter {
   const endOf = new Map<string, number>();
   for (const phrase of phrases) {
     const isOpen = phrase.endsWith('*');
@@ -22,7 +22,7 @@ export function createSpotter(phrases: readonly string[]): Spotter {
       for (const word of spellings(text)) endOf.set(word, isOpen ? openEnd : Buffer.byteLength(word));
   }
   const lengths = [...endOf.values()];
-  const matcher = createMatcher([...endOf.keys()]);
+  const matcher = createMatcher([...endOf.keys()], { keptAs });
   return {
     around(bytes, reach, isStopped) {
       const regions: Region[] = [];

@@ -38,15 +38,16 @@ export interface Token extends TokenBody {
 
 /**
  * Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. `furtherIds` are those of detectors
- * that others look with: what they have redacted is no finding here.
+ * that others look with: what they have redacted is no finding here. `keptAs` is for detectors that come with the program, see `prepared`.
  */
 export function createEngine(
   detectors: readonly Detector[],
   furtherIds: readonly string[] = [],
+  keptAs?: string,
 ): DetectorEngine {
   const rules = detectors.map(toRule);
   const ids = new Set([...detectors.map(({ id }) => id), ...furtherIds]);
-  return engineOf(rules, planSearch(rules, { allowSha256: nothingAllowed, ids }));
+  return engineOf(rules, planSearch(rules, { allowSha256: nothingAllowed, ids }, keptAs));
 }
 
 const nothingAllowed: ReadonlySet<string> = new Set();

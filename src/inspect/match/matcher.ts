@@ -1,5 +1,6 @@
 import { kept } from '../../kept.ts';
-import { GramScan, type OnCandidate } from '../kernel/gram-scan.ts';
+import { prepared } from '../../prepared.ts';
+import { GramScan, type GramTables, type OnCandidate } from '../kernel/gram-scan.ts';
 import { anyByte, gramShare, ordinaryTriples, pairShare } from '../patterns/gram-rarity.ts';
 import { Needles } from './needles.ts';
 
@@ -54,10 +55,31 @@ export function createMatcher(
   {
     inCase,
     needs = noNeeds,
-  }: { readonly inCase?: ReadonlySet<string>; readonly needs?: ReadonlyMap<string, Beside> } = {},
+    keptAs,
+  }: {
+    readonly inCase?: ReadonlySet<string>;
+    readonly needs?: ReadonlyMap<string, Beside>;
+    /** For words that come with the program: under which name their tables are kept, see `prepared`. */
+    readonly keptAs?: string | undefined;
+  } = {},
 ): Matcher {
   const needles = new Needles(words, inCase);
-  const all = words.map((_, word) => needles.valuesOf(word));
+  const needed = Uint8Array.from(words, (word) => needs.get(word) ?? beside.anything);
+  const make = (): GramTables => tablesFor(needles, words.length, needed);
+  const content = (): string => JSON.stringify([words, [...(inCase ?? [])], [...needed]]);
+  const candidates = new GramScan(keptAs === undefined ? make() : prepared(keptAs, content(), make));
+  return {
+    scan(bytes, onHit, isStopped = never) {
+      const take: OnCandidate = (word, start, isSure) => {
+        if (isSure || needles.standsAt(word, bytes, start)) onHit(word, start);
+      };
+      candidates.scan(bytes, take, isStopped);
+    },
+  };
+}
+
+function tablesFor(needles: Needles, count: number, needs: Uint8Array): GramTables {
+  const all = Array.from({ length: count }, (_, word) => needles.valuesOf(word));
   const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
   const isLong = ({ length }: Uint8Array): boolean => stride === 2 && length >= longLength + stride - 1;
   const grams = all.flatMap((word, index) => (isLong(word) ? [] : chooseGrams(word, index, stride)));
@@ -72,21 +94,12 @@ export function createMatcher(
   const longSlots = lists.slotsFor(longGrams, longShift && 32 - longShift, ({ hash }, visit) =>
     visit(hash >>> longShift),
   );
-  const needed = Uint8Array.from(words, (word) => needs.get(word) ?? beside.anything);
-  const candidates = new GramScan({
-    ...{ slots, longSlots, starts, values, folds, needs: needed, multiplier, shift, longShift, stride },
+  return {
+    ...{ slots, longSlots, starts, values, folds, needs, multiplier, shift, longShift, stride },
     filter: Uint8Array.from(followers, (kinds) => kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24)),
     longFilter: buildLongFilter(longGrams, longShift),
     entries: Int32Array.from(lists.entries),
     entriesPerListMax: lists.entriesPerListMax,
-  });
-  return {
-    scan(bytes, onHit, isStopped = never) {
-      const take: OnCandidate = (word, start, isSure) => {
-        if (isSure || needles.standsAt(word, bytes, start)) onHit(word, start);
-      };
-      candidates.scan(bytes, take, isStopped);
-    },
   };
 }
 
@@ -254,9 +267,11 @@ class Lists {
       });
     });
     const slots = new Int32Array(2 ** slotBits);
-    const listAt = new Map<string, number>();
-    for (const [slot, list] of gramsOf)
-      slots[slot] = kept(listAt, list.join(), () => this.#add(list.map((index) => grams[index] as T)));
+    const listAt = new Map<string | number | undefined, number>();
+    for (const [slot, list] of gramsOf) {
+      const key = list.length === 1 ? list[0] : list.join();
+      slots[slot] = kept(listAt, key, () => this.#add(list.map((index) => grams[index] as T)));
+    }
     return slots;
   }
 

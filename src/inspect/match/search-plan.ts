@@ -90,9 +90,10 @@ export interface SearchPlan {
 export function planSearch(
   rules: readonly Rule[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
+  keptAs?: string,
 ): SearchPlan {
   const usesOf = usesOfWords(rules.filter((rule) => !beginsRun(rule)));
-  const search = wordSearchOf(usesOf, [folded(markerStart)]);
+  const search = wordSearchOf(usesOf, [folded(markerStart)], keptAs);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
@@ -138,6 +139,7 @@ function singleOf(word: string, uses: readonly Use[]): Single {
 function wordSearchOf(
   usesOf: ReadonlyMap<string, readonly Use[]>,
   further: readonly string[],
+  keptAs: string | undefined,
 ): Pick<SearchPlan, 'matcher' | 'usesOfWord'> & { readonly words: readonly string[] } {
   const found = [...usesOf].flatMap(([word, uses]) =>
     Buffer.byteLength(word) > 1 ? spellingsOf(word, uses) : [],
@@ -148,7 +150,7 @@ function wordSearchOf(
   const needs = new Map(found.map(({ word, uses }) => [word, neededBeside(uses)] as const));
   return {
     words,
-    matcher: createMatcher(words, { inCase, needs }),
+    matcher: createMatcher(words, { inCase, needs, keptAs }),
     usesOfWord: found.map(({ uses }) => uses),
   };
 }

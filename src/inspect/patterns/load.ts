@@ -1,20 +1,32 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDataFile } from '../../data-file.ts';
+import { prepared } from '../../prepared.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**
  * Reads every `*.yaml` file of a folder, each holding one detector or several separated by `---`. Throws one Error that names all
- * mistakes with their file and path; a folder with a mistake in it loads no detector at all.
+ * mistakes with their file and path; a folder with a mistake in it loads no detector at all. `keptAs` is for a folder that comes with the
+ * program, see `prepared`.
  */
-export function loadDetectors(dir: string): Detector[] {
+export function loadDetectors(dir: string, keptAs?: string): Detector[] {
+  const files = readdirSync(dir)
+    .filter((name) => name.endsWith('.yaml'))
+    .sort()
+    .map((name) => ({ name, text: readFileSync(join(dir, name), 'utf8') }));
+  const make = (): Detector[] => parseFiles(dir, files);
+  return keptAs === undefined ? make() : prepared(keptAs, JSON.stringify(files), make);
+}
+
+function parseFiles(
+  dir: string,
+  files: readonly { readonly name: string; readonly text: string }[],
+): Detector[] {
   const mistakes: string[] = [];
   const fileOf = new Map<string, string>();
   const detectors: Detector[] = [];
-  for (const file of readdirSync(dir)
-    .filter((name) => name.endsWith('.yaml'))
-    .sort()) {
-    for (const found of parseDetectors(readFileSync(join(dir, file), 'utf8'))) {
+  for (const { name: file, text } of files) {
+    for (const found of parseDetectors(text)) {
       if (found.detector === undefined) {
         mistakes.push(...found.mistakes.map((mistake) => `${file}: ${mistake}`));
         continue;

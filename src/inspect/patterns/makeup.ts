@@ -42,7 +42,7 @@ const bitsEnough = 32;
 const bitsPerLead = 1 / 16;
 
 export function coreOf(pattern: Node): Core {
-  const { has, length, lead } = rarest([partOf([pattern], 0), ...corePartsOf(pattern, 0)]) as Part;
+  const { has, length, lead } = rarest([partOf(pattern, 0), ...corePartsOf(pattern, 0)]) as Part;
   return { makeup: { alphabet: bitsOf(has), lengthMin: length }, lead };
 }
 
@@ -54,11 +54,12 @@ const rarest = (parts: readonly Part[]): Part | undefined => {
   );
 };
 
-function partOf(nodes: readonly Node[], lead: number): Part {
-  const has = nodes.map(bytesOf).reduce(union, noBytes);
-  const length = nodes.reduce((sum, node) => sum + lengthMinOf(node), 0);
-  return { has, length, lead, bits: -length * Math.log2(shareOfSet(has)) };
-}
+const partOf = (node: Node, lead: number): Part => toPart(bytesOf(node), lengthMinOf(node), lead);
+
+const toPart = (has: ByteSet, length: number, lead: number): Part => ({
+  ...{ has, length, lead },
+  bits: -length * Math.log2(shareOfSet(has)),
+});
 
 /** The parts of which any match has all; `lead` bytes may stand before the node. */
 function corePartsOf(node: Node, lead: number): readonly Part[] {
@@ -68,14 +69,19 @@ function corePartsOf(node: Node, lead: number): readonly Part[] {
     const bests = node.options.map((option) => rarest(corePartsOf(option, lead)));
     return bests.every((best) => best !== undefined) ? [eitherOf(bests)] : [];
   }
-  if (node.kind !== 'sequence') return node.kind === 'set' ? [partOf([node], lead)] : [];
+  if (node.kind !== 'sequence') return node.kind === 'set' ? [partOf(node, lead)] : [];
+  const items = node.items.map((it) => ({ has: bytesOf(it), length: lengthMinOf(it), reach: reachOf(it) }));
   const parts: Part[] = [];
   let passed = lead;
-  for (let from = 0; from < node.items.length && passed <= leadMax; from++) {
+  for (let from = 0; from < items.length && passed <= leadMax; from++) {
     parts.push(...corePartsOf(node.items[from] as Node, passed));
-    for (let to = from + 1; to <= node.items.length; to++)
-      parts.push(partOf(node.items.slice(from, to), passed));
-    passed += reachOf(node.items[from] as Node);
+    let [has, length] = [noBytes, 0];
+    for (const item of items.slice(from)) {
+      has = union(has, item.has);
+      length += item.length;
+      parts.push(toPart(has, length, passed));
+    }
+    passed += items[from]?.reach ?? 0;
   }
   return parts;
 }
@@ -83,8 +89,7 @@ function corePartsOf(node: Node, lead: number): readonly Part[] {
 function eitherOf(parts: readonly Part[]): Part {
   const has = parts.map((part) => part.has).reduce(union, noBytes);
   const length = Math.min(...parts.map((part) => part.length));
-  const lead = Math.max(...parts.map((part) => part.lead));
-  return { has, length, lead, bits: -length * Math.log2(shareOfSet(has)) };
+  return toPart(has, length, Math.max(...parts.map((part) => part.lead)));
 }
 
 /** What the first bytes of a match can be, eight numbers for each. */
@@ -232,12 +237,23 @@ export function lengthMinOf(node: Node): number {
   }
 }
 
-const byteShares = Float64Array.from({ length: 256 }, (_, byte) => shareOfByte(byte));
+/** For each eight bytes of the 256, how much of ordinary text is of those that a mask has. */
+const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
+  const [first, mask] = [8 * (index >> 8), index & 255];
+  return [0, 1, 2, 3, 4, 5, 6, 7].reduce(
+    (sum, bit) => ((mask >> bit) & 1 ? sum + shareOfByte(first + bit) : sum),
+    0,
+  );
+});
+
+const words = new BigUint64Array(4);
+const masks = new Uint8Array(words.buffer);
 
 /** How much of ordinary text is of the set. */
 function shareOfSet(set: ByteSet): number {
-  const bits = bitsOf(set);
+  for (let at = 0; at < words.length; at++) words[at] = BigInt.asUintN(64, set >> BigInt(64 * at));
   let share = 0.001;
-  for (let byte = 0; byte < 256; byte++) if (has(bits, byte)) share += byteShares[byte] as number;
+  for (let at = 0; at < masks.length; at++)
+    share += sharesOfEight[256 * at + (masks[at] as number)] as number;
   return Math.min(share, 1);
 }

@@ -63,7 +63,8 @@ export class ReaderPool {
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
   /** Threads that ended one after the other without having done anything. */
   #failedStarts = 0;
-  #hasBegun = false;
+  /** How often a thread has begun. */
+  #begun = 0;
   readonly #closing = new AbortController();
 
   constructor(options: PoolOptions) {
@@ -71,12 +72,16 @@ export class ReaderPool {
     this.#bounds = { ...defaults, ...options.bounds };
     const { waitingMax: countMax, waitingBytesMax: bytesMax } = this.#bounds;
     this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
-    for (let i = 0; i < options.threads; i++) this.#start();
   }
 
-  /** Its first thread can read. Until then who cannot wait reads by himself. */
+  /** Starts its threads, each of which needs a second of a core before it reads. */
+  start(): void {
+    for (let i = 0; i < this.#options.threads; i++) this.#start();
+  }
+
+  /** All of its threads have begun to read. Until then who cannot wait reads by himself. */
   get hasBegun(): boolean {
-    return this.#hasBegun;
+    return this.#begun >= this.#options.threads;
   }
 
   get counts(): PoolCounts {
@@ -139,7 +144,7 @@ export class ReaderPool {
     let hasBegun = false;
     const thread = new ReaderThread({ program, ...this.#bounds }, () => {
       hasBegun = true;
-      this.#hasBegun = true;
+      this.#begun += 1;
       this.#failedStarts = 0;
       this.#give(thread);
     });

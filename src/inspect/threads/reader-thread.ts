@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { threadEnvironment } from '../../prepared.ts';
 import { Inbox } from './crossing.ts';
 import type { FromThread, ToolSpec, ToThread } from './messages.ts';
 
@@ -50,6 +51,7 @@ export class ReaderThread {
     this.#graceMs = graceMs;
     this.#onFree = onFree;
     this.#worker = new Worker(program, {
+      env: threadEnvironment(),
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngHeapMbMax },
       // Nothing that a thread prints is printed: it may quote what is read.
       stdout: true,

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
-import { createTransport as createMailer } from 'nodemailer';
 import type { NotificationConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
 import { type Brief, plain, toBrief } from '../brief.ts';
@@ -91,11 +90,13 @@ interface Sending {
   readonly stepMs: number;
 }
 
-function mailerFor({ server, channel, context, signal, stepMs }: Sending) {
+async function mailerFor({ server, channel, context, signal, stepMs }: Sending) {
+  // Loaded by the first mail: most daemons send none.
+  const { createTransport } = await import('nodemailer');
   const { host, port, isSecure, auth } = server;
   const mayBePlain = channel.allowPrivate && auth === undefined;
   const open = (): Promise<Socket> => context.transport.connect(host, port, channel, signal);
-  return createMailer({
+  return createTransport({
     host,
     port,
     secure: isSecure,
@@ -135,7 +136,8 @@ export const createEmail = ({ sendMs, stepMs }: MailTimeouts): Channel => ({
       const brief = toBrief(message);
       const from = channel.from ?? `postern@${server.host}`;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(sendMs)]);
-      const sent = await mailerFor({ server, channel, context, signal, stepMs }).sendMail({
+      const mailer = await mailerFor({ server, channel, context, signal, stepMs });
+      const sent = await mailer.sendMail({
         from,
         to: [...channel.to],
         subject: subjectOf(brief, message.notice.agentName),

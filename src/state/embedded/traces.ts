@@ -3,6 +3,7 @@ import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors.ts';
 import type { TrustMark } from '../../history.ts';
 import { timeOfTraceId } from '../../ids.ts';
+import { threadEnvironment } from '../../prepared.ts';
 import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace, traceLines } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
@@ -95,7 +96,7 @@ export function openTraces(file: string): Traces {
 
   function startWriter(): Worker {
     const source = new URL(`./traces-worker${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(source, { workerData: file });
+    const worker = new Worker(source, { workerData: file, env: threadEnvironment() });
     /** The next batch finds a new thread; the journal still has those that this one did not answer. */
     const giveUp = (reason: unknown) => {
       if (writer !== worker) return;

@@ -23,6 +23,7 @@ function startPool(t: Test, threads: number, bounds: Partial<PoolBounds> = {}) {
       for (const tell of waiting.splice(0)) tell();
     },
   });
+  pool.start();
   t.teardown(() => pool.close());
   const run = (
     name: string,

@@ -25,6 +25,7 @@ const pool = new ReaderPool({
   onLost: (lost) => t.fail(`a thread was lost: ${lost}`),
   bounds: { waitMsMax: 600_000 },
 });
+pool.start();
 t.teardown(() => pool.close());
 const jobsInThreads: string[] = [];
 const counted = {
