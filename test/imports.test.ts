@@ -23,6 +23,7 @@ const rows: readonly (readonly string[])[] = [
     'ranges.ts',
     'kept.ts',
     'maybe-promise.ts',
+    'pace.ts',
     'yaml.ts',
     'data-file.ts',
     'prepared.ts',

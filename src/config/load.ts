@@ -15,7 +15,7 @@ import { readYaml, type Source } from './yaml.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
 export { ConfigError, type Mistake, sentenceOf } from './mistakes.ts';
 
-/** A file of this size takes seconds to read, and a reload reads it while nothing else has its turn. */
+/** A file of this size takes seconds to read. */
 const configBytesMax = 4 * 1024 * 1024;
 const tooLong =
   'the file has more than 4 MB, which is the most: policies have files of their own, and keys, agents and routes can be made over the API';

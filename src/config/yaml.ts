@@ -1,4 +1,16 @@
-import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, visit } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import { type ComposedYaml, composeYaml } from '../yaml.ts';
 import { dotted, type Mistake, type Path } from './mistakes.ts';
 
@@ -24,10 +36,12 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
 export function readYaml(text: string, resolve: Resolve): Source {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
   const tree = documents[0]?.tree;
-  const reader = new Reader(tree ? targetsIn(tree) : new Map(), placeOf, resolve);
+  // Most texts have no anchor, and so no alias.
+  const targets = tree && text.includes('&') ? targetsIn(tree) : new Map<Alias, Node>();
+  const reader = new Reader({ root: tree?.contents ?? null, targets, placeOf, resolve });
   for (const { line, message } of mistakes) reader.mistakes.push({ path: '', line, message });
   const isReadable = mistakes.every((it) => !it.isFatal);
-  const value = isReadable && tree?.contents ? reader.read(tree.contents, [], 0) : undefined;
+  const value = isReadable ? reader.readAll() : undefined;
   return {
     value,
     mistakes: reader.mistakes,
@@ -52,20 +66,34 @@ function targetsIn(tree: Document.Parsed): ReadonlyMap<Alias, Node> {
   return targets;
 }
 
+interface Reading {
+  readonly root: Node | null;
+  readonly targets: ReadonlyMap<Alias, Node>;
+  readonly placeOf: ComposedYaml['placeOf'];
+  readonly resolve: Resolve;
+}
+
 class Reader {
   readonly mistakes: Mistake[] = [];
   /** Paths of texts into which something was put. */
   readonly #resolved = new Set<string>();
-  readonly #lineByPath = new Map<string, number>();
+  /** Of the mappings that somebody has looked into, by their keys: few are ever asked for. */
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
+  readonly #root: Node | null;
   readonly #targets: ReadonlyMap<Alias, Node>;
   readonly #placeOf: ComposedYaml['placeOf'];
   readonly #resolve: Resolve;
   #nodes = 0;
 
-  constructor(targets: ReadonlyMap<Alias, Node>, placeOf: ComposedYaml['placeOf'], resolve: Resolve) {
+  constructor({ root, targets, placeOf, resolve }: Reading) {
+    this.#root = root;
     this.#targets = targets;
     this.#placeOf = placeOf;
     this.#resolve = resolve;
+  }
+
+  readAll(): unknown {
+    return this.#root ? this.read(this.#root, [], 0) : undefined;
   }
 
   read(node: Node | null, path: Path, depth: number): unknown {
@@ -82,27 +110,42 @@ class Reader {
     }
     if (isMap(node)) return this.#mapping(node.items, path, depth);
     if (isSeq(node))
-      return node.items.map((item, index) => this.#item(item as Node | null, [...path, index], depth));
+      return node.items.map((item, index) => this.read(item as Node | null, [...path, index], depth + 1));
     if (!isScalar(node)) return undefined;
     return typeof node.value === 'string' ? this.#text(node.value, path) : node.value;
   }
 
   lineOf(path: Path): number | undefined {
-    for (let length = path.length; length > 0; length--) {
-      const line = this.#lineByPath.get(dotted(path.slice(0, length)));
-      if (line !== undefined) return line;
-    }
-    return undefined;
+    return this.#find(path).line;
   }
 
   isLiteral(path: Path): boolean {
-    const at = dotted(path);
-    return this.#lineByPath.has(at) && !this.#resolved.has(at);
+    return this.#find(path).isWhole && !this.#resolved.has(dotted(path));
   }
 
-  #item(node: Node | null, path: Path, depth: number): unknown {
-    this.#note(node, path);
-    return this.read(node, path, depth + 1);
+  /** The line of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
+  #find(path: Path): { readonly line: number | undefined; readonly isWhole: boolean } {
+    let at = this.#root;
+    let line: number | undefined;
+    for (const [index, step] of path.entries()) {
+      const inside = isAlias(at) ? this.#targets.get(at) : at;
+      const pair = isMap(inside) ? this.#pairsOf(inside).get(String(step)) : undefined;
+      const item = isSeq(inside) ? inside.items[Number(step)] : undefined;
+      const named = (pair?.key ?? item) as Node | null | undefined;
+      if (!named) return { line, isWhole: false };
+      if (named.range) line = this.#placeOf(named.range[0]).line;
+      else if (index === path.length - 1) return { line, isWhole: false };
+      at = (pair ? pair.value : item) as Node | null;
+    }
+    return { line, isWhole: path.length > 0 };
+  }
+
+  #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+    const known = this.#pairs.get(map);
+    if (known) return known;
+    const pairs = new Map(map.items.filter(({ key }) => isScalar(key)).map((it) => [keyOf(it), it]));
+    this.#pairs.set(map, pairs);
+    return pairs;
   }
 
   #mapping(
@@ -115,7 +158,6 @@ class Reader {
       if (!isScalar(key)) continue;
       const name = String(key.value);
       const inner = [...path, name];
-      this.#note(key, inner);
       // The one key with which an ordinary object could be changed instead of filled.
       if (name === '__proto__') this.#complain(inner, 'unknown key');
       else entries[name] = this.read(value as Node | null, inner, depth + 1) ?? undefined;
@@ -131,11 +173,9 @@ class Reader {
     return value === '' ? undefined : value;
   }
 
-  #note(node: Node | null, path: Path): void {
-    if (node?.range) this.#lineByPath.set(dotted(path), this.#placeOf(node.range[0]).line);
-  }
-
   #complain(path: Path, message: string): void {
     this.mistakes.push({ path: dotted(path), line: this.lineOf(path), message });
   }
 }
+
+const keyOf = ({ key }: Pair): string => String(isScalar(key) ? key.value : key);

@@ -6,10 +6,12 @@ import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './an
 import { type FirstStart, firstStartConfig, openFirstStart } from './first-start.ts';
 import { alone } from './foundations.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
+import { type Loaded, loadedHere } from './loaded.ts';
 import { nextSteps } from './next-steps.ts';
 import { untilStateAnswers } from './patience.ts';
+import { readInThread } from './read-in-thread.ts';
 import type { Found } from './seed.ts';
-import { openServing, type Serving } from './serving.ts';
+import { openServing, type Prepared, type Serving } from './serving.ts';
 
 export interface Gateway {
   /** URLs of the first listener of each kind. */
@@ -57,7 +59,7 @@ async function openGateway(planned: Config, env: Environment, held: HeldAddresse
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
   const open = async (): Promise<{ serving: Serving; found: Found }> => {
-    const opened = await openServing({ config, files: disk }, { place: alone, log, standing, firstStart });
+    const opened = await openServing(loadedHere(config, disk), { place: alone, log, standing, firstStart });
     try {
       return { serving: opened, found: await opened.seed() };
     } catch (error) {
@@ -77,8 +79,15 @@ async function openGateway(planned: Config, env: Environment, held: HeldAddresse
     throw error;
   }
 
-  async function takeOver(next: Config): Promise<void> {
-    const prepared = serving.prepare({ config: next, files: disk });
+  const prepare = async (next: Loaded): Promise<[Config, Prepared]> => [
+    next.config,
+    await serving.prepare(next),
+  ];
+
+  async function takeOver(): Promise<void> {
+    const [next, prepared] = firstStart
+      ? await prepare(loadedHere(read(), disk))
+      : await readInThread({ file, env, taken: undefined }, config, prepare);
     try {
       await prepared.seed();
     } catch (error) {
@@ -95,7 +104,7 @@ async function openGateway(planned: Config, env: Environment, held: HeldAddresse
 
   async function reload(): Promise<boolean> {
     try {
-      await takeOver(read());
+      await takeOver();
       return true;
     } catch (error) {
       serving.refuse(error instanceof Error ? error.message : String(error));

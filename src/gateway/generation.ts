@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ToolTables } from '../catalogue/catalogue.ts';
-import { ConfigError, disk, type Files, type Mistake } from '../config/load.ts';
+import { ConfigError, type Files, type Mistake } from '../config/load.ts';
 import { suggestion } from '../config/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { Feeds } from '../feeds/feeds.ts';
@@ -51,8 +52,7 @@ import { createToolMemory } from '../pipeline/tool-memory.ts';
 import { createToolSettings } from '../pipeline/tool-settings.ts';
 import type { TraceFeed } from '../pipeline/trace-feed.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
-import { type FileProblem, type KnownNames, parsePolicyFile } from '../policy/index.ts';
-import type { PolicyDocument } from '../policy/schema.ts';
+import type { KnownNames } from '../policy/index.ts';
 import type { NameReader } from '../safe-name.ts';
 import { signalEngines } from '../signals/index.ts';
 import type { PrivilegeTable } from '../signals/privileges.ts';
@@ -68,8 +68,9 @@ import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
 import { readListenersTls } from './listener-tls.ts';
-import { readerOfRoots, readPolicyFile } from './named-files.ts';
+import { readerOfRoots } from './named-files.ts';
 import { createOwnNames } from './own-names.ts';
+import type { PolicyFile } from './policy-files.ts';
 import { keylessOf, routeKey } from './seed-keys.ts';
 
 /** What outlives reloads. */
@@ -103,17 +104,36 @@ export interface Foundations {
   status(): GateStatus;
 }
 
+/** What a generation is made of. */
+export interface Material {
+  readonly config: Config;
+  readonly files: Files;
+  /** All that policies of files may name. */
+  readonly known: KnownNames;
+  readonly catalogues: Catalogues;
+}
+
 /**
- * Puts one generation together of the configuration and the files that it names. Throws `ConfigError` with all mistakes of policy files, or
- * of routes; nothing is changed then.
+ * The names that hold in a configuration. Those of the generation before are used again where the tools are the same. Throws `ConfigError`
+ * with the mistakes of tools and routes.
  */
-export function createGate(config: Config, files: Files, on: Foundations): Gate {
-  const catalogues = createCatalogues(config, on.toolTables);
+export function openMaterial(config: Config, files: Files, on: Foundations, before?: Gate): Material {
+  const isSame = before !== undefined && isDeepStrictEqual(before.config.tools, config.tools);
+  const catalogues = isSame ? before.catalogues : createCatalogues(config, on.toolTables);
   checkTools(config, catalogues);
+  return { config, files, catalogues, known: namesInFiles(config, catalogues, on.registeredTenants) };
+}
+
+/** Puts one generation together of the configuration and the policies of files. Throws `ConfigError`; nothing is changed then. */
+export function createGate(
+  { config, files, catalogues }: Material,
+  policyFiles: readonly PolicyFile[],
+  on: Foundations,
+): Gate {
   const engineOf = enginesFor(config, on.engines);
   const tenants = createTenants(config, on.registeredTenants, on.store);
-  const known = namesInFiles(config, catalogues, on.registeredTenants);
-  const policies = createPolicyBook(on.store, loadPolicyFiles(config, known, on.log, files), engineOf);
+  const documents = policyFiles.flatMap((it) => it.documents);
+  const policies = createPolicyBook(on.store, documents, engineOf);
   const names = headerNames(config.branding.headerWord);
   const guard = createGuard({
     allowPrivate: config.upstream.allowPrivate,
@@ -303,35 +323,4 @@ function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): v
     mistakes.push({ path: `inbound[${index}].tool`, line: undefined, message });
   }
   if (mistakes.length > 0) throw new ConfigError(file, mistakes);
-}
-
-/** The policies of all files that the patterns name. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
-export function loadPolicyFiles(
-  config: Config,
-  known: KnownNames,
-  log: Log,
-  files: Files = disk,
-): PolicyDocument[] {
-  const policies: PolicyDocument[] = [];
-  const mistakes: Mistake[] = [];
-  for (const pattern of config.policies) {
-    const found = files.find(pattern);
-    if (found.length === 0) log.warn({ pattern }, 'no policy file matches this pattern');
-    for (const file of found) {
-      const parsed = parsePolicyFile(readPolicyFile(files, file), file, known);
-      if (parsed.ok) {
-        policies.push(...parsed.policies);
-        for (const { line, message } of parsed.warnings)
-          log.warn({ file, line, warning: message }, 'a policy is taken with a warning');
-      } else mistakes.push(...parsed.errors.map(inFile));
-    }
-  }
-  if (mistakes.length > 0) throw new ConfigError(config.file, mistakes);
-  return policies;
-}
-
-/** Of another file than the configuration's, so that its line stands in the path. */
-function inFile({ file, line, column, path, message }: FileProblem): Mistake {
-  const place = [file, line, column].filter((it) => it !== undefined).join(':');
-  return { path: `${place} ${path}`.trimEnd(), line: undefined, message };
 }

@@ -4,16 +4,16 @@ import type { Config, InboundRoute, KeyConfig } from '../config/schema.ts';
 import { derivedId } from '../ids.ts';
 import { keyDigest, peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
+import { mapInSlices, Pace } from '../pace.ts';
 import type { Keyless } from '../pipeline/gate.ts';
 import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../pipeline/keyless.ts';
 import { ownName } from '../safe-name.ts';
 import { liveKey } from '../state/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../state/store.ts';
-import { allOrFirstError } from './all-or-first-error.ts';
+import { inGroups } from './in-groups.ts';
 
-const pageSize = 1000;
-/** Thousands of routes have a key each, and each write waits for the disk, or the network: one by one they take minutes. */
-const atOnce = 100;
+/** A page is read in one go. */
+const pageSize = 100;
 
 export interface SeedKeysOptions {
   readonly pepper: Buffer;
@@ -37,9 +37,11 @@ export async function seedKeys(
   { pepper, log, ofOthers }: SeedKeysOptions,
 ): Promise<boolean> {
   const nowMs = Date.now();
+  const terms = { pepper, nowMs, envOf: createEnvOf(config) };
+  const ofRoutes = await mapInSlices([...config.inbound.values()], (it) => ofRoute(it, terms));
   const keys = [
-    ...config.keys.map((it) => fromConfig(it, pepper, config, nowMs)),
-    ...[...config.inbound.values()].flatMap((it) => ofRoute(it, pepper, config, nowMs)),
+    ...(await mapInSlices(config.keys, (it) => fromConfig(it, terms))),
+    ...ofRoutes.flat(),
     ...ofKeyless(config, pepper, nowMs),
   ];
   const seed = async (key: KeyRecord): Promise<void> => {
@@ -58,8 +60,7 @@ export async function seedKeys(
     else if (standing.revokedAtMs !== null) log.warn(about, 'a revoked key');
     else await update(store, standing, key, nowMs);
   };
-  for (let at = 0; at < keys.length; at += atOnce)
-    await allOrFirstError(keys.slice(at, at + atOnce).map(seed));
+  await inGroups(keys, seed);
   const ids = new Set(keys.map((it) => it.keyId));
   let hasKeys = false;
   for (const tenantId of config.tenants.keys())
@@ -136,6 +137,7 @@ async function revokeOthers(
   nowMs: number,
   log: Log,
 ): Promise<boolean> {
+  const pace = new Pace();
   let isAnyValid = false;
   let cursor: string | undefined;
   do {
@@ -153,6 +155,7 @@ async function revokeOthers(
       );
     }
     cursor = nextCursor ?? undefined;
+    if (pace.isDue()) await pace.turn();
   } while (cursor !== undefined);
   return isAnyValid;
 }
@@ -169,15 +172,22 @@ const eventOf = (key: KeyRecord, kind: string, atMs: number, operator: string): 
 const refusal = (config: Config, message: string): ConfigError =>
   new ConfigError(config.file, [{ path: 'keys', line: undefined, message }]);
 
+/** What the records of all keys are made with. */
+interface KeyTerms {
+  readonly pepper: Buffer;
+  readonly nowMs: number;
+  readonly envOf: (tenantId: string, agentId: string) => string;
+}
+
 /** A key of which only the digest is known: its id follows from it, its prefix says so. */
-function fromConfig(key: KeyConfig, pepper: Buffer, config: Config, nowMs: number): KeyRecord {
+function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyRecord {
   const { hash, tenantId, agentId, name, description, permissions, ipAllowlist, expiresAtMs } = key;
   return liveKey({
     keyId: derivedId(hash),
     hash: peppered(hash, pepper),
     prefix: 'config',
     tenantId,
-    envName: key.envName ?? envOf(config, tenantId, agentId),
+    envName: key.envName ?? envOf(tenantId, agentId),
     agentId,
     name,
     description,
@@ -190,7 +200,7 @@ function fromConfig(key: KeyConfig, pepper: Buffer, config: Config, nowMs: numbe
 }
 
 /** The key of a route whose callers have none: the state counts and limits its calls like those of any other. */
-function ofRoute(route: InboundRoute, pepper: Buffer, config: Config, nowMs: number): KeyRecord[] {
+function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRecord[] {
   const { tenantId, agentId, prefix, auth } = route;
   if (auth.type === 'key' || agentId === null) return [];
   return [
@@ -198,7 +208,7 @@ function ofRoute(route: InboundRoute, pepper: Buffer, config: Config, nowMs: num
       ...routeKey(route, pepper),
       keyId: derivedId(routeDigest(route)),
       tenantId,
-      envName: envOf(config, tenantId, agentId),
+      envName: envOf(tenantId, agentId),
       agentId,
       name: `inbound ${prefix}`,
       permissions: ['scan'],
@@ -230,7 +240,8 @@ function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
   ];
 }
 
-const envOf = (config: Config, tenantId: string, agentId: string): string =>
-  config.agents.find((it) => it.id === agentId)?.envName ??
-  config.tenants.get(tenantId)?.environments[0] ??
-  'default';
+/** Tells the environment of an agent's keys. */
+function createEnvOf({ agents, tenants }: Config): KeyTerms['envOf'] {
+  const byId = new Map(agents.map((it) => [it.id, it.envName]));
+  return (tenantId, agentId) => byId.get(agentId) ?? tenants.get(tenantId)?.environments[0] ?? 'default';
+}

@@ -7,6 +7,7 @@ import { keylessAgentOf } from '../pipeline/keyless.ts';
 import { trustTermsOf } from '../pipeline/trust-loss.ts';
 import type { Store } from '../state/store.ts';
 import { type FirstStart, firstStartFile, firstStartRecords, readExports } from './first-start.ts';
+import { inGroups } from './in-groups.ts';
 import { addOnce, seedKeys } from './seed-keys.ts';
 
 export interface SeedOptions {
@@ -32,7 +33,7 @@ export interface Found {
 export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<Found> {
   const nowMs = Date.now();
   const ofOthers = new Set<string>();
-  for (const agent of agentsOf(config)) {
+  const ensure = async (agent: AgentConfig): Promise<void> => {
     const standing = await store.ensureAgent({
       agentId: agent.id,
       tenantId: agent.tenantId,
@@ -42,11 +43,12 @@ export async function seed(config: Config, { store, pepper, firstStart, log }: S
       status: 'active',
       createdAtMs: nowMs,
     });
-    if (standing.tenantId === agent.tenantId) continue;
+    if (standing.tenantId === agent.tenantId) return;
     ofOthers.add(agent.id);
     const { id: agent_id, tenantId: tenant_id } = agent;
     log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
-  }
+  };
+  await inGroups(agentsOf(config), ensure);
   const hasKeys = await seedKeys(store, config, { pepper, log, ofOthers });
   if (firstStart) {
     const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);

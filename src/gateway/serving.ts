@@ -1,5 +1,4 @@
 import type { ListenAddress } from '../config/addresses.ts';
-import type { Files } from '../config/load.ts';
 import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../log.ts';
@@ -9,9 +8,10 @@ import { Closers } from './closers.ts';
 import type { FirstStart } from './first-start.ts';
 import { openFoundations, type Place } from './foundations.ts';
 import { configReloaded } from './gateway-notices.ts';
-import { createGate } from './generation.ts';
+import { createGate, openMaterial } from './generation.ts';
 import { readListenersTls } from './listener-tls.ts';
 import { listen } from './listeners.ts';
+import type { Loaded } from './loaded.ts';
 import { createReloadAudit } from './reload-audit.ts';
 import { applyTerms, type Found, seed } from './seed.ts';
 import { openServers } from './servers.ts';
@@ -20,12 +20,6 @@ import { openServers } from './servers.ts';
  * What one process serves with. It is put in force in steps, so that several processes can take each of them together: all prepare, one of
  * them seeds the state, and then all take over, or none does.
  */
-
-/** A configuration, and the files that it was read from and names. */
-export interface Loaded {
-  readonly config: Config;
-  readonly files: Files;
-}
 
 /** What `/readyz` tells of a configuration. */
 export interface Standing {
@@ -38,12 +32,14 @@ export interface Serving {
   /** By which it is told whether two processes stand on the same authority and the same secret. */
   readonly certPem: string;
   readonly pepper: Buffer;
+  /** In force. */
+  config(): Config;
   /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
   seed(): Promise<Found>;
   /** Begins to serve; at `addresses`, where they are not those of the configuration. */
   listen(addresses?: Addresses): Promise<Bound>;
   /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
-  prepare(next: Loaded): Prepared;
+  prepare(next: Loaded): Promise<Prepared>;
   /** Notes why a reload was refused. */
   refuse(reason: string): void;
   /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
@@ -83,7 +79,7 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
 }
 
 async function openAll(
-  { config: first, files }: Loaded,
+  { config: first, files, readPolicies }: Loaded,
   { place, log, standing, firstStart }: ServingOptions,
   closers: Closers,
 ): Promise<Serving> {
@@ -105,7 +101,9 @@ async function openAll(
   const seeding = { ...foundations, firstStart };
   const reloads = createReloadAudit(foundations.store, log);
   closers.add(() => reloads.close());
-  let gate = createGate(config, files, foundations);
+  const material = openMaterial(config, files, foundations);
+  let policyFiles = await readPolicies(material.known, foundations.log, []);
+  let gate = createGate(material, policyFiles, foundations);
   closers.add(() => gate.upstream.close());
   const servers = openServers(() => gate, authority, tls, log);
   closers.add(() => servers.close());
@@ -115,6 +113,7 @@ async function openAll(
     certFile: authority.certFile,
     certPem: authority.certPem,
     pepper: foundations.pepper,
+    config: () => config,
     seed: () => seed(config, seeding),
     async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
       applyTerms(config, foundations);
@@ -130,11 +129,19 @@ async function openAll(
       closers.add(() => sweep.close());
       return opened;
     },
-    prepare(next) {
+    async prepare(next) {
       checkFixedKeys(config, next.config);
       const nextTls = readListenersTls(next.config, next.files);
       const useFeedConnections = feedConnections.prepare(next.config, next.files);
-      const nextGate = createGate(next.config, next.files, foundations);
+      const material = openMaterial(next.config, next.files, foundations, gate);
+      const nextPolicies = await next.readPolicies(material.known, foundations.log, policyFiles);
+      const nextGate = createGate(material, nextPolicies, foundations);
+      try {
+        await nextGate.policies.follow(gate.policies, nextGate.tenants.ids());
+      } catch (error) {
+        nextGate.retire();
+        throw error;
+      }
       return {
         seed: () => seed(next.config, seeding),
         async take({ generation, loadedAtMs }) {
@@ -143,6 +150,7 @@ async function openAll(
           applyTerms(next.config, foundations);
           const before = gate;
           gate = nextGate;
+          policyFiles = nextPolicies;
           notifications.use(next.config, nextGate.transport);
           servers.showTls(nextTls);
           config = next.config;

@@ -22,7 +22,8 @@ export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly Know
 
 /** The tools that some of the tenants have; one that differs among them has what any of them says of it. */
 function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): readonly KnownTool[] {
-  const all = new Set(tenants.flatMap(({ id }) => toolsKnownTo(catalogues.of(id))));
+  const distinct = new Set(tenants.map(({ id }) => catalogues.of(id)));
+  const all = new Set([...distinct].flatMap(toolsKnownTo));
   return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => same.reduce(asEither));
 }
 

@@ -4,7 +4,13 @@ import { GatewayError } from '../errors.ts';
 import { derivedId } from '../ids.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
 import { after } from '../maybe-promise.ts';
-import { type CompiledInput, compilePolicies, type PolicySet, parseStoredRules } from '../policy/index.ts';
+import {
+  type CompiledInput,
+  compileInSlices,
+  compilePolicies,
+  type PolicySet,
+  parseStoredRules,
+} from '../policy/index.ts';
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 
@@ -24,6 +30,13 @@ export interface PolicyBook {
   inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
   /** Policies of files, with their ids; the API cannot overwrite them. */
   filesOf(tenantId: string): readonly FilePolicy[];
+  /**
+   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload. Where nothing has changed they
+   * are the same.
+   */
+  follow(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
+  /** The rules that were made so far, by tenant. */
+  readonly pages: ReadonlyMap<string, Page>;
   /** Whether a policy file has this name. */
   isFromFile(tenantId: string, name: string): boolean;
 }
@@ -36,6 +49,7 @@ export interface FilePolicy {
 interface Page extends TenantRules {
   /** What it was compiled of. */
   readonly records: readonly PolicyRecord[];
+  readonly documents: readonly PolicyDocument[];
 }
 
 export function createPolicyBook(
@@ -44,10 +58,10 @@ export function createPolicyBook(
   engineOf: (tenantId: string) => DetectorEngine,
 ): PolicyBook {
   const pages = new Map<string, Page>();
+  const documentsOf = (tenantId: string): PolicyDocument[] =>
+    files.filter((file) => file.tenants?.includes(tenantId) ?? true);
   const filesOf = (tenantId: string): FilePolicy[] =>
-    files
-      .filter((file) => file.tenants?.includes(tenantId) ?? true)
-      .map((document) => ({ policyId: filePolicyId(tenantId, document), document }));
+    documentsOf(tenantId).map((document) => ({ policyId: filePolicyId(tenantId, document), document }));
 
   const toInputs = (tenantId: string, records: readonly PolicyRecord[]): CompiledInput[] => [
     ...filesOf(tenantId).map(({ policyId, document }) => fromDocument(document, { policyId, version: 1 })),
@@ -57,7 +71,11 @@ export function createPolicyBook(
   function pageOf(tenantId: string, records: readonly PolicyRecord[]): Page {
     const known = pages.get(tenantId);
     if (known?.records === records) return known;
-    const page = { records, rules: compilePolicies(toInputs(tenantId, records)), engine: engineOf(tenantId) };
+    return keep(tenantId, { records, rules: compilePolicies(toInputs(tenantId, records)) });
+  }
+
+  function keep(tenantId: string, made: Pick<Page, 'records' | 'rules'>): Page {
+    const page = { ...made, documents: documentsOf(tenantId), engine: engineOf(tenantId) };
     pages.set(tenantId, page);
     return page;
   }
@@ -71,9 +89,24 @@ export function createPolicyBook(
       return after(store.policiesOf(tenantId), (it) => toInputs(tenantId, it));
     },
     filesOf,
-    isFromFile: (tenantId, name) => filesOf(tenantId).some(({ document }) => document.name === name),
+    isFromFile: (tenantId, name) => documentsOf(tenantId).some((document) => document.name === name),
+    pages,
+    async follow(before, tenantIds) {
+      for (const tenantId of tenantIds) {
+        const known = before.pages.get(tenantId);
+        if (!known) continue;
+        const { records, documents } = known;
+        const rules = isSameList(documents, documentsOf(tenantId))
+          ? known.rules
+          : await compileInSlices(toInputs(tenantId, records));
+        keep(tenantId, { records, rules });
+      }
+    },
   };
 }
+
+const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
+  a.length === b.length && a.every((it, index) => it === b[index]);
 
 /** What reading and judging a call need of it. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;

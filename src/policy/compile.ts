@@ -1,6 +1,7 @@
 import type { MatchedRule } from '../call.ts';
 import { WordList } from '../inspect/match/rule-words.ts';
 import { kept } from '../kept.ts';
+import { Pace } from '../pace.ts';
 import { readingsOf } from '../url-readings.ts';
 import { PlaceTree } from './body-places.ts';
 import { conditions, type SetParts } from './conditions.ts';
@@ -60,12 +61,35 @@ export interface PolicySet {
 }
 
 export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
+  const work = compiling(policies);
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same in slices, between which calls have their turns. */
+export async function compileInSlices(policies: readonly CompiledInput[]): Promise<PolicySet> {
+  const work = compiling(policies);
+  const pace = new Pace();
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    if (pace.isDue()) await pace.turn();
+  }
+}
+
+/** Pauses behind each rule. */
+function* compiling(policies: readonly CompiledInput[]): Generator<void, PolicySet> {
   const words = new WordList();
   const places = new PlaceTree();
   const parts = setParts(words, places);
-  const rules = policies.flatMap((policy) =>
-    policy.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => compileRule(policy, rule, parts)),
-  );
+  const rules: CompiledRule[] = [];
+  for (const policy of policies)
+    for (const rule of policy.rules.toSorted((a, b) => a.priority - b.priority)) {
+      rules.push(compileRule(policy, rule, parts));
+      yield;
+    }
   if (rules.length === 0) return { ruleCount: 0, words: [], decide: () => noDecision };
   const built = words.build();
   const candidatesFor = createIndex(rules);

@@ -6,7 +6,7 @@ export {
   wordsOfList,
 } from '../inspect/match/rule-words.ts';
 export { PlaceTree } from './body-places.ts';
-export { type CompiledInput, compilePolicies, type PolicySet } from './compile.ts';
+export { type CompiledInput, compileInSlices, compilePolicies, type PolicySet } from './compile.ts';
 export { compileMatch } from './compile-match.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
 export type { Facts } from './facts.ts';

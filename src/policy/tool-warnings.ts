@@ -33,21 +33,40 @@ interface Kind {
   readonly isOpen: (tool: KnownTool) => boolean;
 }
 
+interface Table {
+  readonly byName: ReadonlyMap<string, KnownTool>;
+  readonly operations: Kind;
+  readonly categories: Kind;
+}
+
+/** Of a list of tools, made once: hundreds of policies are read against the same one. */
+const tables = new WeakMap<readonly KnownTool[], Table>();
+
+function tableOf(tools: readonly KnownTool[]): Table {
+  const known = tables.get(tools);
+  if (known) return known;
+  const table: Table = {
+    byName: new Map(tools.map((tool) => [tool.name, tool])),
+    operations: {
+      what: 'operation',
+      names: new Map(tools.map((it) => [it, new Set(it.operations.map(({ name }) => name))])),
+      isOpen: ({ takesOtherNames }) => takesOtherNames,
+    },
+    categories: {
+      what: 'category',
+      names: new Map(
+        tools.map((it) => [it, new Set(it.categories ?? it.operations.map(({ category }) => category))]),
+      ),
+      isOpen: (tool) => tool.categories === undefined,
+    },
+  };
+  tables.set(tools, table);
+  return table;
+}
+
 /** What a rule says of tools that no call of theirs can meet. Works as far as the answers are taken. */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const operations: Kind = {
-    what: 'operation',
-    names: new Map(tools.map((it) => [it, new Set(it.operations.map(({ name }) => name))])),
-    isOpen: ({ takesOtherNames }) => takesOtherNames,
-  };
-  const categories: Kind = {
-    what: 'category',
-    names: new Map(
-      tools.map((it) => [it, new Set(it.categories ?? it.operations.map(({ category }) => category))]),
-    ),
-    isOpen: (tool) => tool.categories === undefined,
-  };
+  const { byName, operations, categories } = tableOf(tools);
   let lookupsLeft = lookupsMax;
 
   /** What to say of a name that no tool of `among` has; undefined also where one may have it all the same. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
-import { ConfigError, loadConfig } from '../../src/config/load.ts';
-import { loadPolicyFiles } from '../../src/gateway/generation.ts';
+import { ConfigError, disk, loadConfig } from '../../src/config/load.ts';
+import { loadPolicyFiles } from '../../src/gateway/policy-files.ts';
 import { openLog } from '../../src/log.ts';
 import { createCatalogues, ownTables } from '../../src/pipeline/catalogues.ts';
 import { namesInFiles } from '../../src/pipeline/known-names.ts';
@@ -18,7 +18,8 @@ function loaded(t: Test, ...policies: readonly object[]) {
   const config = loadConfig(configFile, {});
   const logFile = join(dir, 'log');
   const known = namesInFiles(config, createCatalogues(config, ownTables()), ['minted']);
-  const count = loadPolicyFiles(config, known, openLog({ level: 'warn', file: logFile })).length;
+  const read = loadPolicyFiles(config, known, openLog({ level: 'warn', file: logFile }), disk);
+  const count = read.flatMap((it) => it.documents).length;
   const lines = readFileSync(logFile, 'utf8').split('\n').filter(Boolean);
   return { count, warnings: lines.map((it) => JSON.parse(it)) };
 }

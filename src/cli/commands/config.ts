@@ -15,9 +15,10 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { ConfigError, sentenceOf } = await import('../../config/load.ts');
+      const { ConfigError, disk, sentenceOf } = await import('../../config/load.ts');
       const { ignoredKeys } = await import('../../gateway/not-yet.ts');
-      const { enginesFor, loadPolicyFiles } = await import('../../gateway/generation.ts');
+      const { enginesFor } = await import('../../gateway/generation.ts');
+      const { loadPolicyFiles } = await import('../../gateway/policy-files.ts');
       const { namesInFiles } = await import('../../pipeline/known-names.ts');
       const { createCatalogues, ownTables } = await import('../../pipeline/catalogues.ts');
       const { openLog } = await import('../../log.ts');
@@ -25,7 +26,8 @@ export function addConfig(program: Command): void {
       enginesFor(config, loadEngines());
       const catalogues = createCatalogues(config, ownTables());
       const known = namesInFiles(config, catalogues);
-      const policies = loadPolicyFiles(config, known, openLog({ level: 'warn', file: null })).length;
+      const log = openLog({ level: 'warn', file: null });
+      const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
       const { findUnknownAgents } = await import('../unknown-agents.ts');
       const agents = await findUnknownAgents(config);
       if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);

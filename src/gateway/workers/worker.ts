@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { loadConfig } from '../../config/load.ts';
 import type { Environment } from '../../config/references.ts';
 import { openLog } from '../../log.ts';
-import { type Loaded, openServing, type Prepared, type Serving } from '../serving.ts';
+import { type Loaded, loadedHere } from '../loaded.ts';
+import { readInThread } from '../read-in-thread.ts';
+import { openServing, type Prepared, type Serving } from '../serving.ts';
 import { type AnswerMessage, type Answers, type Order, type OrderMessage, toFailure } from './messages.ts';
 import { filesTaken, type TakenFiles } from './taken-files.ts';
 
@@ -34,7 +36,7 @@ class Worker {
       case 'seed':
         return (this.#prepared ?? this.#opened()).seed();
       case 'prepare':
-        this.#prepared = this.#opened().prepare(this.#load(order.taken));
+        await this.#prepare(order.taken);
         return undefined;
       case 'take':
         await this.#takeOver(order);
@@ -67,6 +69,15 @@ class Worker {
     return { groundDigest: ground.digest('hex') };
   }
 
+  async #prepare(taken: TakenFiles): Promise<void> {
+    const serving = this.#opened();
+    const task = { file: this.#file, env: this.#env, taken };
+    const prepared = await readInThread(task, serving.config(), (it) => serving.prepare(it));
+    // Of an order that nobody waited for any more.
+    this.#prepared?.drop();
+    this.#prepared = prepared;
+  }
+
   async #takeOver({ standing }: OrderTo<'take'>): Promise<void> {
     if (!this.#prepared) throw new Error('nothing was prepared');
     const prepared = this.#prepared;
@@ -76,7 +87,7 @@ class Worker {
 
   #load(taken: TakenFiles): Loaded {
     const files = filesTaken(taken);
-    return { config: loadConfig(this.#file, this.#env, files), files };
+    return loadedHere(loadConfig(this.#file, this.#env, files), files);
   }
 
   #opened(): Serving {
