@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { Call, type Claimed } from '../call.ts';
 import { newTraceId } from '../ids.ts';
+import { lastHeadOn } from '../pipeline/last-head.ts';
 import { parseDescribed } from '../target.ts';
 import {
   contentEncodingOf,
@@ -15,11 +16,11 @@ import { type ApiRequest, presentedBy } from './route.ts';
 type Described = z.output<typeof describedCall>;
 export type DescribedRequest = Pick<
   ApiRequest<Described, unknown>,
-  'caller' | 'body' | 'raw' | 'clientAddress' | 'nowMs'
+  'caller' | 'body' | 'raw' | 'clientAddress' | 'nowMs' | 'connection'
 >;
 
 /** Makes the call that a request describes, as its caller would make it now; `form` is that of its body. */
-export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: DescribedRequest): {
+export function toDescribedCall({ caller, body, raw, clientAddress, nowMs, connection }: DescribedRequest): {
   readonly call: Call;
   readonly form: DescribedBody['form'];
 } {
@@ -38,7 +39,7 @@ export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: Des
     contentType: contentTypeOf(content, headers),
     contentEncoding: contentEncodingOf(content, headers),
     claimed: claimedIn(body),
-    lastHead: undefined,
+    lastHead: lastHeadOn(connection),
   });
   return { call, form: content.form };
 }

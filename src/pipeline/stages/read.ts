@@ -44,6 +44,8 @@ export interface ReadOptions {
 const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
+/** A described head can be as long as a body; a longer one is not kept with its connection. */
+const keptHeadLengthMax = 65_536;
 
 /**
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
@@ -79,7 +81,7 @@ export function read(options: ReadOptions): Stage {
       if (call.unreadable !== undefined) call.head = Buffer.alloc(0);
       // What a head brings besides findings is for its own call, and so rare that it is read again.
       const hasMore = call.unreadable !== undefined || call.opaque.length > 0;
-      if (!lastHead || hasMore) return;
+      if (!lastHead || hasMore || text.length > keptHeadLengthMax) return;
       noteHead(lastHead, call);
       lastHead.text = text;
       lastHead.bytes = call.head;
@@ -268,6 +270,7 @@ function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {
 }
 
 function noteHead(last: ReadHead, { method, target, headers }: Call): void {
+  if (!last.keepsFields) return;
   last.method = method;
   last.target = target;
   last.headers = headers;
