@@ -297,8 +297,6 @@ export const isTunnel = ({
 
 /** A head that was read, what was found in it, and by whom: another reader may know more. */
 export interface ReadHead {
-  /** Whether the fields may stay in memory as they came: they share it with all of the head, a key of ours included. */
-  readonly keepsFields: boolean;
   /** The call that it was last the head of, as it stood on the wire. */
   method: string;
   target: Target | undefined;
@@ -309,8 +307,8 @@ export interface ReadHead {
   reader: unknown;
 }
 
-export const noHead = (keepsFields = true): ReadHead => ({
-  ...{ keepsFields, method: '', target: undefined, headers: [] },
+export const noHead = (): ReadHead => ({
+  ...{ method: '', target: undefined, headers: [] },
   ...{ text: '', bytes: noBytes, findings: [], reader: undefined },
 });
 

@@ -39,8 +39,6 @@ export interface ApiRequest<Body, Query> {
   tenantId(): string;
   /** What the request itself says of that, in query or body; undefined where it says nothing. */
   readonly namedTenant: string | undefined;
-  /** Stands for the connection that the request came on. */
-  readonly connection: object;
   /** Aborts when the client has gone away: nobody waits for the answer. Made when it is first asked for. */
   signal(): AbortSignal;
 }

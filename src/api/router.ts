@@ -134,7 +134,6 @@ export function createRouter(
           ...asked,
           tenantId,
           namedTenant: named,
-          connection: exchange.socket,
           signal,
         });
         if (!(answered instanceof StreamAnswer)) {

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { Call, type Claimed } from '../call.ts';
 import { newTraceId } from '../ids.ts';
-import { lastHeadOn } from '../pipeline/last-head.ts';
 import { parseDescribed } from '../target.ts';
 import {
   contentEncodingOf,
@@ -16,11 +15,11 @@ import { type ApiRequest, presentedBy } from './route.ts';
 type Described = z.output<typeof describedCall>;
 export type DescribedRequest = Pick<
   ApiRequest<Described, unknown>,
-  'caller' | 'body' | 'raw' | 'clientAddress' | 'nowMs' | 'connection'
+  'caller' | 'body' | 'raw' | 'clientAddress' | 'nowMs'
 >;
 
 /** Makes the call that a request describes, as its caller would make it now; `form` is that of its body. */
-export function toDescribedCall({ caller, body, raw, clientAddress, nowMs, connection }: DescribedRequest): {
+export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: DescribedRequest): {
   readonly call: Call;
   readonly form: DescribedBody['form'];
 } {
@@ -39,7 +38,7 @@ export function toDescribedCall({ caller, body, raw, clientAddress, nowMs, conne
     contentType: contentTypeOf(content, headers),
     contentEncoding: contentEncodingOf(content, headers),
     claimed: claimedIn(body),
-    lastHead: lastHeadOn(connection),
+    lastHead: undefined,
   });
   return { call, form: content.form };
 }

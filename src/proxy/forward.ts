@@ -13,7 +13,6 @@ import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { lastHeadOn } from '../pipeline/last-head.ts';
 import { turnAway } from '../pipeline/turn-away.ts';
 import {
   parseAuthority,
@@ -124,7 +123,7 @@ export function createForward(
           contentType: head.contentType,
           contentEncoding,
           claimed: claimedBy(head.claimed, from),
-          lastHead: tunnel ? tunnel.lastHead : lastHeadOn(exchange.socket),
+          lastHead: tunnel?.lastHead,
           bodyBytesMax,
           opensWebSocket: wantsWebSocket,
           isAwaited: () => !exchange.answer.destroyed,

@@ -15,7 +15,6 @@ import { newTraceId } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
 import type { Gate } from '../pipeline/gate.ts';
-import { lastHeadOn } from '../pipeline/last-head.ts';
 import { compilePathGlob, type PathGlob } from '../pipeline/path-glob.ts';
 import { toRequest } from '../pipeline/request.ts';
 import { understandAs } from '../pipeline/stages/understand.ts';
@@ -102,7 +101,7 @@ async function serve(
       contentType: head.contentType,
       contentEncoding,
       claimed,
-      lastHead: lastHeadOn(exchange.socket),
+      lastHead: undefined,
       bodyBytesMax,
       wayCredential: route?.credential ?? null,
       opensWebSocket: wantsWebSocket,
