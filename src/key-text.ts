@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { PresentedKey } from './call.ts';
 
@@ -19,7 +19,13 @@ function toBase62(value: bigint, length: number): string {
   return text.padStart(length, '0');
 }
 
-const checksum = (text: string): string => toBase62(BigInt(crc32(text)), checksumLength);
+/** The same as `toBase62` makes of it: numbers of 32 bits need no big integers, and every call asks for one. */
+function checksum(text: string): string {
+  let digest = '';
+  for (let rest = crc32(text); rest > 0; rest = Math.floor(rest / 62))
+    digest = (digits[rest % 62] ?? '') + digest;
+  return digest.padStart(checksumLength, '0');
+}
 
 /** A new key. Shown once to whoever minted it; nothing keeps it. */
 export function newKeyText(type: keyof typeof prefixes): string {
@@ -31,15 +37,20 @@ export function newKeyText(type: keyof typeof prefixes): string {
 export const keyPrefix = (text: string): string => text.slice(0, 12);
 
 /** SHA-256 of the key's text, hex: what `keys[].hash` in the configuration holds. */
-export const keyDigest = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 
 /** What is stored of a key: without the pepper, a stolen state does not even tell whether a guess is right. */
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
 
-/** The presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
+/** The digest of a presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
+export function digestOfKey(text: string): string | undefined {
+  const isKey = form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+  return isKey ? keyDigest(text) : undefined;
+}
+
+/** The presented key, or undefined where the text is none. */
 export function readKey(text: string, pepper: Buffer): PresentedKey | undefined {
-  if (!form.test(text) || checksum(text.slice(0, -checksumLength)) !== text.slice(-checksumLength))
-    return undefined;
-  return { prefix: keyPrefix(text), hash: peppered(keyDigest(text), pepper) };
+  const digest = digestOfKey(text);
+  return digest === undefined ? undefined : { prefix: keyPrefix(text), hash: peppered(digest, pepper) };
 }

@@ -9,15 +9,24 @@ import type { Route } from './route.ts';
 /** Reading YAML costs some microseconds a byte, and the event loop is everybody's: so much takes a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
 
+const noBody = Buffer.alloc(0);
+
 export const formType = 'application/x-www-form-urlencoded';
 
 export function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom | undefined): Promise<Buffer> {
+  if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) => {
+    let isAwaited = true;
     // A client that leaves is told nothing, and neither is who collects.
-    exchange.answer.once('close', () =>
-      reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.')),
-    );
-    exchange.collect(bytesMax, { done: resolve, failed: reject }, room);
+    exchange.answer.once('close', () => {
+      if (isAwaited)
+        reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.'));
+    });
+    const done = (body: Buffer): void => {
+      isAwaited = false;
+      resolve(body);
+    };
+    exchange.collect(bytesMax, { done, failed: reject }, room);
   });
 }
 
@@ -44,6 +53,7 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
 
 /** The query as the route's schema has it; a parameter that stands there twice cannot be told. */
 export function parseQuery(route: Route, params: URLSearchParams): unknown {
+  if (params.size === 0 && !route.query) return undefined;
   const fields = toFields(params);
   return route.query ? validate(route.query, fields) : undefined;
 }
@@ -78,9 +88,11 @@ const toError = ({ line, column, message }: YamlMistake): { path: string; messag
   message: `The body is not valid YAML: line ${line}, column ${column}: ${message}.`,
 });
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decode(raw: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(raw);
+    return strictUtf8.decode(raw);
   } catch {
     throw invalid([{ path: '', message: 'The body is not UTF-8.' }]);
   }

@@ -39,8 +39,8 @@ export interface ApiRequest<Body, Query> {
   tenantId(): string;
   /** What the request itself says of that, in query or body; undefined where it says nothing. */
   readonly namedTenant: string | undefined;
-  /** Aborts when the client has gone away: nobody waits for the answer. */
-  readonly signal: AbortSignal;
+  /** Aborts when the client has gone away: nobody waits for the answer. Made when it is first asked for. */
+  signal(): AbortSignal;
 }
 
 /** An answer with another status than the route's own, or whose JSON is text already. */

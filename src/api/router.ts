@@ -6,6 +6,7 @@ import { tooLarge } from '../http/collect.ts';
 import { type Connections, claimRequest, ownerOf } from '../http/connections.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { answerProblem } from '../http/problem.ts';
+import type { Answer } from '../http1/answer.ts';
 import { type FieldsByName, toFieldsByName } from '../http1/field.ts';
 import type { Log } from '../log.ts';
 import type { Gate } from '../pipeline/gate.ts';
@@ -112,18 +113,14 @@ export function createRouter(
     limits.spend(route, caller, nowMs);
     const asked = { clientAddress, nowMs };
     try {
-      const searchParams = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+      const searchParams = mark < 0 ? noParams : new URLSearchParams(url.slice(mark + 1));
       const query = parseQuery(route, searchParams);
       const room = roomOf(current, exchange, caller);
       const { raw, body } = await receive(current, route, { exchange, headers, room }, caller, nowMs);
       const named = namedIn(searchParams, body);
       // Another node may have registered it.
       if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
-      const leaving = new AbortController();
-      exchange.answer.once('close', () => {
-        // Who has the answer is not awaited any more, and a reason to abort costs more than most answers.
-        if (!exchange.answer.writableEnded) leaving.abort();
-      });
+      const signal = signalOfLeaving(exchange.answer);
       const tenantId = () => tenantOf(current, caller, named);
       return await limits.run(route, caller, tenantId, async () => {
         const answered = await route.handle({
@@ -137,7 +134,7 @@ export function createRouter(
           ...asked,
           tenantId,
           namedTenant: named,
-          signal: leaving.signal,
+          signal,
         });
         if (!(answered instanceof StreamAnswer)) {
           const whole =
@@ -150,7 +147,7 @@ export function createRouter(
           return whole;
         }
         // Its place among few is its own until the last piece is out.
-        await sendStream(exchange.answer, answered, leaving.signal);
+        await sendStream(exchange.answer, answered, signal());
         return undefined;
       });
     } catch (error) {
@@ -219,6 +216,24 @@ async function toRefusal(
 }
 
 const noBody = Buffer.alloc(0);
+const noParams: Readonly<URLSearchParams> = new URLSearchParams();
+
+/** Returns what makes the signal of a client that leaves: it costs more than most answers, and few routes ask for it. */
+function signalOfLeaving(answer: Answer): () => AbortSignal {
+  let leaving: AbortController | undefined;
+  return () => {
+    if (leaving) return leaving.signal;
+    const made = new AbortController();
+    leaving = made;
+    // Who has the answer is not awaited any more.
+    const onClose = (): void => {
+      if (!answer.writableEnded) made.abort();
+    };
+    if (answer.destroyed) onClose();
+    else answer.once('close', onClose);
+    return made.signal;
+  };
+}
 const textAt = (body: unknown, name: string): string | undefined => {
   const value = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
   return typeof value === 'string' ? value : undefined;

@@ -13,7 +13,7 @@ import type { DetectorEngine } from '../inspect/match/engine.ts';
 import type { BeginningMemory } from '../inspect/segments/known-beginning.ts';
 import type { Readers } from '../inspect/threads/readers.ts';
 import { workedMs } from '../inspect/threads/worked-ms.ts';
-import { peppered, readKey } from '../key-text.ts';
+import { peppered } from '../key-text.ts';
 import type { Log } from '../log.ts';
 import type { NotificationDesk } from '../notifications/notifications.ts';
 import { createTransport } from '../notifications/transport.ts';
@@ -67,6 +67,7 @@ import { createResolver, type ResolveEntry } from '../upstream/resolve.ts';
 import { loadRoots } from '../upstream/roots.ts';
 import { createUpstream } from '../upstream/upstream.ts';
 import type { Vault } from '../vault/vault.ts';
+import { createKeyReader } from './key-reader.ts';
 import { readListenersTls } from './listener-tls.ts';
 import { readerOfRoots } from './named-files.ts';
 import { createOwnNames } from './own-names.ts';
@@ -278,7 +279,7 @@ export function createGate(
       return on.controlUrl();
     },
     isOwnName: createOwnNames(config, readListenersTls(config, files), on.ownListeners),
-    readKey: (text) => readKey(text, on.pepper),
+    readKey: createKeyReader(on.pepper),
     safeName: (tenantId, name) => namesFor(tenantId)(name),
     hashKey: (digest) => peppered(digest, on.pepper),
     fingerprint: (tenantId, content) =>

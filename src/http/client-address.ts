@@ -28,6 +28,7 @@ export function clientAddressOf(
 
 /** Without the port and the brackets that some proxies write; IPv4-mapped addresses as the IPv4 address that they are. */
 function plain(text: string): string {
+  if (/^[\d.]+$/.test(text)) return text;
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
   return unmapped(bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1'));
 }

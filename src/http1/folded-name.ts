@@ -2,4 +2,8 @@
  * A field name as CGI and what came of it compare names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there, and some servers take every other
  * sign for `_` as well.
  */
-export const foldedName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+export function foldedName(name: string): string {
+  const lower = name.toLowerCase();
+  // Most names have nothing to replace, and a search is cheaper than a replacement.
+  return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9]/g, '-') : lower;
+}

@@ -75,7 +75,10 @@ async function byKey(
   const holder = await identifyOrRecall(gate, key.hash, nowMs);
   if (!holder.ok) keys.failed(clientAddress, nowMs);
   else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
-  const kept = withoutFields(headers, (name, value) => name === 'authorization' || value.includes(text));
+  const kept = withoutFields(
+    headers,
+    (name, value) => isFolded(name, 'authorization') || value.includes(text),
+  );
   if (!holder.ok) {
     const refusal = new GatewayError('INVALID_KEY', holder.detail);
     return { key, query, headers: kept, owner: { tenantId: '', agentId: '' }, refusal };
@@ -99,7 +102,7 @@ function withoutToken(
     const name = foldedName(header);
     const [first, second] = valuesOf(headers, name);
     if (second !== undefined || !isSame(first, value)) return undefined;
-    return { headers: withoutFields(headers, (it) => it === name), query };
+    return { headers: withoutFields(headers, (it) => isFolded(it, name)), query };
   }
   // Each with what divides it from the one before it: some servers read `;` as `&`.
   const pairs = query.slice(1).split(/(?=[&;])/);
@@ -126,14 +129,16 @@ const isSame = (shown: string | undefined, secret: string): boolean =>
   shown !== undefined && timingSafeEqual(hash('sha256', shown, 'buffer'), hash('sha256', secret, 'buffer'));
 
 const valuesOf = (headers: readonly string[], name: string): string[] =>
-  headers.filter((_, i) => i % 2 === 1 && foldedName(headers[i - 1] as string) === name);
+  headers.filter((_, i) => i % 2 === 1 && isFolded(headers[i - 1] as string, name));
 
-/** `isOut` is asked with folded names. */
+/** Whether a name is `folded` once it is folded, which never changes its length. */
+const isFolded = (name: string, folded: string): boolean =>
+  name.length === folded.length && foldedName(name) === folded;
+
 const withoutFields = (
   headers: readonly string[],
   isOut: (name: string, value: string) => boolean,
-): readonly string[] =>
-  headers.filter((_, i) => !isOut(foldedName(headers[i & ~1] as string), headers[i | 1] as string));
+): readonly string[] => headers.filter((_, i) => !isOut(headers[i & ~1] as string, headers[i | 1] as string));
 
 export const noRoute = (): GatewayError => new GatewayError('NOT_FOUND', 'There is no such route.');
 

@@ -1,4 +1,6 @@
 import { GatewayError } from '../errors.ts';
+import { kept } from '../kept.ts';
+import { createCache } from '../state/cache.ts';
 import { type Target, targetWithin } from '../target.ts';
 
 /*
@@ -17,6 +19,10 @@ export interface InboundPath {
 
 const start = '/inbound/';
 const decodingsMax = 4;
+/** A rest that every server reads in one way: no escapes, no empty segments, none that begins with a dot. */
+const plainRest = /^(?:\/[\w~-][\w.~-]*)*\/?$/;
+/** Upstreams of which the URL is kept as it was parsed. */
+const basesMax = 1024;
 
 /** Undefined where the target is none of an inbound route. */
 export function parseInboundPath(target: string): InboundPath | undefined {
@@ -31,6 +37,7 @@ export const isInboundTarget = (target: string): boolean => target.startsWith(st
 
 /** Refuses what any server might read as a way out of the base: dot segments, in whatever coding, and empty segments. */
 export function checkRest(rest: string): void {
+  if (plainRest.test(rest)) return;
   let path = rest;
   for (let i = 0; ; i++) {
     const segments = path.replaceAll('\\', '/').split('/').slice(1);
@@ -48,19 +55,32 @@ export function checkRest(rest: string): void {
   }
 }
 
+interface Base {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end. */
+  readonly base: string;
+}
+
+const bases = createCache<Base>(basesMax);
+
+function parseBase(upstream: string): Base {
+  const { protocol, hostname, port, pathname } = new URL(upstream);
+  const scheme = protocol === 'http:' ? 'http' : 'https';
+  return {
+    scheme,
+    host: hostname.replace(/^\[|\]$/g, '').replace(/\.$/, ''),
+    port: port === '' ? (scheme === 'http' ? 80 : 443) : Number(port),
+    base: pathname.replace(/\/$/, ''),
+  };
+}
+
 /** `upstream` is a URL without query. The target lies below it, or this throws. */
 export function targetBelow(upstream: string, { rest, query }: Pick<InboundPath, 'rest' | 'query'>): Target {
   checkRest(rest);
-  const { protocol, hostname, port, pathname } = new URL(upstream);
-  const scheme = protocol === 'http:' ? 'http' : 'https';
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
-  const base = pathname.replace(/\/$/, '');
-  const target = targetWithin(
-    scheme,
-    host,
-    port === '' ? (scheme === 'http' ? 80 : 443) : Number(port),
-    `${base}${rest || (base === '' ? '/' : '')}${query}`,
-  );
+  const { scheme, host, port, base } = kept(bases, upstream, () => parseBase(upstream));
+  const target = targetWithin(scheme, host, port, `${base}${rest || (base === '' ? '/' : '')}${query}`);
   const path = target.path.split('?', 1)[0] ?? '';
   if (target.host !== host || !(path === base || path.startsWith(`${base}/`))) throw refused();
   return target;

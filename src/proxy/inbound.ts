@@ -81,6 +81,7 @@ async function serve(
     receivedAtMs,
   );
   const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
+  const claimed = route ? claimedFor(route, head.claimed) : {};
   const toCall = (
     target: Target,
     body: Buffer,
@@ -99,7 +100,7 @@ async function serve(
       body,
       contentType: head.contentType,
       contentEncoding,
-      claimed: route ? claimedFor(route, head.claimed) : {},
+      claimed,
       lastHead: undefined,
       bodyBytesMax,
       wayCredential: route?.credential ?? null,
@@ -251,11 +252,19 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Cla
 const notForUpstream =
   /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 
-const forUpstream = (headers: readonly string[]): readonly string[] =>
-  headers.filter((_, i) => {
-    const name = foldedName(headers[i & ~1] as string);
-    return !notForUpstream.test(name) && !overridesTarget(name);
-  });
+function forUpstream(headers: readonly string[]): readonly string[] {
+  for (let i = 0; i < headers.length; i += 2)
+    if (isOfTheWay(headers[i] as string))
+      return headers.filter((_, at) => !isOfTheWay(headers[at & ~1] as string));
+  return headers;
+}
+
+/** Most names are told by their first letter: this runs over all fields of every call. */
+function isOfTheWay(name: string): boolean {
+  if (!/^[ctx]/i.test(name)) return overridesTarget(name);
+  const folded = foldedName(name);
+  return notForUpstream.test(folded) || overridesTarget(folded);
+}
 
 /** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */
 function whyMethodNotAllowed(

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { GatewayError, toGatewayError } from '../errors.ts';
+import { kept } from '../kept.ts';
 import { RangeList } from '../ranges.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
@@ -38,6 +39,17 @@ export interface Guard {
   checkChosen(address: string, port: number): void;
 }
 
+/** What the ranges say of an address. */
+interface Place {
+  readonly isMetadata: boolean;
+  readonly isDenied: boolean;
+  /** Undefined for public addresses, and for those that may be dialled all the same. */
+  readonly privateRange: string | undefined;
+  readonly embedded: readonly string[];
+}
+
+const placesMax = 4096;
+
 /** Why nobody may go there, as far as that can be told without resolving anything; undefined where one may. */
 export function whyBlocked(
   guard: Guard,
@@ -61,6 +73,18 @@ export function createGuard(options: GuardOptions): Guard {
     .filter((text) => !isRange(text))
     .map(toHostMatcher);
   const ports = new Set(options.allowedPorts);
+  const knownPlaces = new Map<string, Place>();
+
+  /** What the ranges say of an address does not change, and the calls of a route ask for the same one each time. */
+  function placeOf(address: string): Place {
+    if (knownPlaces.size >= placesMax) knownPlaces.clear();
+    return kept(knownPlaces, address, () => ({
+      isMetadata: isMetadataAddress(address),
+      isDenied: denied.has(address),
+      privateRange: allowed.has(address) ? undefined : specialRangeOf(address),
+      embedded: embeddedIpv4(address),
+    }));
+  }
 
   function checkHost(host: string, port: number): void {
     if (ports.size > 0 && !ports.has(port)) block(`Port ${port} is not among the allowed ports.`);
@@ -74,18 +98,18 @@ export function createGuard(options: GuardOptions): Guard {
     if (isIP(address) === 0 || address.includes('%')) block('The upstream address is not an IP address.');
     judge(address, port);
     // Who may dial a translation prefix may still not reach a private address through it.
-    for (const embedded of embeddedIpv4(address)) judge(embedded, port);
+    for (const embedded of placeOf(address).embedded) judge(embedded, port);
   }
 
   function judge(address: string, port: number): void {
-    if (isMetadataAddress(address)) block('The address is that of a cloud metadata service.');
+    const { isMetadata, isDenied, privateRange } = placeOf(address);
+    if (isMetadata) block('The address is that of a cloud metadata service.');
     if (isOwnListener(address, port, options.ownListeners())) block('The address is that of this gateway.');
-    if (denied.has(address)) block('The address is denied by configuration.');
+    if (isDenied) block('The address is denied by configuration.');
     if (options.isThreat?.(address)) block('A threat feed lists the address.');
-    const range = specialRangeOf(address);
-    if (range !== undefined && !allowed.has(address)) {
+    if (privateRange !== undefined) {
       block(
-        `The address is not public: ${range}. An administrator can exempt it with upstream.allow_private.`,
+        `The address is not public: ${privateRange}. An administrator can exempt it with upstream.allow_private.`,
       );
     }
   }

@@ -6,6 +6,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
+import { onTheLoop, type Readers } from '../../src/inspect/threads/readers.ts';
 import { workedMs } from '../../src/inspect/threads/worked-ms.ts';
 import { createPolicyBook } from '../../src/pipeline/policy-book.ts';
 import { read } from '../../src/pipeline/stages/read.ts';
@@ -191,6 +192,46 @@ t.test('of heads on one connection each is read in which something else stands',
     t.equal(new Set(call.findings.map(({ kind }) => kind)).size, kinds, `head ${index}`);
   }
 });
+
+t.test(
+  'a head in which nothing was found is known again on any connection, by the reader that read it',
+  async (t) => {
+    const other = createEngine(loadDetectors('config/detectors'));
+    const jobs: string[] = [];
+    const readers: Readers = {
+      hasThreads: false,
+      run(name, input, task) {
+        jobs.push(name);
+        return onTheLoop.run(name, input, task);
+      },
+    };
+    const config = validateConfig(
+      { tenants: [{ id: 'acme' }, { id: 'other' }] },
+      { file: undefined, env: {} },
+    );
+    const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
+    const engineOf = (tenantId: string) => (tenantId === 'acme' ? engine : other);
+    const policies = createPolicyBook({ policiesOf: () => [] }, [], engineOf);
+    const stage = read({ policies, tenants, clock: () => 0, injections, meanings, readers });
+    const clean = { url: 'https://api.test.example/x', headers: ['X-One', '1'] };
+    const leaking = { ...clean, headers: ['X-One', secrets(1)] };
+    const steps = [
+      { name: 'a clean one is read', fields: clean, tenantId: 'acme', read: 1, found: 0 },
+      { name: 'and known again', fields: clean, tenantId: 'acme', read: 0, found: 0 },
+      { name: 'another reader reads it', fields: clean, tenantId: 'other', read: 1, found: 0 },
+      { name: 'one with a secret is read', fields: leaking, tenantId: 'acme', read: 1, found: 1 },
+      { name: 'each time', fields: leaking, tenantId: 'acme', read: 1, found: 1 },
+    ];
+    for (const { name, fields, tenantId, read, found } of steps) {
+      jobs.length = 0;
+      const call = callOf(fields);
+      call.identity = { ...identityOf(), tenantId };
+      await stage.run(call);
+      t.equal(jobs.filter((it) => it === 'head').length, read, name);
+      t.equal(call.findings.length > 0, found > 0, name);
+    }
+  },
+);
 
 t.test('a body that expands a hundred times is not read, unless it is small', async (t) => {
   const bomb = (bytes: number) =>

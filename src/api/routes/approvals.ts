@@ -148,7 +148,7 @@ export const awaitApproval = route({
       tenantId(),
       approvalId,
       query.timeout * 1000,
-      () => !signal.aborted,
+      () => !signal().aborted,
     );
     if (!approval) throw missing(what);
     return showState(approval);

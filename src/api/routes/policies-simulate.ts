@@ -124,7 +124,7 @@ export const simulatePolicies = route({
       tenant,
       changed: withCandidates(active, candidates, body.only),
       agents: new SimulatedAgents(gate, tenantId, caller),
-      pause: createPause(request.signal),
+      pause: createPause(request.signal()),
     };
     const outcome = await (body.traces
       ? overTraces(request, body.traces, setting)

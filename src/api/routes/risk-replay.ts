@@ -125,7 +125,7 @@ async function* tracesOf(request: Request): AsyncGenerator<readonly (string | un
   const { gate, body, signal, tenantId } = request;
   const { trace_ids, agent_id, from, to, limit } = body;
   const tenant = tenantId();
-  const pause = createPause(signal);
+  const pause = createPause(signal());
   if (trace_ids) {
     for (const id of new Set(trace_ids)) {
       yield [await gate.store.traceById(tenant, id)];

@@ -75,7 +75,7 @@ export const slackInteractions = route({
     if (!decided) throw missing('approval');
     const note = toNoteSlack(standingOf(decided.approval, decided.isDecidedNow));
     const replies = decided.isDecidedNow ? [] : [note];
-    await reply(gate, channel, pressed, [toOutcome(decided.approval), ...replies], signal);
+    await reply(gate, channel, pressed, [toOutcome(decided.approval), ...replies], signal());
     return note;
   },
 });

@@ -34,7 +34,12 @@ export const exportTraces = route({
   inAllMax,
   async handle({ gate, query, tenantId, signal }) {
     const format = formats[query.format];
-    const pieces = piecesOf(gate.store, { tenantId: tenantId(), filter: toFilter(query), format, signal });
+    const pieces = piecesOf(gate.store, {
+      tenantId: tenantId(),
+      filter: toFilter(query),
+      format,
+      signal: signal(),
+    });
     const disposition = `attachment; filename="postern-traces.${format.extension}"`;
     return new StreamAnswer(format.contentType, pieces, ['Content-Disposition', disposition]);
   },

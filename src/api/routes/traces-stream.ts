@@ -69,7 +69,7 @@ export const streamTraces = route({
       filter: toFilter(query),
       last,
       nowMs,
-      signal,
+      signal: signal(),
     };
     return new StreamAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
   },

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Call, isTunnel, operationAndParts, type ReadHead } from '../../call.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../errors.ts';
@@ -17,6 +18,7 @@ import {
 } from '../../inspect/threads/readers.ts';
 import { after } from '../../maybe-promise.ts';
 import type { PolicySet } from '../../policy/index.ts';
+import { createCache } from '../../state/cache.ts';
 import type { MaybePromise } from '../../state/store.ts';
 import { fieldOf } from '../../upstream/headers.ts';
 import { inTurn } from '../in-turn.ts';
@@ -44,6 +46,8 @@ export interface ReadOptions {
 const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
+/** Heads in which nothing was found, and which are known again. */
+const cleanHeadsMax = 4_096;
 
 /**
  * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
@@ -53,7 +57,12 @@ export function read(options: ReadOptions): Stage {
   const { policies, tenants, clock, injections, meanings, beginnings } = options;
   const { readers = onTheLoop, wantsUrls = never } = options;
 
-  /** Heads of one connection are mostly the same: what was read a moment ago is not read again. */
+  // By digest, so that nothing of a head stays in memory: the reader that found nothing in it.
+  const cleanHeads = createCache<DetectorEngine>(cleanHeadsMax);
+
+  /**
+   * Heads of one connection are mostly the same, and so are those of one program on many: what was read a moment ago is not read again.
+   */
   function readHead(call: Call, task: Task): MaybePromise<void> {
     const { engine } = task.tools;
     const { lastHead, method, target, headers } = call;
@@ -70,21 +79,27 @@ export function read(options: ReadOptions): Stage {
     }
     const bytes = Buffer.from(text, 'latin1');
     call.head = bytes;
+    const digest = hash('sha256', bytes, 'base64');
+    if (cleanHeads.get(digest) === engine) {
+      if (lastHead) keepHead(lastHead, call, { text, engine });
+      return;
+    }
     const input = { method, target, headers, bytes };
     const reading = readers.run('head', input, { ...task, bytes: bytes.length });
     return after(reading, (it) => {
-      if ('lost' in it) noteUnreadable(call, lostReading(it));
-      else note(call, it);
+      if ('lost' in it) {
+        noteUnreadable(call, lostReading(it));
+        call.head = Buffer.alloc(0);
+        return;
+      }
+      note(call, it);
       // What was not found in the rest of it can be cut out of nothing: traces have no more of it than the origin.
       if (call.unreadable !== undefined) call.head = Buffer.alloc(0);
+      const isClean = it.findings.length === 0 && it.opaque.length === 0 && it.uncounted.length === 0;
+      if (isClean && call.unreadable === undefined) cleanHeads.set(digest, engine);
       // What a head brings besides findings is for its own call, and so rare that it is read again.
       const hasMore = call.unreadable !== undefined || call.opaque.length > 0;
-      if (!lastHead || hasMore) return;
-      noteHead(lastHead, call);
-      lastHead.text = text;
-      lastHead.bytes = call.head;
-      lastHead.findings = [...call.findings];
-      lastHead.reader = engine;
+      if (lastHead && !hasMore) keepHead(lastHead, call, { text, engine });
     });
   }
 
@@ -265,6 +280,19 @@ function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {
   if (before?.href !== href || before.fragment !== fragment || before.userInfo !== userInfo) return false;
   for (let i = 0; i < headers.length; i++) if (headers[i] !== last.headers[i]) return false;
   return true;
+}
+
+/** Keeps the head of a call for the next one on its connection, with what `engine` has found in it. */
+function keepHead(
+  last: ReadHead,
+  call: Call,
+  { text, engine }: { readonly text: string; readonly engine: DetectorEngine },
+): void {
+  noteHead(last, call);
+  last.text = text;
+  last.bytes = call.head;
+  last.findings = [...call.findings];
+  last.reader = engine;
 }
 
 function noteHead(last: ReadHead, { method, target, headers }: Call): void {

@@ -42,7 +42,7 @@ interface Parts {
 const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: evil.test.example\r\n\r\n';
 
 /** The request line. */
-const lines: readonly [name: string, request: (parts: Parts) => string][] = [
+export const lines: readonly [name: string, request: (parts: Parts) => string][] = [
   ['no version', ({ target, host }) => `GET ${target}\r\n${host}\r\n`],
   ['a version of HTTP/2', ({ target, host }) => `GET ${target} HTTP/2.0\r\n${host}\r\n`],
   ['a version that does not exist', ({ target, host }) => `GET ${target} HTTP/1.2\r\n${host}\r\n`],
@@ -87,7 +87,7 @@ const lines: readonly [name: string, request: (parts: Parts) => string][] = [
 ];
 
 /** One more field line, or something in its place; the request is a GET. */
-const fields: readonly [name: string, field: string][] = [
+export const fields: readonly [name: string, field: string][] = [
   ['white space before a colon', 'X-A : b'],
   ['a tab before a colon', 'X-A\t: b'],
   ['no colon', 'X-A b'],
@@ -116,7 +116,7 @@ const fields: readonly [name: string, field: string][] = [
 ];
 
 /** Field lines that frame the body, and the body: the request is a POST. */
-const bodies: readonly [name: string, rest: string][] = [
+export const bodies: readonly [name: string, rest: string][] = [
   ['two lengths', 'Content-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
   ['the same length twice', 'Content-Length: 1\r\nContent-Length: 1\r\n\r\na'],
   ['a list of lengths', 'Content-Length: 1, 1\r\n\r\na'],
