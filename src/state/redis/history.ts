@@ -203,18 +203,16 @@ function fromStored(text: string): Sighting {
   return stored.kind === 'read' ? { ...stored, shingles: shinglesFromText(String(stored.shingles)) } : stored;
 }
 
-/** What `admit.lua` answers of them. */
-export function parseHabits(text: string | undefined): Habits {
-  const [calls = 0, firstMs = 0, callsAroundHour = 0, sized = 0, sizeSum = 0, sizeSquares = 0, ...rest] = (
-    text ?? ''
-  )
-    .split(',')
-    .map(Number);
-  const [windows = 0, windowCalls = 0, lately = 0, mutations = 0] = rest;
-  return {
-    ...{ calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares },
-    ...{ windows, windowCalls, lately, mutations },
-  };
+/** What is usual for an agent, without what the call itself adds. */
+export type UsualOf = Omit<Habits, 'lately' | 'mutations'>;
+
+/** What `admit.lua` answers of it. */
+export function parseUsual(text: string | undefined): UsualOf {
+  const numbers = (text ?? '').split(',').map(Number);
+  const [calls = 0, firstMs = 0, callsAroundHour = 0, sized = 0, sizeSum = 0, sizeSquares = 0, ...rest] =
+    numbers;
+  const [windows = 0, windowCalls = 0] = rest;
+  return { calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares, windows, windowCalls };
 }
 
 export function parseTrust(text: string | undefined, marks: string | undefined): TrustRecord {
