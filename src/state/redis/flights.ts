@@ -1,6 +1,8 @@
 import type { Sightings } from '../../history.ts';
+import { createCache } from '../cache.ts';
 import { destinationName } from '../destinations.ts';
 import type { MaybePromise, TrustRecord } from '../store.ts';
+import { parseMarks, wholeTrust } from '../trust.ts';
 import type { Asking } from './asking.ts';
 import { toBudgetArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
@@ -43,6 +45,8 @@ export interface FlightsOptions {
 
 /** A run of the script holds all others up. */
 const questionsMax = 64;
+/** Each of a few kilobytes at most. */
+const marksMax = 256;
 /** Keys that come before those that calls name. */
 const fixedKeys = 6;
 
@@ -61,7 +65,16 @@ interface Waiting {
 
 export function createFlights(connection: Connection, options: FlightsOptions) {
   const waiting = new Map<string, { readonly own: TenantNames; calls: Waiting[] }>();
+  const marks = createCache<TrustRecord['marks']>(marksMax);
   let isPlanned = false;
+
+  /** They change seldom, and are part of many answers. */
+  function marksOf(text: string): TrustRecord['marks'] {
+    if (text === '') return wholeTrust.marks;
+    const standing = marks.get(text) ?? parseMarks(JSON.parse(`[${text}]`));
+    marks.set(text, standing);
+    return standing;
+  }
 
   function leave(): void {
     isPlanned = false;
@@ -82,7 +95,10 @@ export function createFlights(connection: Connection, options: FlightsOptions) {
       options.saw(tenantId, revisions);
       const nowMs = calls.reduce((most, { question }) => Math.max(most, question.asking.nowMs), 0);
       const sightings = options.sightings.learn(tenantId, entries, nowMs);
-      const agents = histories.map(toAgentHistory);
+      const agents = histories.map(([usual, trust, marks = '']) => ({
+        usual: parseUsual(usual),
+        trust: { ...parseTrust(trust), marks: marksOf(marks) },
+      }));
       for (const [at, { resolve }] of calls.entries()) {
         const [status, ...fields] = answers[at] ?? [];
         const agent = agents[Number(fields[3]) - 1];
@@ -106,11 +122,6 @@ export function createFlights(connection: Connection, options: FlightsOptions) {
     },
   };
 }
-
-const toAgentHistory = ([usual, trust, marks]: readonly string[]): AgentHistory => ({
-  usual: parseUsual(usual),
-  trust: parseTrust(trust, marks),
-});
 
 /** Keys and arguments of `admit.lua`; keys and what belongs to a caller stand there once. */
 function toScript(own: TenantNames, calls: readonly Waiting[], { clock }: FlightsOptions) {

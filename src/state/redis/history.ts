@@ -9,7 +9,7 @@ import {
 } from '../../history.ts';
 import { createSightingLog, createSightingLogs, type SightingLog, sightingsKeptMs } from '../sightings.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
-import { marksText, parseMarks, trustPartsMax, wholeTrust } from '../trust.ts';
+import { marksText, parseMarks, trustPartsMax } from '../trust.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -215,7 +215,8 @@ export function parseUsual(text: string | undefined): UsualOf {
   return { calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares, windows, windowCalls };
 }
 
-export function parseTrust(text: string | undefined, marks: string | undefined): TrustRecord {
+/** The same of its trust, without what was held against it. */
+export function parseTrust(text: string | undefined): Omit<TrustRecord, 'marks'> {
   const [parts = trustPartsMax, clean = 0, atMs = 0] = (text ?? '').split(',').map(Number);
-  return { parts, clean, atMs, marks: marks ? parseMarks(JSON.parse(`[${marks}]`)) : wholeTrust.marks };
+  return { parts, clean, atMs };
 }
