@@ -253,6 +253,31 @@ t.test('by its own clock, Redis fills one bucket for all nodes', async (t) => {
   t.match(await other.identify(key.hash, noonMs), { ok: true });
 });
 
+t.test('calls of one turn are admitted by one command, and counted one by one', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const lab = await openLab(t, () => open(redis), { clock: 'argument' });
+  const acme = await lab.tenant({ scansPerMonth: 30 });
+  const [key, other] = [await acme.key(), await acme.key({ maxUses: 4 })];
+  const agent = await acme.agentOf();
+  // The first call of a key reads what is known of it.
+  for (const it of [key, other]) t.match(await acme.admit(it, { agentId: agent.agentId }), { ok: true });
+  await redis.command('CONFIG', 'RESETSTAT');
+  const [own, named, ofOther] = await Promise.all([
+    acme.admitMany(10, key),
+    acme.admitMany(10, key, { agentId: agent.agentId }),
+    acme.admitMany(10, other),
+  ]);
+  t.match(String(await redis.command('INFO', 'commandstats')), /^cmdstat_evalsha:calls=1,/m);
+  t.same([own, named, ofOther], [10, 10, 3]);
+  t.match(await lab.store.usageOf(acme.tenantId, noonMs), { scansUsed: 25 });
+  t.equal(await acme.admitMany(200, key), 5, 'the quota holds within a command, and over several');
+  const tenants = await Promise.all([lab.tenant(), lab.tenant()]);
+  const keys = await Promise.all(tenants.map((it) => it.key()));
+  const letIn = await Promise.all(tenants.map((it, at) => it.admitMany(70, keys[at] ?? key)));
+  t.same(letIn, [70, 70], 'each tenant has its own command');
+});
+
 t.test('scripts that Redis has forgotten are sent again', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;

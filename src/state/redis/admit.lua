@@ -1,43 +1,57 @@
--- Lets a call in, or says why not: one atomic step. The records that the node has judged by must still stand; where they do not,
--- nothing is taken, and the fresh ones are the answer. The arithmetic is that of limits.ts, step by step.
+-- Lets the calls of one turn in, one after the other, or says why not: one atomic step. The records that the node has judged by must still
+-- stand; where they do not, nothing is taken, and the fresh ones are the answer. The arithmetic is that of limits.ts, step by step.
 --
--- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 numbers of the key  6 destinations of the agent
---       7 numbers of the key whose bucket it is: that of an ephemeral key is its parent's
---       8 MCP servers  9 history of the agent  10 marks against it  11 times of its last writes to the tool
---       12 sightings of the tenant  13 … days of budgets
--- ARGV  1 revision of the node's records, or ''  2 id of the key  3 id of the agent that the call names, or ''
---       4 call | rate | nothing (as a call, but nothing is taken) | blocked | none  5 the caller's clock in ms, or '' for the server's  6 destination
---       7 quota or ''  8 overage 0|1  9 uses or ''  10, 11 rate and capacity of the tenant or ''  12, 13 those of the key or ''
---       14 ms until the key's numbers may go, or ''  15 field of what stands against the tools of an MCP server, or ''
---       16 how many further names are asked for  17 how many writes the call makes  18 id of the last sighting that the node knows, or '-'
---       19 … these names, then for each budget the number of its day in KEYS, name, amount, daily
+-- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 MCP servers  6 sightings of the tenant  7 … keys that calls name by their number
+-- ARGV  1 id of the last sighting that the node knows, or '-'  2 number of callers
+--       for each caller: revision of the node's records, or '', id of the key, id of the agent that is named, or ''
+--         quota or '', overage 0|1, uses or '', rate and capacity of the tenant or '', those of the key or ''
+--         ms until the key's numbers may go, or '', and the numbers of these keys: numbers of the key, destinations of the agent, numbers of the
+--         key whose bucket it is (that of an ephemeral key is its parent's), history of the agent, marks against it
+--       for each call: number of its caller, call | rate | nothing (as a call, but nothing is taken) | blocked | none
+--         the caller's clock in ms, or '' for the server's, destination, field of what stands against the tools of an MCP server, or ''
+--         how many writes it makes, and the number of the key with the times of the last ones to the tool
+--         how many further names are asked for and these, how many budgets and of each the number of its day, name, amount, daily
+--
+-- Answers the revisions, sightings that the node does not know, what was read of agents, and for each call a list: its status, and what belongs to it.
 
 local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials', 'routes')
 for i = 1, 4 do revisions[i] = revisions[i] or '-' end
 
-local function answer(...) return { revisions[1], revisions[2], revisions[3], revisions[4], ... } end
+local i = 3
+local function take()
+  i = i + 1
+  return ARGV[i - 1]
+end
+local function takeKey() return KEYS[tonumber(take())] end
 
-if ARGV[1] ~= revisions[1] then
-  local key = redis.call('HGET', KEYS[2], ARGV[2])
-  if not key then return answer('unknown') end
+local callers = {}
+for n = 1, tonumber(ARGV[2]) do
+  callers[n] = {
+    revision = take(), id = take(), named = take(),
+    quota = tonumber(take()), overage = take() == '1', uses = tonumber(take()),
+    rates = { { tonumber(take()), tonumber(take()) }, { tonumber(take()), tonumber(take()) } }, keptMs = take(),
+    numbers = takeKey(), known = takeKey(), bucket = takeKey(), history = takeKey(), marks = takeKey(),
+  }
+end
+
+local function recordsOf(caller)
+  local key = redis.call('HGET', KEYS[2], caller.id)
+  if not key then return { 'unknown' } end
   local record = cjson.decode(key)
   local parent = record.parentKeyId and record.parentKeyId ~= cjson.null and redis.call('HGET', KEYS[2], record.parentKeyId)
-  local named = ARGV[3] ~= '' and redis.call('HGET', KEYS[3], ARGV[3])
+  local named = caller.named ~= '' and redis.call('HGET', KEYS[3], caller.named)
   local agent = redis.call('HGET', KEYS[3], record.agentId)
-  return answer('stale', key, parent or '', agent or '', named or '', redis.call('HGET', KEYS[3], 'suspension') or '')
+  return { 'stale', key, parent or '', agent or '', named or '', redis.call('HGET', KEYS[3], 'suspension') or '' }
 end
 
-local mode = ARGV[4]
-if mode == 'none' then return answer('ok') end
-if mode == 'blocked' then
-  redis.call('HINCRBY', KEYS[5], 'blocked', 1)
-  return answer('ok')
-end
-
-local now = tonumber(ARGV[5])
-if not now then
-  local time = redis.call('TIME')
-  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local serverMs
+local function timeOf(clock)
+  if clock ~= '' then return tonumber(clock) end
+  if not serverMs then
+    local time = redis.call('TIME')
+    serverMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  end
+  return serverMs
 end
 
 local dayMs = 86400000
@@ -63,103 +77,152 @@ local function firstDayOf(month)
   return era * 146097 + doe - 719468
 end
 
-local month = monthOf(now)
-local _, used = count(KEYS[4], 'month', month, 24)
-
-local quota = tonumber(ARGV[7])
-if mode ~= 'rate' and quota and used >= quota and ARGV[8] == '0' then
-  local ends = firstDayOf(month + 1) * dayMs
-  return answer('quota', digits(math.max(1, math.ceil((ends - now) / 1000))))
-end
-local uses = tonumber(ARGV[9])
-if uses and tonumber(redis.call('HGET', KEYS[5], 'uses') or 0) >= uses then return answer('used up') end
-
 local partsPerToken = 60000
-local limited
-local buckets = {}
-for i, key in ipairs({ KEYS[4], KEYS[7] }) do
-  local rate, capacity = tonumber(ARGV[8 + 2 * i]), tonumber(ARGV[9 + 2 * i])
-  if rate then
-    local standing = redis.call('HMGET', key, 'level', 'at')
-    local full = capacity * partsPerToken
-    local at = tonumber(standing[2]) or now
-    local level = math.min(full, (tonumber(standing[1]) or full) + math.max(0, now - at) * rate)
-    if level < partsPerToken and not limited then
-      limited = { i == 1 and 'tenant' or 'key', math.max(1, math.ceil((partsPerToken - level) / rate / 1000)), rate }
-    end
-    buckets[#buckets + 1] = { key, level - partsPerToken, math.max(at, now) }
+
+-- Takes what the call needs, or answers why it is not let in.
+local function takeFor(caller, mode, now)
+  local month = monthOf(now)
+  local _, used = count(KEYS[4], 'month', month, 24)
+  if mode ~= 'rate' and caller.quota and used >= caller.quota and not caller.overage then
+    local ends = firstDayOf(month + 1) * dayMs
+    return { 'quota', digits(math.max(1, math.ceil((ends - now) / 1000))) }
   end
-end
+  if caller.uses and (tonumber(field(caller.numbers, 'uses')) or 0) >= caller.uses then return { 'used up' } end
 
-local hour = math.floor(now / 3600000)
-if limited then
-  grow(KEYS[4], 'limited', hour, 24)
-  return answer('limited', limited[1], digits(limited[2]), digits(limited[3]))
+  local limited
+  local buckets = {}
+  for n, key in ipairs({ KEYS[4], caller.bucket }) do
+    local rate, capacity = unpack(caller.rates[n], 1, 2)
+    if rate then
+      local full = capacity * partsPerToken
+      local at = tonumber(field(key, 'at')) or now
+      local level = math.min(full, (tonumber(field(key, 'level')) or full) + math.max(0, now - at) * rate)
+      if level < partsPerToken and not limited then
+        limited = { n == 1 and 'tenant' or 'key', math.max(1, math.ceil((partsPerToken - level) / rate / 1000)), rate }
+      end
+      buckets[#buckets + 1] = { key, level - partsPerToken, math.max(at, now) }
+    end
+  end
+  local hour = math.floor(now / 3600000)
+  if limited then
+    grow(KEYS[4], 'limited', hour, 24)
+    return { 'limited', limited[1], digits(limited[2]), digits(limited[3]) }
+  end
+  if mode == 'nothing' then return { 'ok' } end
+  for _, bucket in ipairs(buckets) do
+    setField(bucket[1], 'level', digits(bucket[2]))
+    setField(bucket[1], 'at', digits(bucket[3]))
+  end
+  if mode == 'call' then
+    used = grow(KEYS[4], 'month', month, 24)
+    grow(KEYS[4], 'slot', math.floor(now / 10000), 6)
+    addToField(caller.numbers, 'uses', 1)
+    setField(caller.numbers, 'seen', digits(math.max(tonumber(field(caller.numbers, 'seen')) or 0, now)))
+    grow(caller.numbers, 'hour', hour, 24)
+  end
+  if caller.keptMs ~= '' then keepFor(caller.numbers, caller.keptMs) end
+  return nil, used
 end
-if mode == 'nothing' then return answer('ok') end
-for _, bucket in ipairs(buckets) do
-  redis.call('HSET', bucket[1], 'level', digits(bucket[2]), 'at', digits(bucket[3]))
-end
-
-if mode == 'call' then
-  used = grow(KEYS[4], 'month', month, 24)
-  grow(KEYS[4], 'slot', math.floor(now / 10000), 6)
-  redis.call('HINCRBY', KEYS[5], 'uses', 1)
-  local seen = tonumber(redis.call('HGET', KEYS[5], 'seen') or 0)
-  redis.call('HSET', KEYS[5], 'seen', digits(math.max(seen, now)))
-  grow(KEYS[5], 'hour', hour, 24)
-end
-if ARGV[14] ~= '' then redis.call('PEXPIRE', KEYS[5], ARGV[14]) end
-
-local isNew = redis.call('ZSCORE', KEYS[6], ARGV[6]) and '0' or '1'
-local namesEnd = 18 + tonumber(ARGV[16])
-for i = 19, namesEnd do isNew = isNew .. (redis.call('ZSCORE', KEYS[6], ARGV[i]) and '0' or '1') end
-local concerns = ARGV[15] ~= '' and redis.call('HGET', KEYS[8], ARGV[15]) or ''
 
 -- Calls of the last ten minutes, by minutes.
-local lately = 0
-if mode == 'call' then
-  local minute = math.floor(now / 60000)
-  grow(KEYS[9], 'minute', minute, 10)
-  for i = 0, 9 do
-    local _, calls = count(KEYS[9], 'minute', minute - i, 10)
+local function latelyOf(history, now)
+  local minute, lately = math.floor(now / 60000), 0
+  readFields(history, { 'minute0', 'minute1', 'minute2', 'minute3', 'minute4', 'minute5', 'minute6', 'minute7', 'minute8', 'minute9' })
+  grow(history, 'minute', minute, 10)
+  for n = 0, 9 do
+    local _, calls = count(history, 'minute', minute - n, 10)
     lately = lately + calls
   end
+  return lately
 end
 
 -- As `withMutations` of habits.ts.
-local writes, writesMax, minuteMs = 0, 10, 60000
-if tonumber(ARGV[17]) > 0 then
-  for _ = 1, math.min(writesMax, tonumber(ARGV[17])) do redis.call('LPUSH', KEYS[11], digits(now)) end
-  redis.call('LTRIM', KEYS[11], 0, writesMax - 1)
-  redis.call('PEXPIRE', KEYS[11], minuteMs)
-  for _, at in ipairs(redis.call('LRANGE', KEYS[11], 0, -1)) do
+local function writesOf(key, times, now)
+  if times == 0 then return 0 end
+  local writes, writesMax, minuteMs = 0, 10, 60000
+  for _ = 1, math.min(writesMax, times) do redis.call('LPUSH', key, digits(now)) end
+  redis.call('LTRIM', key, 0, writesMax - 1)
+  redis.call('PEXPIRE', key, minuteMs)
+  for _, at in ipairs(redis.call('LRANGE', key, 0, -1)) do
     if math.abs(now - tonumber(at)) < minuteMs then writes = writes + 1 end
   end
+  return writes
 end
 
-local trust = trustOf(KEYS[9])
-local marks = trust.trust < trustMax and table.concat(redis.call('LRANGE', KEYS[10], 0, -1), ',') or ''
-local since = ARGV[18] == '-' and '-' or '(' .. ARGV[18]
-local sightings = {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[12], since, '+', 'COUNT', 16)) do
-  sightings[#sightings + 1] = entry[1] .. ' ' .. entry[2][2]
+local scores = {}
+local function isNew(known, name)
+  local names = scores[known] or {}
+  scores[known] = names
+  if names[name] == nil then names[name] = redis.call('ZSCORE', known, name) and '0' or '1' end
+  return names[name]
 end
-local admitted = answer(
-  'ok', isNew, digits(used), concerns,
-  habitsAt(KEYS[9], now) .. ',' .. digits(lately) .. ',' .. writes,
-  digits(trust.trust) .. ',' .. digits(trust.clean) .. ',' .. digits(trust.at), marks, table.concat(sightings, '\n')
-)
+
+-- What is usual for agents and their trust: of calls that ask at the same time for the same agent once. `admit` changes none of it.
+local agents, places = {}, {}
+local function placeOf(caller, now)
+  local place = caller.history .. ' ' .. digits(now)
+  if not places[place] then
+    local trust = trustOf(caller.history)
+    local marks = trust.trust < trustMax and table.concat(redis.call('LRANGE', caller.marks, 0, -1), ',') or ''
+    agents[#agents + 1] = {
+      habitsAt(caller.history, now), digits(trust.trust) .. ',' .. digits(trust.clean) .. ',' .. digits(trust.at), marks,
+    }
+    places[place] = #agents
+  end
+  return places[place]
+end
 
 -- A day is over in every zone of the world when this has passed since it was last charged, and two more days.
 local budgetKeptMs = 4 * dayMs
-for i = namesEnd + 1, #ARGV, 4 do
-  local day, name, amount, daily = KEYS[tonumber(ARGV[i])], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-  local before = tonumber(redis.call('HGET', day, name) or 0)
-  if before >= daily then admitted[#admitted + 1] = name end
-  if amount > 0 then
-    redis.call('HSET', day, name, digits(before + amount))
-    redis.call('PEXPIRE', day, budgetKeptMs)
+local answers, isAnyIn = {}, false
+
+local function admit()
+  local caller, mode, clock, destination, concernsField = callers[tonumber(take())], take(), take(), take(), take()
+  local writes, mutations = tonumber(take()), takeKey()
+  local names, budgets = {}, {}
+  for n = 1, tonumber(take()) do names[n] = take() end
+  for n = 1, tonumber(take()) do budgets[n] = { takeKey(), take(), tonumber(take()), tonumber(take()) } end
+
+  if caller.revision ~= revisions[1] then
+    caller.records = caller.records or recordsOf(caller)
+    return caller.records
+  end
+  if mode == 'none' then return { 'ok' } end
+  if mode == 'blocked' then
+    addToField(caller.numbers, 'blocked', 1)
+    return { 'ok' }
+  end
+  local now = timeOf(clock)
+  local refused, used = takeFor(caller, mode, now)
+  if refused then return refused end
+
+  isAnyIn = true
+  local news = isNew(caller.known, destination)
+  for _, name in ipairs(names) do news = news .. isNew(caller.known, name) end
+  local concerns = concernsField ~= '' and field(KEYS[5], concernsField) or ''
+  local lately = mode == 'call' and latelyOf(caller.history, now) or 0
+  local counted = writesOf(mutations, writes, now)
+  local admitted = { 'ok', news, used, concerns, placeOf(caller, now), lately, counted }
+  for _, budget in ipairs(budgets) do
+    local day, name, amount, daily = unpack(budget)
+    local before = tonumber(field(day, name)) or 0
+    if before >= daily then admitted[#admitted + 1] = name end
+    if amount > 0 then
+      setField(day, name, digits(before + amount))
+      keepFor(day, budgetKeptMs)
+    end
+  end
+  return admitted
+end
+
+while i <= #ARGV do answers[#answers + 1] = admit() end
+writeFields()
+
+local sightings = {}
+if isAnyIn then
+  local since = ARGV[1] == '-' and '-' or '(' .. ARGV[1]
+  for _, entry in ipairs(redis.call('XRANGE', KEYS[6], since, '+', 'COUNT', 16)) do
+    sightings[#sightings + 1] = entry[1] .. ' ' .. entry[2][2]
   end
 end
-return admitted
+return { revisions, table.concat(sightings, '\n'), agents, answers }

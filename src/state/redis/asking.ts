@@ -13,7 +13,9 @@ import type {
   NotAdmitted,
   TenantTerms,
 } from '../store.ts';
-import { parseHabits, parseTrust } from './history.ts';
+import { wholeTrust } from '../trust.ts';
+import type { Answer } from './flights.ts';
+import { parseUsual } from './history.ts';
 import { concernsField, parseConcerns } from './mcp-tools.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
@@ -112,9 +114,9 @@ const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacit
 /** What the numbers say against it. */
 export function toRefusal(
   identity: Identity | undefined,
-  [status, first, second, third]: readonly string[],
+  { status, fields: [first, second, third] }: Answer,
 ): NotAdmitted | undefined {
-  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string): NotAdmitted => ({
+  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string | number): NotAdmitted => ({
     ok: false,
     code,
     detail,
@@ -133,25 +135,29 @@ export function toRefusal(
   return undefined;
 }
 
-export const toAdmission = (
+export function toAdmission(
   { key }: Holder,
   { identity, agentStatus, scopeViolations }: Examined,
   { charges, nowMs, mcp, names }: Asking,
   sightings: Sightings,
-  [, isNew = '', used, concerns, habits, trust, marks, , ...exceededBudgets]: readonly string[],
-): Admission => ({
-  ok: true,
-  key,
-  identity,
-  agentStatus,
-  isNewDestination: isNew.startsWith('1'),
-  newNames: names.filter((_, at) => isNew[at + 1] === '1'),
-  habits: parseHabits(habits),
-  trust: parseTrust(trust, marks),
-  sightings,
-  exceededBudgets,
-  charges: charges.length === 0 ? none : charged(charges),
-  toolConcerns: parseConcerns(concerns, mcp, nowMs),
-  scopeViolations,
-  scansUsed: Number(used),
-});
+  { fields, agent }: Answer,
+): Admission {
+  const [isNew = '', used, concerns, , lately, mutations, ...exceededBudgets] = fields;
+  const news = String(isNew);
+  return {
+    ok: true,
+    key,
+    identity,
+    agentStatus,
+    isNewDestination: news.startsWith('1'),
+    newNames: names.filter((_, at) => news[at + 1] === '1'),
+    habits: { ...(agent?.usual ?? parseUsual('')), lately: Number(lately), mutations: Number(mutations) },
+    trust: agent?.trust ?? wholeTrust,
+    sightings,
+    exceededBudgets: exceededBudgets.length === 0 ? none : exceededBudgets.map(String),
+    charges: charges.length === 0 ? none : charged(charges),
+    toolConcerns: parseConcerns(String(concerns), mcp, nowMs),
+    scopeViolations,
+    scansUsed: Number(used),
+  };
+}

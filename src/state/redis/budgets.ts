@@ -17,19 +17,16 @@ function daysOf(own: TenantNames, charges: readonly Charge[], keysBefore: number
 }
 
 /** The budgets of a call, as `admit.lua` wants them. */
-export function toBudgetArgs(own: TenantNames, charges: readonly BudgetCharge[], keysBefore: number) {
-  const { keys, numberOf } = daysOf(own, charges, keysBefore);
-  const args = charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
-  return { keys, args };
-}
+export const toBudgetArgs = (
+  charges: readonly BudgetCharge[],
+  numberOf: (charge: Charge) => number,
+): readonly (string | number)[] => charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
 
-/** What calls give back, as `record.lua` wants it: for each call how many charges, and these. */
+/** What calls give back, as `record.lua` wants it. */
 export function toGivenBackArgs(own: TenantNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
   const { keys, numberOf } = daysOf(own, calls.flat(), keysBefore);
-  const argsOf = (charges: readonly Charge[]): (string | number)[] => [
-    charges.length,
-    ...charges.flatMap((it) => [numberOf(it), it.name, it.amount]),
-  ];
+  const argsOf = (charges: readonly Charge[]): (string | number)[] =>
+    charges.flatMap((it) => [numberOf(it), it.name, it.amount]);
   return { keys, argsOf };
 }
 

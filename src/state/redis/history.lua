@@ -5,30 +5,23 @@ local anomaliesMax, dayMs = 5, 86400000
 local windowMs, hourMs = 600000, 3600000
 local habitFields = { 'calls', 'first', 'window', 'inWindow', 'windows', 'sized', 'sizeSum', 'sizeSquares' }
 
-local function numbersOf(key, fields)
-  local values = redis.call('HMGET', key, unpack(fields))
-  local numbers = {}
-  for i, field in ipairs(fields) do numbers[field] = tonumber(values[i]) or 0 end
+local function numbersOf(key, names)
+  local known, numbers = readFields(key, names), {}
+  for _, name in ipairs(names) do numbers[name] = tonumber(known[name]) or 0 end
   return numbers
 end
 
-local function putNumbers(key, fields, numbers)
-  local values = {}
-  for _, field in ipairs(fields) do
-    values[#values + 1] = field
-    values[#values + 1] = digits(numbers[field])
-  end
-  redis.call('HSET', key, unpack(values))
+local function putNumbers(key, names, numbers)
+  for _, name in ipairs(names) do setField(key, name, digits(numbers[name])) end
 end
 
 local function halveHabits(key, it)
-  for _, field in ipairs({ 'calls', 'windows', 'sized', 'sizeSum', 'sizeSquares' }) do
-    it[field] = math.floor(it[field] / 2)
+  for _, name in ipairs({ 'calls', 'windows', 'sized', 'sizeSum', 'sizeSquares' }) do
+    it[name] = math.floor(it[name] / 2)
   end
   for hour = 0, 23 do
-    local field = 'hour' .. hour
-    local count = tonumber(redis.call('HGET', key, field) or 0)
-    redis.call('HSET', key, field, digits(math.floor(count / 2)))
+    local name = 'hour' .. hour
+    setField(key, name, digits(math.floor((tonumber(field(key, name)) or 0) / 2)))
   end
 end
 
@@ -50,7 +43,7 @@ local function addToHabits(key, ms, sizeClass)
     it.sizeSquares = it.sizeSquares + sizeClass * sizeClass
   end
   putNumbers(key, habitFields, it)
-  redis.call('HINCRBY', key, 'hour' .. math.floor(ms / hourMs) % 24, 1)
+  addToField(key, 'hour' .. math.floor(ms / hourMs) % 24, 1)
 end
 
 -- The answer to a call: the numbers of `Habits`, in their order, as far as they are kept here.
@@ -58,9 +51,8 @@ local function habitsAt(key, ms)
   local it = numbersOf(key, habitFields)
   local hour = math.floor(ms / hourMs) % 24
   local around = 0
-  for _, count in ipairs(redis.call('HMGET', key, 'hour' .. (hour + 23) % 24, 'hour' .. hour, 'hour' .. (hour + 1) % 24)) do
-    around = around + (tonumber(count) or 0)
-  end
+  local hours = { 'hour' .. (hour + 23) % 24, 'hour' .. hour, 'hour' .. (hour + 1) % 24 }
+  for _, count in pairs(numbersOf(key, hours)) do around = around + count end
   local windows, windowCalls = it.windows, it.calls
   if it.windows > 0 and it.window == math.floor(ms / windowMs) then
     windows, windowCalls = windows - 1, windowCalls - it.inWindow
@@ -74,8 +66,8 @@ local trustMax = 10000
 local trustFields = { 'trust', 'clean', 'at' }
 
 local function trustOf(key)
-  local values = redis.call('HMGET', key, 'trust', 'clean', 'at')
-  return { trust = tonumber(values[1]) or trustMax, clean = tonumber(values[2]) or 0, at = tonumber(values[3]) or 0 }
+  local known = readFields(key, trustFields)
+  return { trust = tonumber(known.trust) or trustMax, clean = tonumber(known.clean) or 0, at = tonumber(known.at) or 0 }
 end
 
 -- A call came; `isClean` where it was let out and nothing was held against it. `parts` and `calls` are the terms of recovery.

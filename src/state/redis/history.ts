@@ -9,7 +9,7 @@ import {
 } from '../../history.ts';
 import { createSightingLog, createSightingLogs, type SightingLog, sightingsKeptMs } from '../sightings.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
-import { marksText, parseMarks, trustPartsMax, wholeTrust } from '../trust.ts';
+import { marksText, parseMarks, trustPartsMax } from '../trust.ts';
 import type { Commits } from './commits.ts';
 import type { Connection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -203,21 +203,20 @@ function fromStored(text: string): Sighting {
   return stored.kind === 'read' ? { ...stored, shingles: shinglesFromText(String(stored.shingles)) } : stored;
 }
 
-/** What `admit.lua` answers of them. */
-export function parseHabits(text: string | undefined): Habits {
-  const [calls = 0, firstMs = 0, callsAroundHour = 0, sized = 0, sizeSum = 0, sizeSquares = 0, ...rest] = (
-    text ?? ''
-  )
-    .split(',')
-    .map(Number);
-  const [windows = 0, windowCalls = 0, lately = 0, mutations = 0] = rest;
-  return {
-    ...{ calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares },
-    ...{ windows, windowCalls, lately, mutations },
-  };
+/** What is usual for an agent, without what the call itself adds. */
+export type UsualOf = Omit<Habits, 'lately' | 'mutations'>;
+
+/** What `admit.lua` answers of it. */
+export function parseUsual(text: string | undefined): UsualOf {
+  const numbers = (text ?? '').split(',').map(Number);
+  const [calls = 0, firstMs = 0, callsAroundHour = 0, sized = 0, sizeSum = 0, sizeSquares = 0, ...rest] =
+    numbers;
+  const [windows = 0, windowCalls = 0] = rest;
+  return { calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares, windows, windowCalls };
 }
 
-export function parseTrust(text: string | undefined, marks: string | undefined): TrustRecord {
+/** The same of its trust, without what was held against it. */
+export function parseTrust(text: string | undefined): Omit<TrustRecord, 'marks'> {
   const [parts = trustPartsMax, clean = 0, atMs = 0] = (text ?? '').split(',').map(Number);
-  return { parts, clean, atMs, marks: marks ? parseMarks(JSON.parse(`[${marks}]`)) : wholeTrust.marks };
+  return { parts, clean, atMs };
 }

@@ -2,21 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.ts';
 import { examine, type Holder, identifyHolder, invalidKey } from '../admission.ts';
 import { type Cache, createCache } from '../cache.ts';
-import { destinationName } from '../destinations.ts';
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
 import { type Asking, asking, toAdmission, toAsking, toRefusal } from './asking.ts';
-import { toBudgetArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
+import { type Answer, createFlights } from './flights.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
 import type { Names, TenantNames } from './names.ts';
 import { toRecord } from './records.ts';
-import { scripts } from './scripts.ts';
 
 /*
  * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at. It judges by what it
  * remembers, and one script then takes from the numbers if that is still the revision; else it answers the fresh records, and the node
- * judges again. So no node is ever behind, and a call costs one round trip; the first one of a key costs two more.
+ * judges again. So no node is ever behind, and a call costs one round trip, which calls of the same turn share; the first one of a key costs two more.
  */
 
 export interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}
@@ -59,6 +57,17 @@ const notKnown = { ...invalidKey('The key is not known.'), identity: undefined }
 
 export function createHolders(connection: Connection, names: Names, options: HoldersOptions): Holders {
   const known = createCache<Known>(knownMax);
+  const { clock, sightings } = options;
+  const flights = createFlights(connection, {
+    clock,
+    sightings,
+    saw(tenantId, [records = '', policies = '', credentials = '', routes = '']) {
+      options.heard.set(tenantId, records);
+      options.sawPolicies(tenantId, policies);
+      options.sawCredentials(tenantId, credentials);
+      options.sawRoutes(tenantId, routes);
+    },
+  });
 
   async function find(keyHash: string): Promise<Known | undefined> {
     const standing = known.get(keyHash);
@@ -77,48 +86,17 @@ export function createHolders(connection: Connection, names: Names, options: Hol
   }
 
   /** One run of the script: undefined where there are fresh records to judge by, false where the key is gone. */
-  async function ask(
-    keyHash: string,
-    it: Known,
-    request: Asking,
-  ): Promise<readonly string[] | undefined | false> {
-    const { own } = it;
-    const { named, mode, nowMs, agentId, destination, numbers, bucketOf, charges } = request;
-    const { toolName, mutations } = request;
-    const further = request.names.map(destinationName);
+  async function ask(keyHash: string, it: Known, request: Asking): Promise<Answer | undefined | false> {
+    const { named } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
-    const keys = [
-      own.revisions,
-      own.keys,
-      own.agents,
-      own.numbers,
-      own.keyNumbers(it.keyId),
-      own.destinations(agentId),
-      own.keyNumbers(bucketOf ?? it.keyId),
-      own.mcpServers,
-      own.history(agentId),
-      own.marks(agentId),
-      own.mutations(agentId, toolName),
-      own.sightings,
-    ];
-    const budgets = toBudgetArgs(own, charges, keys.length);
     const revision = needsNamed ? '' : it.revision;
-    const clock = options.clock === 'caller' ? nowMs : '';
-    const call = [it.keyId, named ?? '', mode, clock, destinationName(destination)];
-    const history = [further.length, mutations, options.sightings.lastId(it.tenantId), ...further];
-    const args = [revision, ...call, ...numbers, request.concernsField, ...history, ...budgets.args];
-    const answer = (await connection.run(scripts.admit, [...keys, ...budgets.keys], args)) as string[];
-    const [fresh = '', policies = '', credentials = '', routes = '', status, ...rest] = answer;
-    options.heard.set(it.tenantId, fresh);
-    options.sawPolicies(it.tenantId, policies);
-    options.sawCredentials(it.tenantId, credentials);
-    options.sawRoutes(it.tenantId, routes);
-    if (status === 'unknown') {
+    const answer = await flights.ask(it.tenantId, it.own, { revision, keyId: it.keyId, asking: request });
+    if (answer.status === 'unknown') {
       known.delete(keyHash);
       return false;
     }
-    if (status !== 'stale') return [String(status), ...rest];
-    return learn(keyHash, it, fresh, named, rest) ? undefined : false;
+    if (answer.status !== 'stale') return answer;
+    return learn(keyHash, it, answer.revision, named, answer.fields.map(String)) ? undefined : false;
   }
 
   /** False where the records are not those of this hash. */
@@ -182,8 +160,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;
-      const sightings = await options.sightings.learn(it.tenantId, answer[7] ?? '', nowMs);
-      return toAdmission(holder, examined, asked, sightings, answer);
+      return toAdmission(holder, examined, asked, await answer.sightings, answer);
     }
     throw changesTooOften();
   }

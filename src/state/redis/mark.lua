@@ -6,4 +6,5 @@
 if not redis.call('HGET', KEYS[3], ARGV[1]) then return 0 end
 addToTrust(KEYS[1], tonumber(ARGV[2]), false, tonumber(ARGV[3]), 1e15)
 markTrust(KEYS[1], KEYS[2], tonumber(ARGV[4]), ARGV[5])
+writeFields()
 return 1

@@ -1,40 +1,49 @@
 -- Takes finished calls of one tenant. A call counts if its id is new here: the same calls again change nothing.
 --
 -- KEYS  1 index of windows, 2 uses of credentials, 3 arrivals, then the days of budgets, then for each minute of the calls its counts, those of
---       its hour and of its day, then for each window its ids and its chunks, then for each call, of its agent, the numbers, the destinations,
---       the history and the marks
+--       its hour and of its day, then for each window its ids and its chunks, then for each agent the numbers, the destinations, the history and the marks
 -- ARGV  1 ms that a trace is kept  2 second before which windows have gone  3 destinations that an agent may have  4 days of budgets
 --       5, 6 terms of trust: parts, calls  7 ms that the history of an agent is kept  8 minutes  9 windows  10 names that counts may have
---       11, 12, 13 ms that counts of minutes, hours and days are kept
+--       11, 12, 13 ms that counts of minutes, hours and days are kept  14 ids of all calls, 16 bytes each  15 agents, then each as it is counted
 --       then for each window: its second, its calls as a chunk
---       then for each call: id, number of its window, number of its minute, ms, decision, size class, how many names it has touched (0 where it was
---       not let out) and these, name of its credential or '', agent as it is counted, tool or '', band or '', how many reasons and these,
---       how many marks and of each parts and text, how many charges it gives back, and for each of those the number of its day in KEYS, name, amount
+--       then for each call: number of its agent, of its window and of its minute, ms, size class, how many names it has touched (0 where it was
+--       not let out), reasons, marks and charges to give back it has, all in one text, decision, name of its credential or '', tool or '', band or '',
+--       the names, the reasons, the parts and the text of each mark, for each charge the number of its day in KEYS, name, amount
 
 local keptMs, destinationsMax, trustParts, trustCalls = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local minutes, windows, namesMax = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local arrivalsMax = 1024
 
-local function touch(known, ms, names)
-  for _, name in ipairs(names) do redis.call('ZADD', known, 'NX', ms, name) end
-  if redis.call('ZCARD', known) > destinationsMax then
-    redis.call('ZREMRANGEBYRANK', known, 0, math.floor(destinationsMax / 8) - 1)
-  end
-end
-
 local statsAt = 4 + tonumber(ARGV[4])
 local windowsAt = statsAt + 3 * minutes
-local at, i = windowsAt + 2 * windows, 14
+local agentsAt, i = windowsAt + 2 * windows, 15
 local function take()
   i = i + 1
   return ARGV[i - 1]
 end
-local function takeMany(width)
+local function takeMany(count)
   local list = {}
-  for _ = 1, tonumber(take()) * width do list[#list + 1] = take() end
+  for n = 1, count do list[n] = take() end
   return list
 end
 
+-- By key the names that were touched, each with when it was first.
+local touches = {}
+local function touch(known, ms, names)
+  local times = touches[known] or {}
+  touches[known] = times
+  for _, name in ipairs(names) do times[name] = math.min(times[name] or ms, ms) end
+end
+local function writeTouches()
+  for known, times in pairs(touches) do
+    for name, ms in pairs(times) do redis.call('ZADD', known, 'NX', digits(ms), name) end
+    while redis.call('ZCARD', known) > destinationsMax do
+      redis.call('ZREMRANGEBYRANK', known, 0, math.floor(destinationsMax / 8) - 1)
+    end
+  end
+end
+
+local agentNames = takeMany(tonumber(take()))
 local seconds, chunks, numbers, news, repeats = {}, {}, {}, {}, {}
 for w = 1, windows do
   seconds[w], chunks[w] = take(), take()
@@ -61,27 +70,36 @@ local function addCount(key, dimension, name, count)
   redis.call('HINCRBY', key, dimension .. ':', count)
 end
 
+local callNumbers = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$'
+local number = 0
 while i <= #ARGV do
-  local id, window, minute, ms, decision, sizeClass = take(), tonumber(take()), tonumber(take()), tonumber(take()), take(), tonumber(take())
-  local names, credential, name, tool, band = takeMany(1), take(), take(), take(), take()
-  local reasons, marks, charges = takeMany(1), takeMany(2), takeMany(3)
-  local agent, known, history, against = unpack(KEYS, at, at + 3)
-  if redis.call('HSETNX', KEYS[windowsAt + 2 * window - 2], id, numbers[window]) == 1 then
+  local numbersOfCall = { string.match(take(), callNumbers) }
+  for n, digit in ipairs(numbersOfCall) do numbersOfCall[n] = tonumber(digit) end
+  local agentNumber, window, minute, ms, sizeClass, nameCount, reasonCount, markCount, chargeCount = unpack(numbersOfCall)
+  local decision, credential, tool, band = take(), take(), take(), take()
+  local names, reasons = takeMany(nameCount), takeMany(reasonCount)
+  local marks, charges = takeMany(2 * markCount), takeMany(3 * chargeCount)
+  local agent, known, history, against = unpack(KEYS, agentsAt + 4 * agentNumber - 4, agentsAt + 4 * agentNumber - 1)
+  local id = string.sub(ARGV[14], 16 * number + 1, 16 * number + 16)
+  local ids = KEYS[windowsAt + 2 * window - 2]
+  number = number + 1
+  if not field(ids, id) then
+    setField(ids, id, numbers[window])
     table.insert(news[window], id)
     tally(minute, 'decision', decision)
-    tally(minute, 'agent', name)
+    tally(minute, 'agent', agentNames[agentNumber])
     if tool ~= '' then tally(minute, 'tool', tool) end
     if band ~= '' then tally(minute, 'band', band) end
     for _, reason in ipairs(reasons) do tally(minute, 'reason', reason) end
-    local seen = redis.call('HMGET', agent, 'first', 'last')
-    if not seen[1] or ms < tonumber(seen[1]) then redis.call('HSET', agent, 'first', digits(ms)) end
-    if not seen[2] or ms > tonumber(seen[2]) then redis.call('HSET', agent, 'last', digits(ms)) end
-    redis.call('HINCRBY', agent, 'total', 1)
+    local first, last = tonumber(field(agent, 'first')), tonumber(field(agent, 'last'))
+    if not first or ms < first then setField(agent, 'first', digits(ms)) end
+    if not last or ms > last then setField(agent, 'last', digits(ms)) end
+    addToField(agent, 'total', 1)
     grow(agent, decision, math.floor(ms / 3600000), 24)
     if credential ~= '' then
-      redis.call('HINCRBY', KEYS[2], 'uses ' .. credential, 1)
-      local used = redis.call('HGET', KEYS[2], 'last ' .. credential)
-      if not used or ms > tonumber(used) then redis.call('HSET', KEYS[2], 'last ' .. credential, digits(ms)) end
+      addToField(KEYS[2], 'uses ' .. credential, 1)
+      local used = tonumber(field(KEYS[2], 'last ' .. credential))
+      if not used or ms > used then setField(KEYS[2], 'last ' .. credential, digits(ms)) end
     end
     if #names > 0 then
       touch(known, ms, names)
@@ -89,17 +107,18 @@ while i <= #ARGV do
     end
     addToTrust(history, ms, #names > 0 and #marks == 0, trustParts, trustCalls)
     for mark = 1, #marks, 2 do markTrust(history, against, tonumber(marks[mark]), marks[mark + 1]) end
-    for _, key in ipairs({ history, against, known }) do redis.call('PEXPIRE', key, ARGV[7]) end
+    for _, key in ipairs({ history, against, known }) do keepFor(key, ARGV[7]) end
     for charge = 1, #charges, 3 do
       local day, budget, amount = KEYS[tonumber(charges[charge])], charges[charge + 1], tonumber(charges[charge + 2])
-      local used = redis.call('HGET', day, budget)
-      if used then redis.call('HSET', day, budget, digits(math.max(0, tonumber(used) - amount))) end
+      local used = field(day, budget)
+      if used then setField(day, budget, digits(math.max(0, tonumber(used) - amount))) end
     end
   else
     repeats[window] = repeats[window] + 1
   end
-  at = at + 4
 end
+writeTouches()
+writeFields()
 
 for w = 1, windows do
   if #news[w] > 0 then

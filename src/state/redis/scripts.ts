@@ -14,10 +14,10 @@ function load(...names: readonly string[]): Script {
 }
 
 export const scripts = {
-  admit: load('ring', 'history', 'admit'),
+  admit: load('fields', 'ring', 'history', 'admit'),
   commit: load('commit'),
-  record: load('ring', 'history', 'record'),
-  mark: load('ring', 'history', 'mark'),
+  record: load('fields', 'ring', 'history', 'record'),
+  mark: load('fields', 'ring', 'history', 'mark'),
   scan: load('scan'),
   nonce: load('nonce'),
   bindHomes: load('bind-homes'),

@@ -80,6 +80,7 @@ export function createTraces(
     const trust = termsOf();
     const minutes = placesOf(calls, ({ atMs }) => statStart(atMs, 'minute'));
     const windows = placesOf(calls, ({ traceId }) => secondOf(timeOfTraceId(traceId) ?? 0));
+    const agents = placesOf(calls, ({ agentId }) => agentId);
     const keys = [
       own.windows,
       own.credentialUses,
@@ -87,6 +88,12 @@ export function createTraces(
       ...back.keys,
       ...[...minutes.keys()].flatMap((it) => statKeys(own, it)),
       ...[...windows.keys()].flatMap((it) => [own.traceIds(it), own.chunks(it)]),
+      ...[...agents.keys()].flatMap((it) => [
+        own.agentNumbers(it),
+        own.destinations(it),
+        own.history(it),
+        own.marks(it),
+      ]),
     ];
     const args: (string | number | Buffer)[] = [
       keptMs,
@@ -100,20 +107,23 @@ export function createTraces(
       windows.size,
       statNamesMax,
       ...statLives(keptMs),
+      Buffer.concat(calls.map((it) => idBytes(it.traceId))),
+      agents.size,
+      ...agents.keys(),
     ];
     for (const [second, { items }] of windows) args.push(second, toChunk(items.map(toLine).join('')));
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
-      keys.push(own.agentNumbers(agentId), own.destinations(agentId));
-      keys.push(own.history(agentId), own.marks(agentId));
       const touched = touchedBy(call);
       const { tool = '', band = '', reasons } = readFacts(call.line, 0, call.line.length);
-      args.push(idBytes(traceId), windows.get(secondOf(timeOfTraceId(traceId) ?? 0))?.place ?? 0);
-      args.push(minutes.get(statStart(call.atMs, 'minute'))?.place ?? 0);
-      args.push(call.atMs, call.decision, sizeClass, touched.length, ...touched);
-      args.push(call.credential ?? '', agentId, tool, band, reasons.length, ...reasons, marks.length);
+      const charges = givenBack(call);
+      const places = [agents.get(agentId), windows.get(secondOf(timeOfTraceId(traceId) ?? 0))];
+      places.push(minutes.get(statStart(call.atMs, 'minute')));
+      const lengths = [touched.length, reasons.length, marks.length, charges.length];
+      args.push([...places.map((it) => it?.place ?? 0), call.atMs, sizeClass, ...lengths].join(' '));
+      args.push(call.decision, call.credential ?? '', tool, band, ...touched, ...reasons);
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
-      args.push(...back.argsOf(givenBack(call)));
+      args.push(...back.argsOf(charges));
     }
     await connection.run(scripts.record, keys, args);
   }
@@ -192,8 +202,8 @@ export function createTraces(
 const toLine = ({ traceId, line }: RecordedCall): string => `${traceId}\t${line}\n`;
 
 /** The calls by what they have in common, each with its number, from 1. */
-function placesOf(calls: readonly RecordedCall[], of: (call: RecordedCall) => number) {
-  const places = new Map<number, { readonly place: number; readonly items: RecordedCall[] }>();
+function placesOf<T>(calls: readonly RecordedCall[], of: (call: RecordedCall) => T) {
+  const places = new Map<T, { readonly place: number; readonly items: RecordedCall[] }>();
   for (const call of calls) {
     const standing = places.get(of(call));
     if (standing) standing.items.push(call);
