@@ -9,13 +9,14 @@ import type {
   AdmitRequest,
   BudgetCharge,
   KeyRecord,
+  MaybePromise,
   McpCall,
   NotAdmitted,
   TenantTerms,
+  TrustRecord,
 } from '../store.ts';
 import { wholeTrust } from '../trust.ts';
-import type { Answer } from './flights.ts';
-import { parseUsual } from './history.ts';
+import { parseUsual, type UsualOf } from './history.ts';
 import { concernsField, parseConcerns } from './mcp-tools.ts';
 
 /* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
@@ -40,6 +41,20 @@ export interface Asking {
   /** The key whose bucket it is, where that is another one. */
   readonly bucketOf: string | null;
   readonly charges: readonly BudgetCharge[];
+}
+
+export interface Answer {
+  /** Of the tenant's records. */
+  readonly revision: string;
+  readonly status: string;
+  readonly fields: readonly (string | number)[];
+  readonly agent: AgentHistory | undefined;
+  readonly sightings: MaybePromise<Sightings>;
+}
+
+export interface AgentHistory {
+  readonly usual: UsualOf;
+  readonly trust: TrustRecord;
 }
 
 const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');

@@ -1,12 +1,11 @@
-import type { Sightings } from '../../history.ts';
 import { createCache } from '../cache.ts';
 import { destinationName } from '../destinations.ts';
-import type { MaybePromise, TrustRecord } from '../store.ts';
+import type { TrustRecord } from '../store.ts';
 import { parseMarks, wholeTrust } from '../trust.ts';
-import type { Asking } from './asking.ts';
+import type { Answer, Asking } from './asking.ts';
 import { toBudgetArgs } from './budgets.ts';
 import type { Connection } from './connection.ts';
-import { parseTrust, parseUsual, type SightingsSeen, type UsualOf } from './history.ts';
+import { parseTrust, parseUsual, type SightingsSeen } from './history.ts';
 import type { TenantNames } from './names.ts';
 import { scripts } from './scripts.ts';
 
@@ -20,20 +19,6 @@ export interface Question {
   readonly revision: string;
   readonly keyId: string;
   readonly asking: Asking;
-}
-
-export interface Answer {
-  /** Of the tenant's records. */
-  readonly revision: string;
-  readonly status: string;
-  readonly fields: readonly (string | number)[];
-  readonly agent: AgentHistory | undefined;
-  readonly sightings: MaybePromise<Sightings>;
-}
-
-export interface AgentHistory {
-  readonly usual: UsualOf;
-  readonly trust: TrustRecord;
 }
 
 export interface FlightsOptions {
