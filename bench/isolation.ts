@@ -2,13 +2,14 @@
 // the gateway is blocked meanwhile. Daemon, upstream and sender are processes of their own. `node bench/isolation.ts [threads] [seconds] [content]`
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { basic, openSecureTunnel, send } from '../test/support/clients.ts';
 import { startDaemon } from '../test/support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../test/support/gateway.ts';
 import { startUpstream } from '../test/support/upstream.ts';
+import { blockedMs } from './isolation/blocked-ms.ts';
 import { contents } from './isolation/contents.ts';
 import type { SenderOrder } from './isolation/sender.ts';
 import { type Teardown, withTeardown } from './with-teardown.ts';
@@ -76,28 +77,28 @@ async function main(bench: Teardown): Promise<void> {
     return times.sort((a, b) => a - b);
   }
 
-  async function blockedMs(): Promise<number> {
-    rmSync(loopFile, { force: true });
-    daemon.process.kill('SIGUSR2');
-    while (!existsSync(loopFile)) await sleep(20);
-    await sleep(20);
-    return JSON.parse(readFileSync(loopFile, 'utf8')).max;
-  }
-
   const columns = ['content', 'calls', 'p50 ms', 'p99 ms', 'max ms', 'loop ms', 'answers to the other agent'];
   const widths = [18, 7, 8, 8, 8, 8, 30];
   const print = (cells: readonly (string | number)[]): void =>
     console.log(cells.map((it, at) => String(it).padEnd(widths[at] ?? 0)).join(' '));
   const row = async (name: string, times: readonly number[], statuses: string): Promise<void> => {
     const at = (share: number): string => (times[Math.floor((times.length - 1) * share)] ?? 0).toFixed(1);
-    print([name, times.length, at(0.5), at(0.99), at(1), (await blockedMs()).toFixed(1), statuses]);
+    print([
+      name,
+      times.length,
+      at(0.5),
+      at(0.99),
+      at(1),
+      (await blockedMs(daemon.process, loopFile)).toFixed(1),
+      statuses,
+    ]);
   };
 
   console.log(`reading.threads: ${threads}`);
   print(columns);
   // Readers start, and what is compiled is compiled.
   await measure(4_000);
-  await blockedMs();
+  await blockedMs(daemon.process, loopFile);
   await row('nothing', await measure(seconds * 1000), '');
   for (const name of [...contents.keys()].filter((it) => it.includes(only))) {
     const sender = fork(resolve(import.meta.dirname, 'isolation/sender.ts'));
@@ -108,7 +109,7 @@ async function main(bench: Teardown): Promise<void> {
     sender.send({ target: other, content: name, connections } satisfies SenderOrder);
     await once(sender, 'message');
     await sleep(1_500);
-    await blockedMs();
+    await blockedMs(daemon.process, loopFile);
     await row(name, await measure(seconds * 1000), statuses);
     sender.kill('SIGKILL');
     await sleep(500);

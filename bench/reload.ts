@@ -1,7 +1,7 @@
 // How long a daemon with a large configuration takes to start, and how long calls wait while it reads that again: 8,000 keys, 10,000 agents,
 // 2,000 routes and 500 files of policies, of which a few have changed. `node bench/reload.ts [reloads] [share]`; a share of 0.1 is a tenth of it.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
@@ -9,6 +9,7 @@ import { basic, openSecureTunnel, send } from '../test/support/clients.ts';
 import { startDaemon } from '../test/support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../test/support/gateway.ts';
 import { startUpstream } from '../test/support/upstream.ts';
+import { blockedMs } from './isolation/blocked-ms.ts';
 import { type Teardown, withTeardown } from './with-teardown.ts';
 
 const reloads = Number(process.argv[2] ?? 3);
@@ -132,14 +133,6 @@ async function main(bench: Teardown): Promise<void> {
   };
   const configOf = async () => (await call('GET', '/readyz', undefined, admin)).body.config;
 
-  async function blockedMs(): Promise<number> {
-    rmSync(loopFile, { force: true });
-    daemon.process.kill('SIGUSR2');
-    while (!existsSync(loopFile)) await sleep(20);
-    await sleep(20);
-    return JSON.parse(readFileSync(loopFile, 'utf8')).max;
-  }
-
   /** Calls until `until` is fulfilled; answers their times. */
   async function callWhile(until: Promise<unknown>): Promise<number[]> {
     let isDone = false;
@@ -167,17 +160,17 @@ async function main(bench: Teardown): Promise<void> {
     const at = (part: number): string => (waits[Math.floor((waits.length - 1) * part)] ?? 0).toFixed(1);
     console.log(
       `${what}: took ${Math.round(tookMs)} ms, ${waits.length} calls, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ` +
-        `longest wait ${at(1)} ms, longest block of the loop ${(await blockedMs()).toFixed(1)} ms`,
+        `longest wait ${at(1)} ms, longest block of the loop ${(await blockedMs(daemon.process, loopFile)).toFixed(1)} ms`,
     );
   };
 
   await callWhile(sleep(5_000));
-  await blockedMs();
+  await blockedMs(daemon.process, loopFile);
   await row('no reload', await callWhile(sleep(3_000)), 3_000);
   for (let edition = 1; edition <= reloads; edition++) {
     writeEdition(dir, base, edition);
     await sleep(500);
-    await blockedMs();
+    await blockedMs(daemon.process, loopFile);
     const startMs = performance.now();
     let tookMs = Number.NaN;
     const reload = async (): Promise<void> => {
