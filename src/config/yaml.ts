@@ -11,6 +11,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import { kept } from '../kept.ts';
 import { type ComposedYaml, composeYaml } from '../yaml.ts';
 import { dotted, type Mistake, type Path } from './mistakes.ts';
 
@@ -141,11 +142,8 @@ class Reader {
   }
 
   #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
-    const known = this.#pairs.get(map);
-    if (known) return known;
-    const pairs = new Map(map.items.filter(({ key }) => isScalar(key)).map((it) => [keyOf(it), it]));
-    this.#pairs.set(map, pairs);
-    return pairs;
+    const scalars = () => map.items.filter(({ key }) => isScalar(key));
+    return kept(this.#pairs, map, () => new Map(scalars().map((it) => [keyOf(it), it])));
   }
 
   #mapping(

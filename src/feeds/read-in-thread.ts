@@ -1,5 +1,6 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { threadEnvironment } from '../prepared.ts';
 import type { FeedFormat } from './formats/index.ts';
 import type { IndicatorSet } from './indicator-set.ts';
 import type { HashKey } from './keyed-hash.ts';
@@ -30,7 +31,7 @@ export async function readInThread(
   signal?.throwIfAborted();
   const source = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url);
   const resourceLimits = { maxOldGenerationSizeMb: heapMbMax };
-  const worker = new Worker(source, { workerData: task, resourceLimits });
+  const worker = new Worker(source, { workerData: task, resourceLimits, env: threadEnvironment() });
   const { promise, resolve, reject } = Promise.withResolvers<ThreadResult>();
   const refuse = (why: string, cause?: unknown) => reject(new FeedRefused(why, { cause }));
   const onAbort = () => refuse('Reading the feed was ended.');

@@ -7,6 +7,7 @@ import type { Environment } from '../config/references.ts';
 import type { Config, TenantConfig } from '../config/schema.ts';
 import { Pace } from '../pace.ts';
 import type { KnownNames, KnownTool } from '../policy/index.ts';
+import { threadEnvironment } from '../prepared.ts';
 import type { Loaded } from './loaded.ts';
 import { PolicyCollector, type ToldPolicies } from './policy-files.ts';
 import { type Failure, fromFailure } from './workers/messages.ts';
@@ -76,6 +77,7 @@ export async function readInThread<T>(
   const source = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url);
   const worker = new Worker(source, {
     workerData: { ...task, port: port2 },
+    env: threadEnvironment(),
     transferList: [port2],
     resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: nurseryMb },
   });

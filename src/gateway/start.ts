@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { disk, findConfigFile, loadConfig } from '../config/load.ts';
 import type { Environment } from '../config/references.ts';
 import type { Gateway } from './gateway.ts';
@@ -10,5 +11,7 @@ export async function startDaemon(configFile: string | undefined, env: Environme
     return startWorkers(file, env);
   }
   const { startGateway } = await import('./gateway.ts');
+  // Else it would be written at the end, where a first start that is ended at once would take a second for it.
+  flushCompileCache();
   return startGateway(configFile, env);
 }

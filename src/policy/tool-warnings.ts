@@ -1,3 +1,4 @@
+import { kept } from '../kept.ts';
 import type { KnownTool } from './known-names.ts';
 import { suggestion } from './nearest.ts';
 import type { Match, Rule } from './schema.ts';
@@ -42,10 +43,8 @@ interface Table {
 /** Of a list of tools, made once: hundreds of policies are read against the same one. */
 const tables = new WeakMap<readonly KnownTool[], Table>();
 
-function tableOf(tools: readonly KnownTool[]): Table {
-  const known = tables.get(tools);
-  if (known) return known;
-  const table: Table = {
+const tableOf = (tools: readonly KnownTool[]): Table =>
+  kept(tables, tools, () => ({
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     operations: {
       what: 'operation',
@@ -59,10 +58,7 @@ function tableOf(tools: readonly KnownTool[]): Table {
       ),
       isOpen: (tool) => tool.categories === undefined,
     },
-  };
-  tables.set(tools, table);
-  return table;
-}
+  }));
 
 /** What a rule says of tools that no call of theirs can meet. Works as far as the answers are taken. */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {

@@ -1,3 +1,4 @@
+import { kept } from '../../kept.ts';
 import { createCache } from '../cache.ts';
 import { destinationName } from '../destinations.ts';
 import type { TrustRecord } from '../store.ts';
@@ -56,9 +57,7 @@ export function createFlights(connection: Connection, options: FlightsOptions) {
   /** They change seldom, and are part of many answers. */
   function marksOf(text: string): TrustRecord['marks'] {
     if (text === '') return wholeTrust.marks;
-    const standing = marks.get(text) ?? parseMarks(JSON.parse(`[${text}]`));
-    marks.set(text, standing);
-    return standing;
+    return kept(marks, text, () => parseMarks(JSON.parse(`[${text}]`)));
   }
 
   function leave(): void {
@@ -112,12 +111,7 @@ export function createFlights(connection: Connection, options: FlightsOptions) {
 function toScript(own: TenantNames, calls: readonly Waiting[], { clock }: FlightsOptions) {
   const keys = [own.revisions, own.keys, own.agents, own.numbers, own.mcpServers, own.sightings];
   const numbers = new Map<string, number>();
-  const numberOf = (key: string): number => {
-    const standing = numbers.get(key);
-    if (standing !== undefined) return standing;
-    numbers.set(key, keys.push(key));
-    return keys.length;
-  };
+  const numberOf = (key: string): number => kept(numbers, key, () => keys.push(key));
   const callers = new Map<string, number>();
   const callerArgs: (string | number)[] = [];
   const callArgs: (string | number)[] = [];
