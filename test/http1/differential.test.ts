@@ -143,9 +143,9 @@ function compareLeaving(
   return problems;
 }
 
-/** haproxy leaves out the port of an absolute-form that is the scheme's own, as RFC 3986, 6.2.3 has it. */
+/** haproxy leaves out the port of an absolute-form that is empty or the scheme's own, which say the same as none (RFC 3986, 6.2.3). */
 const withoutOwnPort = ({ start: [method = '', target = ''], ...rest }: Message): Message => ({
-  start: [method, target.replace(/^(http:\/\/[^/?#]*):80(?=[/?#]|$)/i, '$1')],
+  start: [method, target.replace(/^(http:\/\/[^/?#]*):(?:80)?(?=[/?#]|$)/i, '$1')],
   ...rest,
 });
 
