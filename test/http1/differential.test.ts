@@ -8,7 +8,7 @@ import { emptyLineBytes, findHeadEnd, parseResponseHead } from '../../src/http1/
 import { roomyLimits } from '../http/lab.ts';
 import type { Message, Reading } from './node-reader.ts';
 import { cut, mutate, Random, randomConnection, randomResponse } from './random.ts';
-import { type Lane, openLanes, type Passage } from './two-parsers.ts';
+import { type Lane, openLanes, type Passage, stalled } from './two-parsers.ts';
 
 /*
  * Requests are smuggled where two readers of the same bytes disagree. The gate is given connections that no two runs have in common, cut
@@ -111,6 +111,8 @@ const explained: Record<string, (message: Message, text: string) => boolean> = {
   // Node heeds a Connection field in trailers and interim answers, and Proxy-Connection; to us none of them is about the connection.
   HPE_CLOSED_CONNECTION: (_message, text) =>
     /\n(?:Proxy-)?Connection:/i.test(text) || /^HTTP\/1.0 1/.test(text),
+  // Node's server neither answers nor closes behind some chunked bodies of requests for another protocol.
+  [stalled]: (_message, text) => /\nUpgrade:/i.test(text) && /\nTransfer-Encoding:/i.test(text),
 };
 
 /** What was judged is what leaves, in the words of the bytes and of the second parser, and nothing else does. */

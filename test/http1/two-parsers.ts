@@ -56,6 +56,10 @@ interface Test {
 }
 
 const bodyBytesMax = 1024 * 1024;
+/** Another parser that neither answers nor closes for so long has given up on what it was sent. */
+const stallMs = 10_000;
+/** The refusal that a stalled reading is given. */
+export const stalled = 'STALLED';
 const haproxyDefaults = [
   'global',
   '  tune.bufsize 65536',
@@ -324,8 +328,15 @@ export class Lane {
     reader.take();
     const socket = net.connect({ path, allowHalfOpen: true });
     socket.resume();
+    let hasStalled = false;
+    socket.setTimeout(stallMs, () => {
+      hasStalled = true;
+      socket.destroy();
+    });
     await sendAll(socket, [bytes], () => true);
-    return reader.take();
+    const reading = reader.take();
+    if (hasStalled) reading.refusal ||= stalled;
+    return reading;
   }
 
   async #ask(place: Place, pieces: readonly Buffer[]): Promise<Reading> {
