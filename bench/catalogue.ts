@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { loadCatalogue, type Request } from '../src/catalogue/catalogue.ts';
-import { isInOtherCharset, readBody } from '../src/pipeline/body-structure.ts';
-import { parseTarget } from '../src/target.ts';
+import { parseTarget } from '../src/core/target.ts';
+import { isInOtherCharset, readBody } from '../src/decision/facts/body-structure.ts';
 
 /*
  * What it costs to understand a call, in microseconds. Run: node bench/catalogue.ts

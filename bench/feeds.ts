@@ -3,12 +3,12 @@
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { entryAt } from '../src/feeds/entries.ts';
-import type { FeedFormat } from '../src/feeds/formats/index.ts';
-import type { IndicatorSet } from '../src/feeds/indicator-set.ts';
-import { newHashKey } from '../src/feeds/keyed-hash.ts';
-import { readInThread } from '../src/feeds/read-in-thread.ts';
-import { createThreatIndex, type NamedSet } from '../src/feeds/threat-index.ts';
+import { entryAt } from '../src/risk/feeds/entries.ts';
+import type { FeedFormat } from '../src/risk/feeds/formats/index.ts';
+import type { IndicatorSet } from '../src/risk/feeds/index/indicator-set.ts';
+import { newHashKey } from '../src/risk/feeds/index/keyed-hash.ts';
+import { createThreatIndex, type NamedSet } from '../src/risk/feeds/index/threat-index.ts';
+import { readInThread } from '../src/risk/feeds/read-in-thread.ts';
 
 const rounds = 7;
 const perRound = 200_000;

@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId, newTraceId } from '../src/ids.ts';
-import { createOutbox } from '../src/notifications/outbox.ts';
-import { ownName } from '../src/safe-name.ts';
+import { newId, newTraceId } from '../src/core/ids.ts';
+import { ownName } from '../src/core/safe-name.ts';
+import { createOutbox } from '../src/notify/outbox.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
 import { type JournalOptions, openJournal } from '../src/state/journal.ts';
 import type { RecordedCall } from '../src/state/store.ts';

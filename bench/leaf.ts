@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openAuthority } from '../src/tls/authority.ts';
-import { createContexts } from '../src/tls/contexts.ts';
+import { openAuthority } from '../src/wire/tls/authority.ts';
+import { createContexts } from '../src/wire/tls/contexts.ts';
 
 /*
  * What a host that was not seen before costs: its leaf (goal: 0.12 ms), and the TLS context around it. Then

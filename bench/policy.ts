@@ -2,9 +2,10 @@
  * What deciding costs a call: `node bench/policy.ts`. Prints the median and the 99th percentile of each case in microseconds,
  * beside the goal. The bodies are those of the load generator: plain words in JSON, with nothing in them that a rule looks for.
  */
+
+import { parseTarget } from '../src/core/target.ts';
 import type { Facts } from '../src/policy/facts.ts';
 import { type CompiledInput, compilePolicies, type PolicySet, validatePolicy } from '../src/policy/index.ts';
-import { parseTarget } from '../src/target.ts';
 
 const warmUpMs = 300;
 const measuredMs = 700;

@@ -5,15 +5,16 @@
  *
  *   node bench/read.ts [rounds] [seed]
  */
-import { Call, noHead } from '../src/call.ts';
+
 import { validateConfig } from '../src/config/load.ts';
+import { Call, noHead } from '../src/core/call.ts';
+import { targetWithin } from '../src/core/target.ts';
+import { read } from '../src/decision/stages/read.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
 import { loadDetectors } from '../src/inspect/patterns/load.ts';
 import { expandSample } from '../src/inspect/patterns/samples.ts';
-import { read } from '../src/pipeline/stages/read.ts';
-import { createTenants } from '../src/pipeline/tenants.ts';
 import { compilePolicies } from '../src/policy/index.ts';
-import { targetWithin } from '../src/target.ts';
+import { createTenants } from '../src/tenants/tenants.ts';
 import { examplesOf } from '../test/support/examples.ts';
 import { injections } from '../test/support/injections.ts';
 import { meanings } from '../test/support/meanings.ts';

@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { newId, newTraceId } from '../src/ids.ts';
-import { ownName } from '../src/safe-name.ts';
+import { newId, newTraceId } from '../src/core/ids.ts';
+import { ownName } from '../src/core/safe-name.ts';
 import { openJournal } from '../src/state/journal.ts';
-import { liveKey } from '../src/state/live-key.ts';
 import { openRedisStore } from '../src/state/redis/store.ts';
+import { liveKey } from '../src/state/rules/live-key.ts';
 import type { AdmitRequest, RecordedCall, Store, TenantTerms } from '../src/state/store.ts';
 import { withTeardown } from './with-teardown.ts';
 

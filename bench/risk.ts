@@ -1,13 +1,13 @@
-import { Call, noHead } from '../src/call.ts';
 import { validateConfig } from '../src/config/load.ts';
-import { noHabits, type SensitiveRead } from '../src/history.ts';
-import { newTraceId } from '../src/ids.ts';
-import { weigh } from '../src/pipeline/stages/weigh.ts';
-import { createTenants } from '../src/pipeline/tenants.ts';
-import { signalEngines } from '../src/signals/index.ts';
-import { defaultWeights } from '../src/signals/score.ts';
-import { createSightingLog } from '../src/state/sightings.ts';
-import { targetWithin } from '../src/target.ts';
+import { Call, noHead } from '../src/core/call.ts';
+import { noHabits, type SensitiveRead } from '../src/core/history.ts';
+import { newTraceId } from '../src/core/ids.ts';
+import { targetWithin } from '../src/core/target.ts';
+import { weigh } from '../src/decision/stages/weigh.ts';
+import { signalEngines } from '../src/risk/signals/index.ts';
+import { defaultWeights } from '../src/risk/signals/score.ts';
+import { createSightingLog } from '../src/state/rules/sightings.ts';
+import { createTenants } from '../src/tenants/tenants.ts';
 import { operationOf } from '../test/support/call.ts';
 import { noticing, tenantSecrets } from '../test/support/noticing.ts';
 

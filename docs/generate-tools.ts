@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sizeText } from '../src/byte-size.ts';
-import { type Verb, verbs } from '../src/call.ts';
 import { loadCatalogue, type OperationSummary, type ToolSummary } from '../src/catalogue/catalogue.ts';
-import { operationsOf } from '../src/catalogue/compile.ts';
-import { readTools } from '../src/catalogue/load.ts';
-import type { Tool } from '../src/catalogue/schema.ts';
+import { operationsOf } from '../src/catalogue/load/compile.ts';
+import { readTools } from '../src/catalogue/load/load.ts';
+import type { Tool } from '../src/catalogue/load/schema.ts';
+import { type Verb, verbs } from '../src/core/call.ts';
+import { sizeText } from '../src/util/byte-size.ts';
 
 /* Writes tools.md from the catalogue; a test fails where it is out of date. Run: `node docs/generate-tools.ts`. */
 

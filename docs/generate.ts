@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { bands, dataClasses } from '../src/call.ts';
-import { problems } from '../src/errors.ts';
+import { bands, dataClasses } from '../src/core/call.ts';
+import { problems } from '../src/core/errors.ts';
 import {
   type Condition,
   conditionAliases,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Meaning } from '../../src/call.ts';
+import type { Meaning } from '../../src/core/call.ts';
 import { categories } from '../../src/inspect/intent/model.ts';
 import type { MeaningReader } from '../../src/inspect/intent/reader.ts';
 import { loadCases } from '../score/corpus.ts';

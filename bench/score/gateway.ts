@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { startGateway } from '../../src/gateway/gateway.ts';
+import { startGateway } from '../../src/daemon/gateway.ts';
 
 /** A gateway that stands alone: one tenant, one agent, no limits of a plan, and nobody to ask. */
 export interface OwnGateway {

@@ -1,4 +1,4 @@
-import { dataClasses } from '../../src/call.ts';
+import { dataClasses } from '../../src/core/call.ts';
 import type { Answer } from './ask.ts';
 import { type Case, isCore, isPositive } from './corpus.ts';
 

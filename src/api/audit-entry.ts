@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AuditEntry } from '../state/store.ts';
-import { time, toIso } from './fields.ts';
+import { time, toIso } from './fields/fields.ts';
 
 export const publicAuditEntry = z
   .object({

@@ -1,12 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
-import { identifyOrRecall } from '../pipeline/degraded.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { turnAway } from '../pipeline/turn-away.ts';
-import { ownName } from '../safe-name.ts';
-import { isAddressAllowed } from '../state/admission.ts';
-import { demand } from './permissions.ts';
-import { requestAsCall } from './request-as-call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { ownName } from '../core/safe-name.ts';
+import { identifyOrRecall } from '../decision/degraded.ts';
+import type { Gate } from '../decision/gate.ts';
+import { turnAway } from '../decision/turn-away.ts';
+import { isAddressAllowed } from '../state/rules/admission.ts';
+import { demand } from './fields/permissions.ts';
+import { requestAsCall } from './fields/request-as-call.ts';
 import type { Caller, KeyCaller, Route } from './route.ts';
 
 export interface Presented {

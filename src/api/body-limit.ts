@@ -1,6 +1,6 @@
-import { unsaidBytesMax } from '../pipeline/body-limit.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { parseDescribed } from '../target.ts';
+import { parseDescribed } from '../core/target.ts';
+import { unsaidBytesMax } from '../decision/body-limit.ts';
+import type { Gate } from '../decision/gate.ts';
 import type { Caller, Route } from './route.ts';
 
 /** Bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */

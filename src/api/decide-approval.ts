@@ -1,5 +1,5 @@
-import type { Gate } from '../pipeline/gate.ts';
-import { toParts } from '../pipeline/trust-loss.ts';
+import { toParts } from '../decision/facts/trust-loss.ts';
+import type { Gate } from '../decision/gate.ts';
 import type { ApprovalDecision, ApprovalRecord } from '../state/store.ts';
 
 /** What somebody has decided, wherever they did. `operator` is whom the audit log names. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { timeOfTraceId } from '../ids.ts';
-import { gateway } from '../state/incident.ts';
+import { timeOfTraceId } from '../core/ids.ts';
+import { gateway } from '../state/rules/incident.ts';
 import type { IncidentRecord } from '../state/store.ts';
-import { time, toIso } from './fields.ts';
+import { time, toIso } from './fields/fields.ts';
 
 export const timelineEntry = z.object({
   at: time,

@@ -7,8 +7,9 @@ import {
   resetTrust,
   showAgent,
   suspendAgent,
-} from './routes/agents.ts';
-import { reactivateAgents, showSuspension, suspendAgents } from './routes/agents-suspension.ts';
+} from './routes/agents/agents.ts';
+import { reactivateAgents, showSuspension, suspendAgents } from './routes/agents/agents-suspension.ts';
+import { acceptTools, listMcpServers } from './routes/agents/mcp-servers.ts';
 import {
   approvalStatus,
   awaitApproval,
@@ -17,18 +18,8 @@ import {
   showApproval,
 } from './routes/approvals.ts';
 import { listAudit } from './routes/audit.ts';
-import { listCredentials, putCredential, rekeyCredentials, revokeCredential } from './routes/credentials.ts';
-import { ephemeralKey } from './routes/ephemeral-key.ts';
-import { explain } from './routes/explain.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
-import {
-  createInboundRoute,
-  deleteInboundRoute,
-  listInboundRoutes,
-  replaceInboundRoute,
-  showInboundRoute,
-} from './routes/inbound-routes.ts';
 import {
   createIncident,
   listIncidents,
@@ -37,9 +28,22 @@ import {
   showIncident,
   transitionIncident,
 } from './routes/incidents.ts';
-import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys.ts';
-import { acceptTools, listMcpServers } from './routes/mcp-servers.ts';
-import { mintKey } from './routes/mint-key.ts';
+import {
+  listCredentials,
+  putCredential,
+  rekeyCredentials,
+  revokeCredential,
+} from './routes/keys/credentials.ts';
+import { ephemeralKey } from './routes/keys/ephemeral-key.ts';
+import {
+  createInboundRoute,
+  deleteInboundRoute,
+  listInboundRoutes,
+  replaceInboundRoute,
+  showInboundRoute,
+} from './routes/keys/inbound-routes.ts';
+import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys/keys.ts';
+import { mintKey } from './routes/keys/mint-key.ts';
 import {
   listChannels,
   listFailed,
@@ -48,18 +52,19 @@ import {
   testChannel,
 } from './routes/notifications.ts';
 import { openApiRoute } from './routes/openapi.ts';
-import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies.ts';
-import { applyPolicy, tryPolicy } from './routes/policies-apply.ts';
-import { simulatePolicies } from './routes/policies-simulate.ts';
-import { replayRisk } from './routes/risk-replay.ts';
+import { explain } from './routes/policies/explain.ts';
+import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies/policies.ts';
+import { applyPolicy, tryPolicy } from './routes/policies/policies-apply.ts';
+import { simulatePolicies } from './routes/policies/policies-simulate.ts';
+import { replayRisk } from './routes/policies/risk-replay.ts';
 import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
 import { slackInteractions } from './routes/slack-interactions.ts';
 import { stats } from './routes/stats.ts';
 import { listTools, showTool } from './routes/tools.ts';
-import { listTraces, showTrace } from './routes/traces.ts';
-import { exportTraces } from './routes/traces-export.ts';
-import { streamTraces } from './routes/traces-stream.ts';
+import { listTraces, showTrace } from './routes/traces/traces.ts';
+import { exportTraces } from './routes/traces/traces-export.ts';
+import { streamTraces } from './routes/traces/traces-stream.ts';
 import { usage } from './routes/usage.ts';
 
 /** All endpoints of the control plane. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { GatewayError } from '../errors.ts';
-import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/limits.ts';
+import { GatewayError } from '../core/errors.ts';
+import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/rules/limits.ts';
 import type { Caller, Route } from './route.ts';
 
 /* What one caller may ask of the control plane, so that the others find it free. Of this process: it bounds work, and is no plan's. */

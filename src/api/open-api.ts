@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { problems } from '../errors.ts';
+import { problems } from '../core/errors.ts';
 import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
 

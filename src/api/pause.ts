@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../core/errors.ts';
 
 /** That one request may work, counted as a single one though it does the work of many. */
 const workMsMax = 20_000;

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { GatewayError } from '../errors.ts';
-import type { BodyRoom } from '../http/body-ledger.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { readYaml, type YamlMistake } from '../yaml.ts';
-import { invalid } from './invalid.ts';
+import { GatewayError } from '../core/errors.ts';
+import { readYaml, type YamlMistake } from '../util/yaml.ts';
+import type { BodyRoom } from '../wire/server/body-ledger.ts';
+import type { Exchange } from '../wire/server/exchange.ts';
+import { invalid } from './fields/invalid.ts';
 import type { Route } from './route.ts';
 
 /** Reading YAML costs some microseconds a byte, and the event loop is everybody's: so much takes a tenth of a second at worst. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Identity, PresentedKey } from '../call.ts';
-import type { Permission } from '../config/agents.ts';
-import type { GatewayError } from '../errors.ts';
-import type { FieldsByName } from '../http1/field.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Permission } from '../config/sections/agents.ts';
+import type { Identity, PresentedKey } from '../core/call.ts';
+import type { GatewayError } from '../core/errors.ts';
+import type { Gate } from '../decision/gate.ts';
 import type { KeyRecord } from '../state/store.ts';
+import type { FieldsByName } from '../wire/http1/field.ts';
 
 /** Who asks: a key with its permissions, the holder of the admin secret, or on public endpoints anybody. */
 export type Caller =

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type Call, dataClasses, type Verdict } from '../call.ts';
-import { publicFinding, publicRule } from '../pipeline/record.ts';
-import { shownOperationOf } from '../pipeline/safe-names.ts';
-import { toldExplanation, toldSignals } from '../pipeline/told-agent.ts';
-import type { DescribedBody } from './described-call.ts';
-import { band, decision, safeName } from './fields.ts';
+import { type Call, dataClasses, type Verdict } from '../core/call.ts';
+import { publicFinding, publicRule } from '../decision/trace/record.ts';
+import { shownOperationOf } from '../decision/trace/safe-names.ts';
+import { toldExplanation, toldSignals } from '../decision/trace/told-agent.ts';
+import type { DescribedBody } from './fields/described-call.ts';
+import { band, decision, safeName } from './fields/fields.ts';
 import { RawAnswer } from './route.ts';
 
 const findingsMax = 100;

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import type { Answer } from '../http1/answer.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Answer } from '../wire/http1/answer.ts';
 import type { RawAnswer, StreamAnswer } from './route.ts';
 
 /** A client that takes nothing for so long has gone, as far as anybody can tell. */

@@ -1,7 +1,7 @@
-import type { AgentStatus, Identity, OwnAgent } from '../call.ts';
-import { kept } from '../kept.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { AgentStatus, Identity, OwnAgent } from '../core/call.ts';
+import type { Gate } from '../decision/gate.ts';
 import type { AgentRecord } from '../state/store.ts';
+import { kept } from '../util/kept.ts';
 import { operatorOf } from './audit-event.ts';
 import type { Caller } from './route.ts';
 

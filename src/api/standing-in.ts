@@ -1,8 +1,8 @@
-import { createBudgets } from '../pipeline/budgets.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import type { Ground } from '../pipeline/simulate.ts';
-import { trustTermsOf } from '../pipeline/trust-loss.ts';
-import { trustPartsAt, trustPartsMax, wholeTrust } from '../state/trust.ts';
+import { createBudgets } from '../decision/budgets.ts';
+import { trustTermsOf } from '../decision/facts/trust-loss.ts';
+import type { Gate } from '../decision/gate.ts';
+import type { Ground } from '../decision/simulation/simulate.ts';
+import { trustPartsAt, trustPartsMax, wholeTrust } from '../state/rules/trust.ts';
 
 /** Answers what the state says of a simulated call now, without taking anything. */
 export function standingIn({ store, tenants, config }: Gate): Ground['standingOf'] {

@@ -1,6 +1,6 @@
-import { GatewayError } from '../errors.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { invalid } from './invalid.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Gate } from '../decision/gate.ts';
+import { invalid } from './fields/invalid.ts';
 import type { Caller } from './route.ts';
 
 /** The tenant that a request acts for: the key's own; for the admin secret the named one, or the only one. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import type { Answer } from '../http1/answer.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Answer } from '../wire/http1/answer.ts';
 
 /*
  * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would have the daemon hold as many as

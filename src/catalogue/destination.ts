@@ -1,5 +1,5 @@
-import type { Operation } from '../call.ts';
-import { isWebScheme, type Target } from '../target.ts';
+import type { Operation } from '../core/call.ts';
+import { isWebScheme, type Target } from '../core/target.ts';
 
 /**
  * What a call touches, as "is this destination new" counts it: the repository, channel or bucket where the tool has one, else the host:

@@ -1,10 +1,10 @@
-import type { Resource, UnknownField } from '../call.ts';
+import type { Resource, UnknownField } from '../core/call.ts';
 import { addressesOf } from './addresses.ts';
+import { type Extract, type ResourceField, resourceFields } from './load/schema.ts';
+import type { Source, TagSource } from './load/sources.ts';
 import type { Capture } from './paths.ts';
 import type { Reading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
-import { type Extract, type ResourceField, resourceFields } from './schema.ts';
-import type { Source, TagSource } from './sources.ts';
 
 /** Where resource and principals of an operation are told: the operation's places first, then the surface's, then the tool's. */
 export interface Extraction {

@@ -1,8 +1,8 @@
-import { type Verb, verbs } from '../call.ts';
+import { type Verb, verbs } from '../core/call.ts';
 import type { Extraction } from './extract.ts';
-import type { RootField } from './graphql.ts';
+import type { Rpc } from './load/schema.ts';
+import type { RootField } from './protocols/graphql.ts';
 import type { Reading, Request } from './reading.ts';
-import type { Rpc } from './schema.ts';
 
 /** What a request was found to be, before its resource is read. */
 export interface Meaning {

@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts';
-import { foldedName } from '../http1/folded-name.ts';
+import { GatewayError } from '../core/errors.ts';
+import { foldedName } from '../wire/http1/folded-name.ts';
 import { isObject } from './body-path.ts';
-import { decodeField, formStart, multipartFields } from './form.ts';
+import { decodeField, formStart, multipartFields } from './protocols/form.ts';
 import type { Request } from './reading.ts';
 
 /** With `-` for all that is folded. */

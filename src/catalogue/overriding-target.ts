@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts';
-import { foldedName } from '../http1/folded-name.ts';
-import { isWebScheme, parseAuthority, parseTarget, type Target, toAuthority } from '../target.ts';
-import { otherReadingsOf } from '../url-readings.ts';
+import { GatewayError } from '../core/errors.ts';
+import { isWebScheme, parseAuthority, parseTarget, type Target, toAuthority } from '../core/target.ts';
+import { otherReadingsOf } from '../core/url-readings.ts';
+import { foldedName } from '../wire/http1/folded-name.ts';
 
 /*
  * Fields by which servers take another URL than that of the request line. Proxies write them for the servers behind them, and many servers

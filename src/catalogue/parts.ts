@@ -1,4 +1,4 @@
-import type { Operation, OperationPart } from '../call.ts';
+import type { Operation, OperationPart } from '../core/call.ts';
 import { strictest } from './meaning.ts';
 
 /** One of several, which may do several things itself. */

@@ -1,5 +1,5 @@
-import { kept } from '../kept.ts';
-import { fits, type Part, parsePart } from './template.ts';
+import { kept } from '../util/kept.ts';
+import { fits, type Part, parsePart } from './load/template.ts';
 
 /** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
 export interface Route {

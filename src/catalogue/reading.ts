@@ -1,9 +1,9 @@
-import type { BodyValue } from '../call.ts';
-import type { Target } from '../target.ts';
+import type { BodyValue } from '../core/call.ts';
+import type { Target } from '../core/target.ts';
 import { isObject } from './body-path.ts';
-import { allFields, type Field, formStart, multipartFields, valuesNamed } from './form.ts';
-import { type RootField, rootFieldsOf } from './graphql.ts';
 import { type Capture, captured } from './paths.ts';
+import { allFields, type Field, formStart, multipartFields, valuesNamed } from './protocols/form.ts';
+import { type RootField, rootFieldsOf } from './protocols/graphql.ts';
 
 /** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
 export interface Request {

@@ -1,6 +1,6 @@
-import type { Operation, Unclear } from '../call.ts';
-import type { Mounted } from './compile.ts';
-import { unknownFields } from './schema.ts';
+import type { Operation, Unclear } from '../core/call.ts';
+import type { Mounted } from './load/compile.ts';
+import { unknownFields } from './load/schema.ts';
 
 /* What is said of calls that nobody can tell: the strictest, so that every rule that refuses holds and none that allows. */
 

@@ -1,20 +1,20 @@
 import { METHODS } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation } from '../call.ts';
-import { isWebScheme } from '../target.ts';
-import { otherReadingsOf } from '../url-readings.ts';
+import type { Operation } from '../core/call.ts';
+import { isWebScheme } from '../core/target.ts';
+import { otherReadingsOf } from '../core/url-readings.ts';
 import { type BodyLimits, createBodyLimits } from './body-limits.ts';
-import { type Candidate, type Mounted, type Mounts, unknownCategory } from './compile.ts';
 import { readOwners, readPrincipals, readResource } from './extract.ts';
-import type { HostMatch } from './hosts.ts';
+import { type Candidate, type Mounted, type Mounts, unknownCategory } from './load/compile.ts';
+import type { HostMatch } from './load/hosts.ts';
+import type { ToolSummary } from './load/summary.ts';
 import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
-import { mayHideMessages, messagesOf, ofProtocols, protocols } from './messages.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { overridingTargets } from './overriding-target.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
+import { mayHideMessages, messagesOf, ofProtocols, protocols } from './protocols/messages.ts';
 import { Reading, type Request } from './reading.ts';
-import type { ToolSummary } from './summary.ts';
 import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */

@@ -1,6 +1,6 @@
-import { sizeText } from '../byte-size.ts';
 import type { BodyLimits } from '../catalogue/catalogue.ts';
 import type { Config } from '../config/schema.ts';
+import { sizeText } from '../util/byte-size.ts';
 
 /** Which limits of bodies are in force under a configuration, as `config check` tells them. */
 export interface BodyLimitsInForce {

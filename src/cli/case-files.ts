@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import { CaseFileError, type CaseResult, type Cases, openCases } from '../pipeline/cases.ts';
+import { CaseFileError, type CaseResult, type Cases, openCases } from '../decision/approvals/cases.ts';
 import { readValidPolicies, toDocument } from './policy-files.ts';
 import { MistakesError, type Problem } from './problems.ts';
 import { readYamlFile } from './yaml-file.ts';

@@ -21,7 +21,7 @@ export async function openFileDetector(named: {
   readonly config?: string;
   readonly tenant?: string;
 }): Promise<FileDetector> {
-  const { loadEngines } = await import('../pipeline/engines.ts');
+  const { loadEngines } = await import('../tenants/engines.ts');
   const { detect } = await import('../inspect/detect.ts');
   const engines = loadEngines();
   const engine = await engineFor(engines);
@@ -37,7 +37,7 @@ export async function openFileDetector(named: {
 
   async function engineFor(all: typeof engines): Promise<typeof engines.common> {
     const { config } = await readConfig(named.config);
-    const { enginesFor } = await import('../gateway/generation.ts');
+    const { enginesFor } = await import('../daemon/reload/generation.ts');
     const engineOf = enginesFor(config, all);
     const ids = [...config.tenants.keys()];
     if (named.tenant !== undefined) {

@@ -96,8 +96,8 @@ export async function namesKnownIn(
   config: Config | undefined,
   tenantId: string | undefined,
 ): Promise<KnownNames> {
-  const { namesInFiles, namesKnownTo, toolsKnownTo } = await import('../pipeline/known-names.ts');
-  const { createCatalogues, ownTables } = await import('../pipeline/catalogues.ts');
+  const { namesInFiles, namesKnownTo, toolsKnownTo } = await import('../decision/trace/known-names.ts');
+  const { createCatalogues, ownTables } = await import('../tenants/catalogues.ts');
   if (config === undefined) return { tools: toolsKnownTo() };
   const catalogues = createCatalogues(config, ownTables());
   const ofAll = namesInFiles(config, catalogues);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { openLog } from '../log.ts';
+import { openLog } from '../core/log.ts';
 import { openStore } from '../state/open.ts';
 import type { Store } from '../state/store.ts';
 import { readConfig } from './configuration.ts';

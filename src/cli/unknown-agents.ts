@@ -1,4 +1,4 @@
-import { type Mistake, sentenceOf } from '../config/mistakes.ts';
+import { type Mistake, sentenceOf } from '../config/checks/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 import { openStateOf } from './stored-state.ts';

@@ -1,4 +1,4 @@
-import type { YamlDocument } from '../yaml.ts';
+import type { YamlDocument } from '../util/yaml.ts';
 import { MistakesError } from './problems.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -9,7 +9,7 @@ const aliasesMax = 50;
 /** A file of YAML or JSON that holds one document; `-` is standard input. Throws `MistakesError` for what is none. */
 export async function readYamlFile(file: string): Promise<YamlDocument> {
   const text = await readTextFile(file, fileBytesMax);
-  const { readYaml } = await import('../yaml.ts');
+  const { readYaml } = await import('../util/yaml.ts');
   const { documents, mistakes } = readYaml(text, { aliasesMax });
   const [document] = documents;
   if (document && mistakes.length === 0) return document;

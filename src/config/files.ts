@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Environment } from './references.ts';
+import type { Environment } from './checks/references.ts';
 
 const systemFile = '/etc/postern/postern.yaml';
 

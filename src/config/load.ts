@@ -1,19 +1,19 @@
 import { resolve } from 'node:path';
-import { checkConfig } from './checks.ts';
+import { checkConfig } from './checks/checks.ts';
+import { type Finding, toFindings } from './checks/issues.ts';
+import { ConfigError, dotted, type Mistake } from './checks/mistakes.ts';
+import type { Environment } from './checks/references.ts';
+import { References, reasonOf } from './checks/references.ts';
+import { findWarnings } from './checks/warnings.ts';
 import { baseOf, disk, type Files, readText, TooLongError } from './files.ts';
-import { type Finding, toFindings } from './issues.ts';
-import { ConfigError, dotted, type Mistake } from './mistakes.ts';
-import type { Environment } from './references.ts';
-import { References, reasonOf } from './references.ts';
 import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
 import { type Config, configSchema, type Written } from './schema.ts';
-import { findWarnings } from './warnings.ts';
 import { isMapping, type Mapping, mapping } from './written.ts';
 import { readYaml, type Source } from './yaml.ts';
 
+export { ConfigError, type Mistake, sentenceOf } from './checks/mistakes.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
-export { ConfigError, type Mistake, sentenceOf } from './mistakes.ts';
 
 /** A file of this size takes seconds to read. */
 const configBytesMax = 4 * 1024 * 1024;

@@ -1,11 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { StateAddress } from '../state/open.ts';
-import type { ListenAddress } from './addresses.ts';
-import { digestMsOf, formatOfFeed } from './notifications.ts';
-import { resolvePlans } from './plans.ts';
-import type { Environment } from './references.ts';
-import { defaultPosture, mergePosture } from './risk.ts';
+import type { Environment } from './checks/references.ts';
 import type {
   AgentConfig,
   Config,
@@ -16,8 +12,12 @@ import type {
   TlsFiles,
   Written,
 } from './schema.ts';
-import { bareTenant, resolveTenant, type TenantBase, type TenantConfig } from './tenants.ts';
-import { catalogueAddition } from './tools.ts';
+import type { ListenAddress } from './sections/addresses.ts';
+import { digestMsOf, formatOfFeed } from './sections/notifications.ts';
+import { resolvePlans } from './sections/plans.ts';
+import { defaultPosture, mergePosture } from './sections/risk.ts';
+import { bareTenant, resolveTenant, type TenantBase, type TenantConfig } from './sections/tenants.ts';
+import { catalogueAddition } from './sections/tools.ts';
 
 /** What the values of a file are resolved against. */
 export interface Surroundings {

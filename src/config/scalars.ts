@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import * as z from 'zod';
-import { gigabyte, kilobyte, megabyte, parseSize } from '../byte-size.ts';
-import { parseUuid } from '../ids.ts';
-import { normaliseHost } from '../target.ts';
+import { parseUuid } from '../core/ids.ts';
+import { normaliseHost } from '../core/target.ts';
+import { gigabyte, kilobyte, megabyte, parseSize } from '../util/byte-size.ts';
 import { type Milliseconds, time } from './section.ts';
 
 /*

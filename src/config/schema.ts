@@ -1,24 +1,24 @@
 import type * as z from 'zod';
 import type { StateAddress } from '../state/open.ts';
-import type { ListenAddress } from './addresses.ts';
-import { agent, key } from './agents.ts';
-import { credential } from './credentials.ts';
-import * as daemon from './daemon.ts';
-import { inbound } from './inbound.ts';
-import type { Mistake } from './mistakes.ts';
-import { type FeedFormat, feed, notification } from './notifications.ts';
-import { type Plan, plan } from './plans.ts';
-import { approvals, type Posture, posture, risk } from './risk.ts';
+import type { Mistake } from './checks/mistakes.ts';
 import { dottedName, flag, path } from './scalars.ts';
 import { list, section, table } from './section.ts';
-import { type TenantConfig, tenant } from './tenants.ts';
-import { tool } from './tools.ts';
-import { intercept, upstream } from './upstream.ts';
+import type { ListenAddress } from './sections/addresses.ts';
+import { agent, key } from './sections/agents.ts';
+import { credential } from './sections/credentials.ts';
+import * as daemon from './sections/daemon.ts';
+import { inbound } from './sections/inbound.ts';
+import { type FeedFormat, feed, notification } from './sections/notifications.ts';
+import { type Plan, plan } from './sections/plans.ts';
+import { approvals, type Posture, posture, risk } from './sections/risk.ts';
+import { type TenantConfig, tenant } from './sections/tenants.ts';
+import { tool } from './sections/tools.ts';
+import { intercept, upstream } from './sections/upstream.ts';
 
-export type { ListenAddress } from './addresses.ts';
-export type { Plan } from './plans.ts';
-export type { Posture } from './risk.ts';
-export type { Budget, ResponseScan, TenantConfig, TenantDetectors } from './tenants.ts';
+export type { ListenAddress } from './sections/addresses.ts';
+export type { Plan } from './sections/plans.ts';
+export type { Posture } from './sections/risk.ts';
+export type { Budget, ResponseScan, TenantConfig, TenantDetectors } from './sections/tenants.ts';
 
 /** The whole file, in the order of its keys. */
 export const configSchema = section({

@@ -1,4 +1,4 @@
-import type { Path } from './mistakes.ts';
+import type { Path } from './checks/mistakes.ts';
 
 /* Reads what was written before the schema has looked at it: what is not of the type that is asked for is not there. */
 

@@ -11,9 +11,9 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import { kept } from '../kept.ts';
-import { type ComposedYaml, composeYaml } from '../yaml.ts';
-import { dotted, type Mistake, type Path } from './mistakes.ts';
+import { kept } from '../util/kept.ts';
+import { type ComposedYaml, composeYaml } from '../util/yaml.ts';
+import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
 /** What a text says, and where it says it. */
 export interface Source {

@@ -1,4 +1,4 @@
-import type { Confidence, DataClass } from '../call.ts';
+import type { Confidence, DataClass } from '../core/call.ts';
 import type { View } from './decode/views.ts';
 import type { DetectorEngine } from './match/engine.ts';
 import { sha256Of } from './patterns/tuning.ts';

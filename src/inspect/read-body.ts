@@ -1,4 +1,4 @@
-import type { CutBody, Finding, Meaning } from '../call.ts';
+import type { CutBody, Finding, Meaning } from '../core/call.ts';
 import { bodyFormat } from './decode/body-format.ts';
 import { besideContent, fieldBytesMax } from './decode/packed/coding-room.ts';
 import { inflateBody } from './decode/packed/inflate.ts';

@@ -1,4 +1,4 @@
-import type { DataClass, Finding } from '../call.ts';
+import type { DataClass, Finding } from '../core/call.ts';
 import { bodyFormat } from './decode/body-format.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';

@@ -1,4 +1,4 @@
-import type { Finding } from '../call.ts';
+import type { Finding } from '../core/call.ts';
 import { type Field, fieldsOf } from './decode/fields.ts';
 import { protobufTexts } from './decode/packed/protobuf.ts';
 import type { DetectorEngine } from './match/engine.ts';

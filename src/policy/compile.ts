@@ -1,18 +1,18 @@
-import type { MatchedRule } from '../call.ts';
+import type { MatchedRule } from '../core/call.ts';
+import { readingsOf } from '../core/url-readings.ts';
 import { WordList } from '../inspect/match/rule-words.ts';
-import { kept } from '../kept.ts';
-import { Pace } from '../pace.ts';
-import { readingsOf } from '../url-readings.ts';
-import { PlaceTree } from './body-places.ts';
-import { conditions, type SetParts } from './conditions.ts';
+import { kept } from '../util/kept.ts';
+import { Pace } from '../util/pace.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
 import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
 import type { Facts } from './facts.ts';
-import { parsePath, requiredWord } from './json-path.ts';
-import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match.ts';
+import { PlaceTree } from './match/body-places.ts';
+import { conditions, type SetParts } from './match/conditions.ts';
+import { parsePath, requiredWord } from './match/json-path.ts';
+import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match/match.ts';
+import { ZoneClock } from './match/time-window.ts';
 import type { Rule } from './schema.ts';
-import { ZoneClock } from './time-window.ts';
-import { usedKeys } from './used-keys.ts';
+import { usedKeys } from './warnings/used-keys.ts';
 
 /*
  * Policies are compiled when they are applied: each key of a rule becomes a closure, and everything that rules have in common

@@ -1,4 +1,4 @@
-import { type Band, bands, type ContentClass, type DataClass, type MatchedRule } from '../call.ts';
+import { type Band, bands, type ContentClass, type DataClass, type MatchedRule } from '../core/call.ts';
 import type { CompiledRule } from './compile.ts';
 import type { RuleAction } from './schema.ts';
 

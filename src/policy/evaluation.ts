@@ -1,8 +1,8 @@
-import type { BodyValue } from '../call.ts';
+import type { BodyValue } from '../core/call.ts';
 import { hidesNames, type Words, type WordsFound } from '../inspect/match/rule-words.ts';
-import type { Found, Place, PlaceTree } from './body-places.ts';
-import type { BodyValues } from './body-values.ts';
 import type { Facts } from './facts.ts';
+import type { Found, Place, PlaceTree } from './match/body-places.ts';
+import type { BodyValues } from './match/body-values.ts';
 
 /** Whether one key of a rule holds. */
 export type Check = (call: Evaluation) => boolean;

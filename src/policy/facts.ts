@@ -1,6 +1,6 @@
-import type { BodyValue, ContentClass, Operation, OwnAgent } from '../call.ts';
+import type { BodyValue, ContentClass, Operation, OwnAgent } from '../core/call.ts';
+import type { Target } from '../core/target.ts';
 import type { WordsFound } from '../inspect/match/rule-words.ts';
-import type { Target } from '../target.ts';
 
 /**
  * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in it waits; getters

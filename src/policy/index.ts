@@ -5,14 +5,13 @@ export {
   type WordsFound,
   wordsOfList,
 } from '../inspect/match/rule-words.ts';
-export { PlaceTree } from './body-places.ts';
 export { type CompiledInput, compileInSlices, compilePolicies, type PolicySet } from './compile.ts';
-export { compileMatch } from './compile-match.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
 export type { Facts } from './facts.ts';
-export { foldName, parsePath } from './json-path.ts';
-export type { KnownNames, KnownTool } from './known-names.ts';
-export type { MatchFacts } from './match.ts';
+export { PlaceTree } from './match/body-places.ts';
+export { compileMatch } from './match/compile-match.ts';
+export { foldName, parsePath } from './match/json-path.ts';
+export type { MatchFacts } from './match/match.ts';
 export { type FileProblem, type PolicyFile, parsePolicyFile } from './policy-file.ts';
 export {
   applySchema,
@@ -27,3 +26,4 @@ export {
   type Validation,
   validatePolicy,
 } from './validate.ts';
+export type { KnownNames, KnownTool } from './warnings/known-names.ts';

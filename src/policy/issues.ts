@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { nearest } from './nearest.ts';
-import { shorten } from './shorten.ts';
+import { shorten } from './warnings/shorten.ts';
 
 /*
  * What a schema finds wrong, said to the one who wrote the document: where it stands, what stands there, and what was probably meant.

@@ -1,8 +1,8 @@
-import { readYaml } from '../yaml.ts';
+import { readYaml } from '../util/yaml.ts';
 import { errorsMax } from './issues.ts';
-import type { KnownNames } from './known-names.ts';
 import type { PolicyDocument } from './schema.ts';
 import { validateDocument } from './validate.ts';
+import type { KnownNames } from './warnings/known-names.ts';
 
 export const policyFileLengthMax = 4 * 1024 * 1024;
 const documentsMax = 1000;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { bands, contentClasses, verbs } from '../call.ts';
-import { globProblem } from '../glob.ts';
-import { parseUuid } from '../ids.ts';
-import { parsePath } from './json-path.ts';
-import { principalGlob } from './principal.ts';
-import { isTimeZone } from './time-window.ts';
-import { urlPatternProblem } from './url-pattern.ts';
+import { bands, contentClasses, verbs } from '../core/call.ts';
+import { parseUuid } from '../core/ids.ts';
+import { globProblem } from '../util/glob.ts';
+import { parsePath } from './match/json-path.ts';
+import { principalGlob } from './match/principal.ts';
+import { isTimeZone } from './match/time-window.ts';
+import { urlPatternProblem } from './match/url-pattern.ts';
 
 /*
  * The policy language, as data: what a rule may say. Keys are as users write them, since rules are stored and answered in this

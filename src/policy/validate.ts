@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { type DocumentKeys, errorsMax, type PolicyError, toErrors, unknownWord } from './issues.ts';
-import type { KnownNames } from './known-names.ts';
 import { suggestion } from './nearest.ts';
 import {
   applySchema,
@@ -12,8 +11,9 @@ import {
   type Rule,
   ruleSchema,
 } from './schema.ts';
-import { shorten } from './shorten.ts';
-import { warningsOf } from './warnings.ts';
+import type { KnownNames } from './warnings/known-names.ts';
+import { shorten } from './warnings/shorten.ts';
+import { warningsOf } from './warnings/warnings.ts';
 
 export type Validation =
   | { readonly ok: true; readonly policy: PolicyDocument; readonly warnings: readonly string[] }

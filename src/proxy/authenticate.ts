@@ -1,10 +1,10 @@
-import type { Claimed } from '../call.ts';
 import type { TenantConfig } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
-import { type ConnectionOwner, ownerOf } from '../http/connections.ts';
-import { identifyOrRecall } from '../pipeline/degraded.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { isAddressAllowed } from '../state/admission.ts';
+import type { Claimed } from '../core/call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { identifyOrRecall } from '../decision/degraded.ts';
+import type { Gate } from '../decision/gate.ts';
+import { isAddressAllowed } from '../state/rules/admission.ts';
+import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 import { type ProxyUser, readProxyAuthorization } from './proxy-authorization.ts';
 
 export const proxyAuthRequired = (): GatewayError =>

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import type { InboundRoute } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
-import { fieldOf } from '../http1/field.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { isDisguised } from '../ranges.ts';
-import { parseAuthority } from '../target.ts';
-import { type HostMatcher, toHostMatcher } from '../upstream/host-glob.ts';
+import { GatewayError } from '../core/errors.ts';
+import { parseAuthority } from '../core/target.ts';
+import type { Gate } from '../decision/gate.ts';
+import { isDisguised } from '../util/ranges.ts';
+import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
+import { fieldOf } from '../wire/http1/field.ts';
 
 /*
  * Whether a web page has a browser call a route that asks for no secret. Upstreams on this machine or in this network protect themselves by

@@ -1,19 +1,8 @@
-import { Call, type Claimed, type PresentedKey, type ReadHead } from '../call.ts';
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { BodyLedger } from '../http/body-ledger.ts';
-import type { ConnectionOwner, Connections } from '../http/connections.ts';
-import { refusalHeaders } from '../http/decision-headers.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { peerAddress } from '../http/peer-address.ts';
-import { answerProblem } from '../http/problem.ts';
-import { nestedTunnel } from '../http/request-problems.ts';
-import { isGrpcType } from '../http1/grpc-type.ts';
-import { newTraceId } from '../ids.ts';
-import type { Log } from '../log.ts';
-import { bodyBytesMaxOf } from '../pipeline/body-limit.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { turnAway } from '../pipeline/turn-away.ts';
+import { Call, type Claimed, type PresentedKey, type ReadHead } from '../core/call.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { newTraceId } from '../core/ids.ts';
+import type { Log } from '../core/log.ts';
 import {
   parseAuthority,
   parseTarget,
@@ -21,9 +10,20 @@ import {
   targetWithin,
   toAuthority,
   wholeServer,
-} from '../target.ts';
-import { whyBlocked } from '../upstream/guard.ts';
-import { version } from '../websocket/handshake.ts';
+} from '../core/target.ts';
+import { bodyBytesMaxOf } from '../decision/body-limit.ts';
+import type { Gate } from '../decision/gate.ts';
+import { turnAway } from '../decision/turn-away.ts';
+import { whyBlocked } from '../wire/client/reach/guard.ts';
+import { isGrpcType } from '../wire/grpc/grpc-type.ts';
+import type { BodyLedger } from '../wire/server/body-ledger.ts';
+import type { ConnectionOwner, Connections } from '../wire/server/connections.ts';
+import { refusalHeaders } from '../wire/server/decision-headers.ts';
+import type { Exchange } from '../wire/server/exchange.ts';
+import { peerAddress } from '../wire/server/peer-address.ts';
+import { answerProblem } from '../wire/server/problem.ts';
+import { nestedTunnel } from '../wire/server/request-problems.ts';
+import { version } from '../wire/websocket/handshake.ts';
 import {
   authenticateProxyUser,
   claimedBy,

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type GatewayError, toGatewayError } from '../errors.ts';
-import type { Exchange, Flow, Receiver } from '../http/exchange.ts';
-import { cutShort } from '../http/request-problems.ts';
+import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
-import type { BodySink, StreamedBody } from '../upstream/carrier.ts';
-import { frameOf, type Message, MessageReader, malformed } from './grpc-messages.ts';
+import { frameOf, type Message, MessageReader, malformed } from '../response/grpc-messages.ts';
+import type { BodySink, StreamedBody } from '../wire/client/carrier.ts';
+import type { Exchange, Flow, Receiver } from '../wire/server/exchange.ts';
+import { cutShort } from '../wire/server/request-problems.ts';
 
 /*
  * The body of a call of gRPC, message by message. The first one is judged together with the call's head; while the others come, each is

@@ -1,18 +1,18 @@
-import type { Call, Verdict } from '../call.ts';
-import type { GatewayError } from '../errors.ts';
-import { refusalHeaders } from '../http/decision-headers.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Call, Verdict } from '../core/call.ts';
+import type { GatewayError } from '../core/errors.ts';
+import type { Gate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { wasLetOut } from '../state/destinations.ts';
-import { fieldOf } from '../upstream/headers.ts';
-import type { Forwarding, RelayOptions } from '../upstream/relay.ts';
-import type { UpstreamRequest } from '../upstream/upstream.ts';
+import { failureFields, GrpcAnswer } from '../response/grpc-answer.ts';
+import { frameOf, type Message } from '../response/grpc-messages.ts';
+import { wasLetOut } from '../state/rules/destinations.ts';
+import type { Forwarding, RelayOptions } from '../wire/client/relay.ts';
+import type { UpstreamRequest } from '../wire/client/upstream.ts';
+import { fieldOf } from '../wire/http1/headers.ts';
+import { refusalHeaders } from '../wire/server/decision-headers.ts';
+import type { Exchange } from '../wire/server/exchange.ts';
 import type { FurtherBody } from './enforce.ts';
 import { toRefusal } from './enforce.ts';
-import { failureFields, GrpcAnswer } from './grpc-answer.ts';
 import { GrpcBody } from './grpc-body.ts';
-import { frameOf, type Message } from './grpc-messages.ts';
 
 const noBytes = Buffer.alloc(0);
 

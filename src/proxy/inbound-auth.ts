@@ -1,13 +1,13 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { PresentedKey } from '../call.ts';
 import type { InboundRoute } from '../config/schema.ts';
-import { GatewayError } from '../errors.ts';
-import { type ConnectionOwner, ownerOf } from '../http/connections.ts';
-import { foldedName } from '../http1/folded-name.ts';
-import { identifyOrRecall } from '../pipeline/degraded.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { isWithin } from '../ranges.ts';
-import { isAddressAllowed } from '../state/admission.ts';
+import type { PresentedKey } from '../core/call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { identifyOrRecall } from '../decision/degraded.ts';
+import type { Gate } from '../decision/gate.ts';
+import { isAddressAllowed } from '../state/rules/admission.ts';
+import { isWithin } from '../util/ranges.ts';
+import { foldedName } from '../wire/http1/folded-name.ts';
+import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
 /** What a request to a route shows, beside where it wants to go. */
 export interface Shown {

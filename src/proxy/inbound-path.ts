@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.ts';
-import { kept } from '../kept.ts';
+import { GatewayError } from '../core/errors.ts';
+import { type Target, targetWithin } from '../core/target.ts';
 import { createCache } from '../state/cache.ts';
-import { type Target, targetWithin } from '../target.ts';
+import { kept } from '../util/kept.ts';
 
 /*
  * Where a request to a route leads: the base of the route's upstream, then the rest of the path, then the query. The rest comes from

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import { Gathered } from '../http1/gathered.ts';
-import { normaliseHost } from '../target.ts';
-import { readFirstWords } from '../tls/client-hello.ts';
+import { normaliseHost } from '../core/target.ts';
+import { Gathered } from '../wire/http1/gathered.ts';
+import { readFirstWords } from '../wire/tls/client-hello.ts';
 
 /** Why a tunnel was closed by the gateway, or `closed` where one of its ends did it. */
 export type TunnelEnd =

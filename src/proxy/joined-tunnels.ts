@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Log } from '../log.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { ownName } from '../safe-name.ts';
+import type { Log } from '../core/log.ts';
+import { ownName } from '../core/safe-name.ts';
+import type { Gate } from '../decision/gate.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
 import type { Owner, Standing } from './standing.ts';
 

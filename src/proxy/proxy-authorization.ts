@@ -1,5 +1,5 @@
-import type { Claimed, PresentedKey } from '../call.ts';
-import { parseUuid } from '../ids.ts';
+import type { Claimed, PresentedKey } from '../core/call.ts';
+import { parseUuid } from '../core/ids.ts';
 
 /** Who the client of the proxy says it is. */
 export interface ProxyUser {

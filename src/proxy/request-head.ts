@@ -1,9 +1,9 @@
-import type { Claimed } from '../call.ts';
-import { GatewayError } from '../errors.ts';
-import { saysAwsChunked } from '../http1/aws-chunked.ts';
-import { parseUuid } from '../ids.ts';
-import { withoutNamedFields } from '../upstream/headers.ts';
-import { hasItem } from '../websocket/handshake.ts';
+import type { Claimed } from '../core/call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { parseUuid } from '../core/ids.ts';
+import { saysAwsChunked } from '../wire/http1/aws-chunked.ts';
+import { withoutNamedFields } from '../wire/http1/headers.ts';
+import { hasItem } from '../wire/websocket/handshake.ts';
 
 /** What the proxies need of a request's head, read in one pass over the raw fields. */
 export interface RequestHead {

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { InboundRoute } from '../config/schema.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import { recheckMs } from '../pipeline/message.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Gate } from '../decision/gate.ts';
+import { recheckMs } from '../decision/message.ts';
 
 /**
  * Rejects once a route is not what it was when the call came. Asked of the state once in `recheckMs`; while that is away, the

@@ -1,8 +1,8 @@
-import type { Call } from '../call.ts';
-import { GatewayError, toGatewayError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { callerNow } from '../pipeline/caller-now.ts';
-import type { Gate } from '../pipeline/gate.ts';
+import type { Call } from '../core/call.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { callerNow } from '../decision/caller-now.ts';
+import type { Gate } from '../decision/gate.ts';
 import { createCache } from '../state/cache.ts';
 
 /** Whoever has something open: a tunnel, or a call whose answer is under way. */

@@ -1,10 +1,10 @@
-import type { Call, Verdict } from '../call.ts';
-import { type GatewayError, toGatewayError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Gate } from '../pipeline/gate.ts';
-import type { Scrub } from '../upstream/scrub.ts';
-import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../websocket/peer.ts';
-import type { MessageScan } from './message-scan.ts';
+import type { Call, Verdict } from '../core/call.ts';
+import { type GatewayError, toGatewayError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import type { Gate } from '../decision/gate.ts';
+import type { MessageScan } from '../response/message-scan.ts';
+import type { Scrub } from '../wire/client/scrub/scrub.ts';
+import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wire/websocket/peer.ts';
 
 export interface WebSocketRelayOptions {
   /** The present one: messages are judged by what holds when they come. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../core/errors.ts';
 import { toHead } from './journal/line.ts';
 import { openSegments } from './journal/segments.ts';
 import { createShipper } from './journal/shipper.ts';

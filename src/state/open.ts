@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../core/errors.ts';
 import { openEmbeddedStore } from './embedded/store.ts';
-import type { RedisAddress } from './redis/connection.ts';
+import type { RedisAddress } from './redis/link/connection.ts';
 import type { RedisStoreOptions } from './redis/store.ts';
 import type { Store } from './store.ts';
 

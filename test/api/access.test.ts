@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import t from 'tap';
-import { clientAddressOf } from '../../src/http/client-address.ts';
-import { newKeyText } from '../../src/key-text.ts';
+import { newKeyText } from '../../src/core/key-text.ts';
+import { clientAddressOf } from '../../src/wire/server/client-address.ts';
 import { adminSecret, startTestGateway } from '../support/gateway.ts';
 
 const call = { method: 'GET', url: 'https://api.example.org/' };

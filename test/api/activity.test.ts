@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import t, { type Test } from 'tap';
 import { csvColumns } from '../../src/api/exports/csv.ts';
-import { newTraceId } from '../../src/ids.ts';
+import { newTraceId } from '../../src/core/ids.ts';
 import { agentId, denyDeletes, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { csv, csvColumns } from '../../src/api/exports/csv.ts';
 import { ocsf } from '../../src/api/exports/ocsf.ts';
-import { decisions } from '../../src/call.ts';
+import { decisions } from '../../src/core/call.ts';
 
 const at = '2026-11-22T10:00:00.000Z';
 const trace = (fields: Record<string, unknown> = {}): string =>

@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startGateway } from '../../src/gateway/gateway.ts';
+import { startGateway } from '../../src/daemon/gateway.ts';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
 import { agentId, apiClient, startTestGateway } from '../support/gateway.ts';
 import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';

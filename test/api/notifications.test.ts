@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { type Receiver, startReceiver } from '../notifications/receiver.ts';
+import { type Receiver, startReceiver } from '../notify/receiver.ts';
 import { adminSecret, denyDeletes, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { createUnreadAnswers, unreadOfCallerMax } from '../../src/api/unread-answers.ts';
-import { toGatewayError } from '../../src/errors.ts';
+import { toGatewayError } from '../../src/core/errors.ts';
 import { until } from '../support/redis.ts';
 
 const long = Buffer.alloc(unreadOfCallerMax / 4, 'x');

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
-import { operationsOf } from '../../src/catalogue/compile.ts';
-import { readTools } from '../../src/catalogue/load.ts';
+import { operationsOf } from '../../src/catalogue/load/compile.ts';
+import { readTools } from '../../src/catalogue/load/load.ts';
 import { requestOf } from './support.ts';
 
 const dir = join(import.meta.dirname, '../../config/tools');

@@ -1,6 +1,6 @@
 import type { Request } from '../../src/catalogue/catalogue.ts';
-import { isInOtherCharset, readBody } from '../../src/pipeline/body-structure.ts';
-import { parseTarget } from '../../src/target.ts';
+import { parseTarget } from '../../src/core/target.ts';
+import { isInOtherCharset, readBody } from '../../src/decision/facts/body-structure.ts';
 
 const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { destinationOf, loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { overridingMethods } from '../../src/catalogue/overriding-method.ts';
 import { overridingTargets } from '../../src/catalogue/overriding-target.ts';
-import { parseTarget, targetWithin } from '../../src/target.ts';
+import { parseTarget, targetWithin } from '../../src/core/target.ts';
 import { requestOf } from './support.ts';
 
 const dir = join(import.meta.dirname, '../../config/tools');

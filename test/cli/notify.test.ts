@@ -1,6 +1,6 @@
 import t from 'tap';
-import { entry } from '../notifications/desk.ts';
-import { startReceiver } from '../notifications/receiver.ts';
+import { entry } from '../notify/desk.ts';
+import { startReceiver } from '../notify/receiver.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { agentId, apiClient, denyDeletes, writeTestConfig } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';

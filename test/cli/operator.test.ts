@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { keyDigest } from '../../src/key-text.ts';
+import { keyDigest } from '../../src/core/key-text.ts';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { agentId, apiClient, writeTestConfig } from '../support/gateway.ts';

@@ -1,5 +1,4 @@
 import t from 'tap';
-import { parseListenAddress, parseStateUrl } from '../../src/config/addresses.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import {
   parseCidr,
@@ -8,6 +7,7 @@ import {
   parseSize,
   parseUrlPrefix,
 } from '../../src/config/scalars.ts';
+import { parseListenAddress, parseStateUrl } from '../../src/config/sections/addresses.ts';
 
 const tcp = (host: string, port: number) => ({ kind: 'tcp', host, port });
 const redis = (more: Record<string, unknown>) => ({

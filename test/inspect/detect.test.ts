@@ -1,7 +1,7 @@
 import t from 'tap';
 import { detect } from '../../src/inspect/detect.ts';
 import { sha256Of } from '../../src/inspect/patterns/tuning.ts';
-import { loadEngines } from '../../src/pipeline/engines.ts';
+import { loadEngines } from '../../src/tenants/engines.ts';
 
 const { common } = loadEngines();
 const bounds = { maxDecodedBytes: 1_000_000, isOver: () => false };

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { type BodyJob, readBody } from '../../src/inspect/read-body.ts';
-import { loadEngines } from '../../src/pipeline/engines.ts';
+import { loadEngines } from '../../src/tenants/engines.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
 

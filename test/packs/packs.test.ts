@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadCatalogue } from '../../src/catalogue/load.ts';
+import { loadCatalogue } from '../../src/catalogue/load/load.ts';
 import { toSnakeCase } from '../../src/catalogue/meaning.ts';
-import { openCases } from '../../src/pipeline/cases.ts';
-import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
+import { openCases } from '../../src/decision/approvals/cases.ts';
+import { toolsKnownTo } from '../../src/decision/trace/known-names.ts';
 import type { PolicyDocument } from '../../src/policy/index.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
 
@@ -144,7 +144,7 @@ t.test('rules about size hold above their bound', async (t) => {
   const runner = await openCases();
   for (const { pack, rule, ...call } of large) {
     const file = {
-      policies: [`../packs/${pack}.yaml`],
+      policies: [`./${pack}.yaml`],
       tenant: { org_domains: ['clinic.example'] },
       cases: [{ name: rule, ...call, expect: { decision: 'REQUIRE_APPROVAL', rule } }],
     };

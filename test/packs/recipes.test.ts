@@ -4,13 +4,13 @@ import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { conditionKeys, matchKeys, ruleKeys, withTables } from '../../docs/generate.ts';
-import { bands, verbs } from '../../src/call.ts';
-import { openCases } from '../../src/pipeline/cases.ts';
-import { toolsKnownTo } from '../../src/pipeline/known-names.ts';
+import { bands, verbs } from '../../src/core/call.ts';
+import { openCases } from '../../src/decision/approvals/cases.ts';
+import { toolsKnownTo } from '../../src/decision/trace/known-names.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
 import { ruleSchema } from '../../src/policy/schema.ts';
-import { charsMax, policiesMax, rulesMax, valuesMax } from '../../src/state/policy-bounds.ts';
-import { versionsKept } from '../../src/state/policy-version.ts';
+import { charsMax, policiesMax, rulesMax, valuesMax } from '../../src/state/rules/policy-bounds.ts';
+import { versionsKept } from '../../src/state/rules/policy-version.ts';
 
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/policies.md'), 'utf8');
 
@@ -46,7 +46,15 @@ t.test('the tables are those of the schema; else run `node docs/generate.ts`', a
 
 t.test('every code that a call can get is in a table', async (t) => {
   const told = wordsIn(sectionOf('Reasons'), /`([A-Z]+(?:_[A-Z]+)*)`/g);
-  for (const folder of ['pipeline', 'policy', 'proxy', 'signals']) {
+  for (const folder of [
+    'credentials',
+    'decision',
+    'policy',
+    'proxy',
+    'response',
+    'risk/signals',
+    'tenants',
+  ]) {
     const dir = resolve(import.meta.dirname, '../../src', folder);
     for (const file of readdirSync(dir, { recursive: true, encoding: 'utf8' })) {
       const source = file.endsWith('.ts') ? readFileSync(resolve(dir, file), 'utf8') : '';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { BodyValue } from '../../src/call.ts';
+import type { BodyValue } from '../../src/core/call.ts';
 import { type CompiledInput, type Facts, ruleActions } from '../../src/policy/index.ts';
 import { factsOf, type GivenRule, policyOf } from './facts.ts';
 import { naivePaths } from './naive.ts';

@@ -1,7 +1,7 @@
-import type { BodyValue, Operation, Resource } from '../../src/call.ts';
+import type { BodyValue, Operation, Resource } from '../../src/core/call.ts';
+import { parseTarget } from '../../src/core/target.ts';
 import type { CompiledInput, Facts, PolicyDecision, Rule } from '../../src/policy/index.ts';
 import { compilePolicies, parseStoredRules } from '../../src/policy/index.ts';
-import { parseTarget } from '../../src/target.ts';
 
 /** Facts as a case writes them: everything may be left out. */
 export interface GivenFacts extends Partial<Omit<Facts, 'operation' | 'target'>> {

@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/call.ts';
+import type { Resource } from '../../src/core/call.ts';
 import type { CompiledInput, Facts, Rule, RuleAction } from '../../src/policy/index.ts';
 
 /*

@@ -1,8 +1,8 @@
 import picomatch from 'picomatch';
 import t from 'tap';
-import { compileGlob, globLengthMax, globProblem } from '../../src/glob.ts';
-import { compileUrlPattern, urlPatternProblem } from '../../src/policy/url-pattern.ts';
-import { readingsOf } from '../../src/url-readings.ts';
+import { readingsOf } from '../../src/core/url-readings.ts';
+import { compileUrlPattern, urlPatternProblem } from '../../src/policy/match/url-pattern.ts';
+import { compileGlob, globLengthMax, globProblem } from '../../src/util/glob.ts';
 
 t.test('a glob with ? and sets does not hold up the daemon over a text that an agent chooses', async (t) => {
   const [part, text] = ['a'.repeat(200), 'a'.repeat(3_000_000)];

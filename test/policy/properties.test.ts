@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { compileGlob, globProblem } from '../../src/glob.ts';
 import {
   type CompiledInput,
   compilePolicies,
@@ -12,7 +11,8 @@ import {
   parseStoredRules,
   type RuleAction,
 } from '../../src/policy/index.ts';
-import { isOutside, parseClockTime, ZoneClock } from '../../src/policy/time-window.ts';
+import { isOutside, parseClockTime, ZoneClock } from '../../src/policy/match/time-window.ts';
+import { compileGlob, globProblem } from '../../src/util/glob.ts';
 import { call, givenRule, givenRules, policies } from './arbitraries.ts';
 import { decideBy, policyOf } from './facts.ts';
 import { type Held, interpret, isOutsideNaive, naiveGlob, strictness } from './naive.ts';

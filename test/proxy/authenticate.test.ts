@@ -1,5 +1,5 @@
 import t from 'tap';
-import { newKeyText } from '../../src/key-text.ts';
+import { newKeyText } from '../../src/core/key-text.ts';
 import { basic, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { signRequest } from '../../src/aws/sign.ts';
-import { fieldOf } from '../../src/upstream/headers.ts';
+import { signRequest } from '../../src/credentials/aws/sign.ts';
+import { fieldOf } from '../../src/wire/http1/headers.ts';
 import { type CredentialLab, startCredentialLab } from '../support/credential-lab.ts';
 import type { RecordedRequest, UpstreamHandler } from '../support/upstream.ts';
 

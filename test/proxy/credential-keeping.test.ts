@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startGateway } from '../../src/gateway/gateway.ts';
+import { startGateway } from '../../src/daemon/gateway.ts';
 import { run, send } from '../support/clients.ts';
 import { apiHost, type CredentialLab, startCredentialLab } from '../support/credential-lab.ts';
 import { agentId, apiClient } from '../support/gateway.ts';

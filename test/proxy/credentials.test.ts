@@ -5,7 +5,7 @@ import type http from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/load.ts';
-import { openVault } from '../../src/pipeline/credentials.ts';
+import { openVault } from '../../src/credentials/credentials.ts';
 import { basic, openSecureTunnel, type Reply, run, send } from '../support/clients.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream, type TestUpstream, type UpstreamHandler } from '../support/upstream.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { startGateway } from '../../src/gateway/gateway.ts';
+import { startGateway } from '../../src/daemon/gateway.ts';
 import {
   type ApiReply,
   agentId,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net, { type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { acceptOf, newKey } from '../../src/websocket/handshake.ts';
+import { acceptOf, newKey } from '../../src/wire/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';

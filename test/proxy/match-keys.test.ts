@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { normaliseHost } from '../../src/target.ts';
+import { normaliseHost } from '../../src/core/target.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { basic, openSecureTunnel, type Reply, send } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { startReceiver } from '../notifications/receiver.ts';
+import { startReceiver } from '../notify/receiver.ts';
 import { adminSecret, startTestGateway } from '../support/gateway.ts';
 import { startRedis, until } from '../support/redis.ts';
 import { gitlabToken } from '../support/secrets.ts';

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { ProxyAgent, WebSocket as UndiciWebSocket } from 'undici';
 import { WebSocket } from 'ws';
 import { parse, stringify } from 'yaml';
-import { acceptOf, newKey } from '../../src/websocket/handshake.ts';
+import { acceptOf, newKey } from '../../src/wire/websocket/handshake.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId, gitlabToken } from '../support/secrets.ts';

@@ -37,7 +37,7 @@ Object.assign(globalThis, { serveAtTime });
 const changes: Readonly<Record<string, readonly [source: string, changed: string]>> = {
   // Else the state on Redis would go by the clock of Redis.
   '/src/state/redis/store.ts': ["clock = 'server'", "clock = 'caller'"],
-  '/src/gateway/servers.ts': [
+  '/src/daemon/start/servers.ts': [
     'const control = besideInbound(connectionsOf.control, api);',
     'const control = globalThis.serveAtTime(besideInbound(connectionsOf.control, api));',
   ],

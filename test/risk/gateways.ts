@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
-import { loadPepper } from '../../src/gateway/pepper.ts';
+import { loadPepper } from '../../src/daemon/start/pepper.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
 import { listedUrls } from './attacks/index.ts';

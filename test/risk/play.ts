@@ -1,4 +1,4 @@
-import type { Band, Decision, Signal } from '../../src/call.ts';
+import type { Band, Decision, Signal } from '../../src/core/call.ts';
 import type { Gateways, Reply, Request } from './gateways.ts';
 import type { PlannedCall, Week } from './week.ts';
 

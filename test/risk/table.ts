@@ -1,4 +1,4 @@
-import { bands, type Signal } from '../../src/call.ts';
+import { bands, type Signal } from '../../src/core/call.ts';
 import type { Attack, Expected } from './attacks/index.ts';
 import type { Outcome } from './play.ts';
 

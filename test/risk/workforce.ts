@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { derivedId } from '../../src/ids.ts';
+import { derivedId } from '../../src/core/ids.ts';
 import type { Desk, Kind, Step } from './agent.ts';
 import { coding } from './kinds/coding.ts';
 import { data } from './kinds/data.ts';

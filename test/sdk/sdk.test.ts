@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { problems } from '../../src/errors.ts';
+import { problems } from '../../src/core/errors.ts';
 import { problemCodes } from '../../src/sdk/errors.ts';
 import { createPostern, type Postern, PosternError, type PosternOptions } from '../../src/sdk/index.ts';
 import { awsKeyId } from '../support/secrets.ts';

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { Habits, TrustMark } from '../../src/history.ts';
-import { ownName } from '../../src/safe-name.ts';
+import type { Habits, TrustMark } from '../../src/core/history.ts';
+import { ownName } from '../../src/core/safe-name.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
-import { windowMs } from '../../src/state/habits.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
+import { windowMs } from '../../src/state/rules/habits.ts';
+import { trustPartsMax } from '../../src/state/rules/trust.ts';
 import type { RecordedCall, Store, TrustRecord } from '../../src/state/store.ts';
-import { trustPartsMax } from '../../src/state/trust.ts';
 import { startRedis } from '../support/redis.ts';
 import { callBatch, noonMs } from './records.ts';
 import { admitted, callOf, endCalls } from './suite/history.ts';

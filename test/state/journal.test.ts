@@ -1,9 +1,9 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { TrustMark } from '../../src/history.ts';
-import { newId } from '../../src/ids.ts';
-import { ownName } from '../../src/safe-name.ts';
+import type { TrustMark } from '../../src/core/history.ts';
+import { newId } from '../../src/core/ids.ts';
+import { ownName } from '../../src/core/safe-name.ts';
 import { parseLine, toLine } from '../../src/state/journal/line.ts';
 import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
 import type { CallBatch, RecordedCall } from '../../src/state/store.ts';

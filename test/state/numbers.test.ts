@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap';
-import { newId, newTraceId } from '../../src/ids.ts';
-import { ownName } from '../../src/safe-name.ts';
-import { createNonces } from '../../src/state/embedded/nonces.ts';
-import { createNumbers } from '../../src/state/embedded/numbers.ts';
-import { createSlidingCount } from '../../src/state/embedded/sliding-count.ts';
+import { newId, newTraceId } from '../../src/core/ids.ts';
+import { ownName } from '../../src/core/safe-name.ts';
+import { createNonces } from '../../src/state/embedded/counts/nonces.ts';
+import { createNumbers } from '../../src/state/embedded/counts/numbers.ts';
+import { createSlidingCount } from '../../src/state/embedded/counts/sliding-count.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
-import { hourMs } from '../../src/state/limits.ts';
-import { noncesPerKeyMax, noncesPerTenantMax } from '../../src/state/nonces.ts';
+import { hourMs } from '../../src/state/rules/limits.ts';
+import { noncesPerKeyMax, noncesPerTenantMax } from '../../src/state/rules/nonces.ts';
 import type { KeyRecord, RecordedCall, Store } from '../../src/state/store.ts';
 import {
   admitRequest,

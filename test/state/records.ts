@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { newId, newTraceId } from '../../src/ids.ts';
-import { ownName } from '../../src/safe-name.ts';
+import { newId, newTraceId } from '../../src/core/ids.ts';
+import { ownName } from '../../src/core/safe-name.ts';
 import { toLine } from '../../src/state/journal/line.ts';
-import { liveKey } from '../../src/state/live-key.ts';
+import { liveKey } from '../../src/state/rules/live-key.ts';
 import type {
   AdmitRequest,
   AgentRecord,

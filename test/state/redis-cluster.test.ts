@@ -1,6 +1,6 @@
 import t from 'tap';
-import { newId } from '../../src/ids.ts';
-import type { RedisAddress } from '../../src/state/redis/connection.ts';
+import { newId } from '../../src/core/ids.ts';
+import type { RedisAddress } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { documentedAcl, startRedisCluster, until } from '../support/redis.ts';

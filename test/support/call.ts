@@ -5,9 +5,9 @@ import {
   type Identity,
   type Operation,
   type Threat,
-} from '../../src/call.ts';
-import { ownName } from '../../src/safe-name.ts';
-import { parseDescribed } from '../../src/target.ts';
+} from '../../src/core/call.ts';
+import { ownName } from '../../src/core/safe-name.ts';
+import { parseDescribed } from '../../src/core/target.ts';
 
 /** A call as an entrance makes it, with what a test does not care about filled in. */
 export function callOf(fields: Partial<Omit<CallFields, 'target'>> & { url?: string } = {}): Call {

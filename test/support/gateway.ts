@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { startGateway } from '../../src/gateway/gateway.ts';
+import { startGateway } from '../../src/daemon/gateway.ts';
 
 /*
  * A whole gateway for tests: real listeners on free ports, a state of its own in a temporary folder, one tenant, one agent, one key.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createNoticing } from '../../src/pipeline/noticing.ts';
-import { createTenantSecrets } from '../../src/pipeline/tenant-secrets.ts';
-import { loadPrivileges } from '../../src/signals/privileges.ts';
+import { createTenantSecrets } from '../../src/credentials/tenant-secrets.ts';
+import { createNoticing } from '../../src/decision/noticing.ts';
+import { loadPrivileges } from '../../src/risk/signals/privileges.ts';
 
 /** The secrets of the tenants of a test. */
 export const tenantSecrets = createTenantSecrets(Buffer.alloc(32, 7));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
-import type { RedisAddress } from '../../src/state/redis/connection.ts';
+import type { RedisAddress } from '../../src/state/redis/link/connection.ts';
 import type { IssuedCertificate } from './certificates.ts';
 import { needProgram } from './programs.ts';
 

@@ -1,4 +1,4 @@
-import type { Band, Decision } from '../../call.ts';
+import type { Band, Decision } from '../../core/call.ts';
 import type { ExportFormat } from './format.ts';
 
 /*

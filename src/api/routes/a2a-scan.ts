@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { Call } from '../../call.ts';
-import { a2aVerb } from '../../catalogue/a2a.ts';
-import { GatewayError } from '../../errors.ts';
-import { newTraceId } from '../../ids.ts';
-import type { Gate } from '../../pipeline/gate.ts';
-import { turnAway } from '../../pipeline/turn-away.ts';
-import { parseTarget } from '../../target.ts';
-import { uuid } from '../fields.ts';
+import { a2aVerb } from '../../catalogue/protocols/a2a.ts';
+import { Call } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { newTraceId } from '../../core/ids.ts';
+import { parseTarget } from '../../core/target.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { turnAway } from '../../decision/turn-away.ts';
+import { uuid } from '../fields/fields.ts';
 import { type Caller, presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 

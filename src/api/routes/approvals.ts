@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
-import type { Gate } from '../../pipeline/gate.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gate } from '../../decision/gate.ts';
 import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
 import { operatorOf } from '../audit-event.ts';
 import { decide } from '../decide-approval.ts';
@@ -19,7 +19,7 @@ import {
   toListAnswer,
   toPage,
   uuid,
-} from '../fields.ts';
+} from '../fields/fields.ts';
 import { route } from '../route.ts';
 
 const tag = 'approvals';

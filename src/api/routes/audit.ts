@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { publicAuditEntry, showAuditEntry } from '../audit-entry.ts';
-import { pageOf, pageQuery, present, toListAnswer, toPage } from '../fields.ts';
+import { pageOf, pageQuery, present, toListAnswer, toPage } from '../fields/fields.ts';
 import { route } from '../route.ts';
 
 /** `GET /v1/audit`: who did what, newest first. Each entry has the hash of the one before. */

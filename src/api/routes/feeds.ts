@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { FeedHealth } from '../../feeds/feed.ts';
-import { missing, time, toIso } from '../fields.ts';
+import type { FeedHealth } from '../../risk/feeds/feed.ts';
+import { missing, time, toIso } from '../fields/fields.ts';
 import { route } from '../route.ts';
 
 /* Threat feeds: how they are. What they list is asked call by call. */

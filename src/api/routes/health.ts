@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time, toIso } from '../fields.ts';
+import { time, toIso } from '../fields/fields.ts';
 import { RawAnswer, route } from '../route.ts';
 
 const tag = 'health';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { GatewayError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
-import type { Gate } from '../../pipeline/gate.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import type { Gate } from '../../decision/gate.ts';
 import type { IncidentChange, IncidentRecord } from '../../state/store.ts';
 import { auditEvent, type Doing, operatorOf } from '../audit-event.ts';
 import {
@@ -20,7 +20,7 @@ import {
   toListAnswer,
   toPage,
   uuid,
-} from '../fields.ts';
+} from '../fields/fields.ts';
 import { timelineEntry, timelineOf } from '../incident-timeline.ts';
 import { RawAnswer, route } from '../route.ts';
 

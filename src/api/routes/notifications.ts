@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { channelTypes } from '../../config/notifications.ts';
-import { GatewayError } from '../../errors.ts';
-import type { ChannelHealth } from '../../notifications/notifications.ts';
-import type { Gate } from '../../pipeline/gate.ts';
+import { channelTypes } from '../../config/sections/notifications.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gate } from '../../decision/gate.ts';
+import type { ChannelHealth } from '../../notify/notifications.ts';
 import type { DeadMessage, Page } from '../../state/store.ts';
 import {
   idOf,
@@ -16,7 +16,7 @@ import {
   toIsoOrNull,
   toListAnswer,
   toPage,
-} from '../fields.ts';
+} from '../fields/fields.ts';
 import { type ApiRequest, route } from '../route.ts';
 
 /* Channels that people are told by: how they do, what was given up, and tests. Their URLs and secrets are never answered. */

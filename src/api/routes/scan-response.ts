@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { dataClasses } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
-import { tooLarge } from '../../http/collect.ts';
-import type { SeenAnswer } from '../../pipeline/answer-memory.ts';
-import type { Gate } from '../../pipeline/gate.ts';
-import type { Trace } from '../../pipeline/recorded-call.ts';
-import { toResponseScan } from '../../pipeline/response-scan.ts';
-import { toRefusal } from '../../pipeline/stages/admit.ts';
-import { ownName } from '../../safe-name.ts';
+import { dataClasses } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { ownName } from '../../core/safe-name.ts';
+import type { SeenAnswer } from '../../decision/answers/answer-memory.ts';
+import { toResponseScan } from '../../decision/answers/response-scan.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { toRefusal } from '../../decision/stages/admit.ts';
+import type { Trace } from '../../decision/trace/recorded-call.ts';
 import type { KeyRecord } from '../../state/store.ts';
+import { tooLarge } from '../../wire/server/collect.ts';
 import { bodyBytesMaxOf } from '../body-limit.ts';
-import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../described-call.ts';
-import { missing, uuid } from '../fields.ts';
+import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../fields/described-call.ts';
+import { missing, uuid } from '../fields/fields.ts';
 import { presentedBy, route } from '../route.ts';
 
 /** The host of the call was for the agent to say: that a report may come from there excuses nothing. */

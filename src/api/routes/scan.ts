@@ -1,7 +1,7 @@
-import { describedCall } from '../described-call.ts';
+import { describedCall } from '../fields/described-call.ts';
+import { toDescribedCall } from '../fields/scanned-call.ts';
 import { route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
-import { toDescribedCall } from '../scanned-call.ts';
 
 /** `POST /v1/scan`: judges a described call. The answer tells the caller what the proxies would have done. */
 export const scan = route({

@@ -1,21 +1,16 @@
 import { z } from 'zod';
 import type { NotificationConfig } from '../../config/schema.ts';
-import { GatewayError } from '../../errors.ts';
-import type { FieldsByName } from '../../http1/field.ts';
-import { plain, toTime } from '../../notifications/brief.ts';
-import { toDecidedSlack, toNoteSlack } from '../../notifications/channels/slack.ts';
-import { outcomeOfAnswer, outcomeOfFailure } from '../../notifications/outcome.ts';
-import {
-  type Button,
-  buttonActions,
-  isSignedBySlack,
-  readButton,
-} from '../../notifications/slack-callback.ts';
-import type { Gate } from '../../pipeline/gate.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { plain, toTime } from '../../notify/brief.ts';
+import { toDecidedSlack, toNoteSlack } from '../../notify/channels/slack.ts';
+import { outcomeOfAnswer, outcomeOfFailure } from '../../notify/outcome.ts';
+import { type Button, buttonActions, isSignedBySlack, readButton } from '../../notify/slack-callback.ts';
 import type { ApprovalRecord } from '../../state/store.ts';
+import type { FieldsByName } from '../../wire/http1/field.ts';
 import { decide } from '../decide-approval.ts';
-import { missing } from '../fields.ts';
-import { invalid } from '../invalid.ts';
+import { missing } from '../fields/fields.ts';
+import { invalid } from '../fields/invalid.ts';
 import { route } from '../route.ts';
 
 /** A message with its buttons is some kilobytes, and comes back whole. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decisions } from '../../call.ts';
+import { decisions } from '../../core/call.ts';
 import type { StatBucket } from '../../state/store.ts';
 import {
   addCounts,
@@ -13,8 +13,8 @@ import {
   statNamesMax,
   statStart,
 } from '../../state/traces/stats.ts';
-import { instant, time, toIso } from '../fields.ts';
-import { invalid } from '../invalid.ts';
+import { instant, time, toIso } from '../fields/fields.ts';
+import { invalid } from '../fields/invalid.ts';
 import { route } from '../route.ts';
 
 /** Of one answer: a day of minutes, two months of hours. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { verbs } from '../../call.ts';
 import type { ToolSummary } from '../../catalogue/catalogue.ts';
-import type { Gate } from '../../pipeline/gate.ts';
-import { missing } from '../fields.ts';
+import { verbs } from '../../core/call.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { missing } from '../fields/fields.ts';
 import { type Caller, route } from '../route.ts';
 
 /* What the gateway knows of the tools that agents call: the names that policies can use. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { forecast, periodOf } from '../../state/limits.ts';
-import { missing, time, toIso } from '../fields.ts';
+import { forecast, periodOf } from '../../state/rules/limits.ts';
+import { missing, time, toIso } from '../fields/fields.ts';
 import { route } from '../route.ts';
 
 /** `GET /v1/usage`: what the tenant has used of its plan in this calendar month (UTC). */

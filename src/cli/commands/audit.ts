@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/audit-entry.ts';
+import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command } from '../ask.ts';
 import { type Client, type CommonOptions, isAnswering, openClient, type Page } from '../client.ts';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Confidence, confidences, type DataClass, dataClasses } from '../../call.ts';
+import { type Confidence, confidences, type DataClass, dataClasses } from '../../core/call.ts';
 import type { Detected, Detection } from '../../inspect/detect.ts';
 import type { CommonOptions } from '../client.ts';
 import { type FileDetector, openFileDetector } from '../detectors.ts';

@@ -10,7 +10,7 @@ export function addEnv(program: Command): void {
     .action(async (_options: unknown, env: Command) => {
       const options = env.optsWithGlobals<CommonOptions>();
       const { stands, toldWay } = await import('../way-out.ts');
-      const { readExports } = await import('../../gateway/first-start.ts');
+      const { readExports } = await import('../../daemon/start/first-start.ts');
       const way = await toldWay(options);
       if (!way)
         throw new Error(

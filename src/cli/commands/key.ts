@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
-import { keyDigest, newKeyText } from '../../key-text.ts';
+import { keyDigest, newKeyText } from '../../core/key-text.ts';
 import { asks, collect, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
 import type { CommonOptions, Page } from '../client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CaseResult } from '../../pipeline/cases.ts';
+import type { CaseResult } from '../../decision/approvals/cases.ts';
 import type { FiledCase, Outcome } from '../case-files.ts';
 import type { CommonOptions } from '../client.ts';
 import { print, toJson } from '../output.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Command } from 'commander';
-import type { Gateway } from '../../gateway/gateway.ts';
+import type { Gateway } from '../../daemon/gateway.ts';
 import { NoAddressError } from '../addresses.ts';
 import type { CommonOptions } from '../client.ts';
 import type { WayOut } from '../way-out.ts';
@@ -28,7 +28,7 @@ export function addRun(program: Command): void {
 }
 
 async function startOwn(config: string | undefined): Promise<Gateway> {
-  const { startGateway } = await import('../../gateway/gateway.ts');
+  const { startGateway } = await import('../../daemon/gateway.ts');
   return startGateway(config, process.env);
 }
 

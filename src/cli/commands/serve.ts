@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Gateway } from '../../gateway/gateway.ts';
+import type { Gateway } from '../../daemon/gateway.ts';
 
 /** `postern serve`: the daemon, in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain, a second one ends at once. */
 export function addServe(program: Command): void {
@@ -8,7 +8,7 @@ export function addServe(program: Command): void {
     .description('run the daemon in the foreground')
     .action(async () => {
       const { config, json } = program.opts<{ config?: string; json?: boolean }>();
-      const { startDaemon } = await import('../../gateway/start.ts');
+      const { startDaemon } = await import('../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
       obeySignals(gateway);

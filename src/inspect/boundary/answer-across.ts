@@ -1,4 +1,4 @@
-import { dataClasses, type Finding } from '../../call.ts';
+import { dataClasses, type Finding } from '../../core/call.ts';
 import type { InjectionReader } from '../injection/reader.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import { counts } from '../parts/sanitize.ts';

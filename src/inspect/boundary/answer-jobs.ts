@@ -1,6 +1,6 @@
-import { type DataClass, dataClasses, type Finding } from '../../call.ts';
-import { isEnvelopedType, isGrpcType } from '../../http1/grpc-type.ts';
-import type { MaybePromise } from '../../maybe-promise.ts';
+import { type DataClass, dataClasses, type Finding } from '../../core/call.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
+import { isEnvelopedType, isGrpcType } from '../../wire/grpc/grpc-type.ts';
 import { bodyFormat } from '../decode/body-format.ts';
 import { textIn } from '../decode/packed/binary.ts';
 import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';

@@ -1,4 +1,4 @@
-import type { Finding } from '../../call.ts';
+import type { Finding } from '../../core/call.ts';
 import { type MessageText, messageTexts } from '../decode/message-texts.ts';
 import { lastBytes } from '../seam.ts';
 import type { Across, SeenAcross } from './answer-across.ts';

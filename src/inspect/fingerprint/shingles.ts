@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isAscii } from 'node:buffer';
 import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
-import type { Shingles } from '../../history.ts';
+import type { Shingles } from '../../core/history.ts';
 
 /*
  * Keyed shingles, by which what was read a moment ago is known again in what is written.

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import { readDataFile } from '../../data-file.ts';
+import { readDataFile } from '../../util/data-file.ts';
 
 /*
  * The phrases by which texts give orders to agents are data: concepts, each with its words in many languages, and rules that

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { readDataFile } from '../../data-file.ts';
+import { readDataFile } from '../../util/data-file.ts';
 import type { Features } from './features.ts';
 
 /* What features are worth: a logistic regression for each category, with weights that training has made. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Meaning } from '../../call.ts';
+import type { Meaning } from '../../core/call.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
 import { type Concept, type Lexicon, loadLexicon } from './lexicon.ts';

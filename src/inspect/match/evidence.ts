@@ -1,4 +1,4 @@
-import type { Confidence } from '../../call.ts';
+import type { Confidence } from '../../core/call.ts';
 import type { Detector, Role } from '../patterns/detector.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { DataClass } from '../../call.ts';
+import type { DataClass } from '../../core/call.ts';
 import type { Match } from './found.ts';
 import type { Rule } from './search-plan.ts';
 

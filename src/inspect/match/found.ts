@@ -1,4 +1,4 @@
-import type { Confidence, DataClass } from '../../call.ts';
+import type { Confidence, DataClass } from '../../core/call.ts';
 import type { Missing } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
 import type { Verdicts } from './verdicts.ts';

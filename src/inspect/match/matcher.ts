@@ -1,5 +1,5 @@
-import { kept } from '../../kept.ts';
-import { prepared } from '../../prepared.ts';
+import { kept } from '../../util/kept.ts';
+import { prepared } from '../../util/prepared.ts';
 import { GramScan, type GramTables, type OnCandidate } from '../kernel/gram-scan.ts';
 import { anyByte, gramShare, ordinaryTriples, pairShare } from '../patterns/gram-rarity.ts';
 import { Needles } from './needles.ts';

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { kept } from '../../kept.ts';
+import { kept } from '../../util/kept.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 
 /*

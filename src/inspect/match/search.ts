@@ -1,4 +1,4 @@
-import type { Confidence } from '../../call.ts';
+import type { Confidence } from '../../core/call.ts';
 import { nextDigit, type Outline } from '../kernel/outline.ts';
 import { cutTokenEnd, isBegun, isOfWords, missingOf } from '../patterns/cut-token.ts';
 import { beginOf, endOf, has, mayBegin, nextOf } from '../patterns/makeup.ts';

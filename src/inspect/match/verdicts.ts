@@ -1,4 +1,4 @@
-import type { Confidence } from '../../call.ts';
+import type { Confidence } from '../../core/call.ts';
 import { confidenceOf } from '../patterns/confidence.ts';
 import type { Detector } from '../patterns/detector.ts';
 

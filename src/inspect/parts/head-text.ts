@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import type { Call } from '../../call.ts';
+import type { Call } from '../../core/call.ts';
 import { separatorText } from '../decode/separator.ts';
 
 /** Fields of the protocol that carry nothing of the agent's, or repeat the URL. */

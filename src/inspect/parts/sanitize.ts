@@ -1,5 +1,5 @@
-import type { Call, CutBody, DataClass, Finding } from '../../call.ts';
-import { after, type MaybePromise } from '../../maybe-promise.ts';
+import type { Call, CutBody, DataClass, Finding } from '../../core/call.ts';
+import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import { bodyFormat } from '../decode/body-format.ts';
 import type { Cut } from '../redact/cuts.ts';
 import { type CutFormat, redactBody } from '../redact/redact.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../../http1/grpc-type.ts';
+import { isEnvelopedText, isEnvelopedType, isGrpcType } from '../../wire/grpc/grpc-type.ts';
 import { fromBase64 } from '../decode/forms/base64.ts';
 import { multipartParts } from '../decode/multipart-parts.ts';
 import { hasUnreadMessages, isReadCoding } from '../decode/packed/grpc-messages.ts';

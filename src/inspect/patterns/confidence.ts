@@ -1,4 +1,4 @@
-import type { Confidence } from '../../call.ts';
+import type { Confidence } from '../../core/call.ts';
 import { type CheckName, checks, entropyBits } from '../checks/checks.ts';
 import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { confidences, dataClasses } from '../../call.ts';
+import { confidences, dataClasses } from '../../core/call.ts';
 import { type CheckName, checks } from '../checks/checks.ts';
 
 /*

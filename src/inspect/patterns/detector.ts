@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Confidence, DataClass } from '../../call.ts';
+import type { Confidence, DataClass } from '../../core/call.ts';
 import type { CheckName } from '../checks/checks.ts';
 import { keywordChanceBits } from './chance.ts';
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDataFile } from '../../data-file.ts';
-import { prepared } from '../../prepared.ts';
+import { readDataFile } from '../../util/data-file.ts';
+import { prepared } from '../../util/prepared.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Confidence, confidences } from '../../call.ts';
+import { type Confidence, confidences } from '../../core/call.ts';
 import type { Detector } from './detector.ts';
 
 /** What somebody wants of the detectors otherwise than they are. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { kept } from '../../kept.ts';
+import { kept } from '../../util/kept.ts';
 import type { OpaqueContent } from '../decode/packed/opaque.ts';
 import { separator } from '../decode/separator.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';

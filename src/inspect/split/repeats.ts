@@ -1,4 +1,4 @@
-import type { DataClass } from '../../call.ts';
+import type { DataClass } from '../../core/call.ts';
 import { isIdentifier } from '../checks/plain-values.ts';
 import { randomBits } from '../checks/randomness.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';

@@ -1,4 +1,4 @@
-import { kept } from '../../kept.ts';
+import { kept } from '../../util/kept.ts';
 import type { CutToken } from '../match/engine.ts';
 import { bitsOf, has } from '../patterns/makeup.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../maybe-promise.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { readAnswer, redactAnswer } from '../boundary/answer-jobs.ts';
 import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from '../read-body.ts';
 import type { ReadBounds } from '../read-part.ts';

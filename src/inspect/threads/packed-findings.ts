@@ -1,4 +1,4 @@
-import type { Finding } from '../../finding.ts';
+import type { Finding } from '../../core/finding.ts';
 
 /*
  * How findings cross from a thread: as a list of plain values, for to clone an object with all that its detector says takes ten times as

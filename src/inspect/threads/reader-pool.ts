@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { FairQueue, type Owner } from './fair-queue.ts';
 import { type Job, type Lost, type Outcome, ReaderThread } from './reader-thread.ts';
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { threadEnvironment } from '../../prepared.ts';
+import { threadEnvironment } from '../../util/prepared.ts';
 import { Inbox } from './crossing.ts';
 import type { FromThread, ToolSpec, ToThread } from './messages.ts';
 

@@ -1,4 +1,4 @@
-import { after, type MaybePromise } from '../../maybe-promise.ts';
+import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import { blockFlags, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import type { ReadingTools } from '../read-body.ts';

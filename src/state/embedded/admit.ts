@@ -1,13 +1,13 @@
-import { examine } from '../admission.ts';
-import { charged, none } from '../budgets.ts';
+import { examine } from '../rules/admission.ts';
+import { charged, none } from '../rules/budgets.ts';
 import type { Admission, AdmitRequest } from '../store.ts';
 import type { Agents } from './agents.ts';
-import type { Budgets } from './budgets.ts';
+import type { Budgets } from './counts/budgets.ts';
+import type { History } from './counts/history.ts';
+import type { Numbers } from './counts/numbers.ts';
 import type { Destinations } from './destinations.ts';
-import type { History } from './history.ts';
 import { type Keys, notKnown } from './keys.ts';
 import type { McpTools } from './mcp-tools.ts';
-import type { Numbers } from './numbers.ts';
 
 export interface AdmitParts {
   readonly keys: Pick<Keys, 'find'>;

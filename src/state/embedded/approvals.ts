@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import {
   approvalsMax,
   asOf,
@@ -10,7 +10,7 @@ import {
   pendingMax,
   pendingPerAgentMax,
   tooManyPending,
-} from '../approval.ts';
+} from '../rules/approval.ts';
 import type {
   ApprovalDecision,
   ApprovalFilter,

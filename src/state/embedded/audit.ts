@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { beforeFirst, readEntry, type StoredEntry, toStoredEntry, verifyChain } from '../audit-entry.ts';
+import {
+  beforeFirst,
+  readEntry,
+  type StoredEntry,
+  toStoredEntry,
+  verifyChain,
+} from '../rules/audit-entry.ts';
 import type { AuditCheck, AuditEntry, AuditEvent, AuditFilter, Page, Paged } from '../store.ts';
 import { type Condition, createListing } from './listing.ts';
 import type { Database, Row } from './sqlite.ts';

@@ -1,6 +1,6 @@
 import { createCache } from '../cache.ts';
-import { destinationName, destinationsMax, touchedBy } from '../destinations.ts';
 import type { Origin } from '../journal/line.ts';
+import { destinationName, destinationsMax, touchedBy } from '../rules/destinations.ts';
 import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
 

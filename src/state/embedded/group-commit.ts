@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { type Database, toStateError } from './sqlite.ts';
 
 export interface GroupCommit {

@@ -1,4 +1,4 @@
-import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../homes.ts';
+import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../rules/homes.ts';
 import type { HomeStore } from '../store.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';

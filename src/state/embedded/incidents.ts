@@ -1,5 +1,5 @@
-import { GatewayError } from '../../errors.ts';
-import { incidentsMax, withChange, withTraces } from '../incident.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
 import type { AuditEvent, IncidentFilter, IncidentRecord, Page, Paged, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../../errors.ts';
-import { type Holder, identifyHolder, invalidKey } from '../admission.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { createCache } from '../cache.ts';
-import { childrenMax, endedKeptMs, endedPerKey, tooManyChildren } from '../ephemeral-key.ts';
+import { type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
+import { childrenMax, endedKeptMs, endedPerKey, tooManyChildren } from '../rules/ephemeral-key.ts';
 import type { AuditEvent, Identification, KeyChange, KeyRecord, Page, Paged } from '../store.ts';
 import type { Agents } from './agents.ts';
 import type { Audit } from './audit.ts';

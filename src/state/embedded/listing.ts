@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import type { Page, Paged } from '../store.ts';
 import type { Database, Row, Statement, Value } from './sqlite.ts';
 

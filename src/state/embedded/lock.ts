@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { openRaw } from './sqlite.ts';
 
 /**

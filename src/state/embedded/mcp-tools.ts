@@ -1,6 +1,6 @@
-import type { ToolConcern } from '../../call.ts';
+import type { ToolConcern } from '../../core/call.ts';
 import { createCache } from '../cache.ts';
-import { accept, concernsOf, mcpServerId, remember, serversMax } from '../mcp-tools.ts';
+import { accept, concernsOf, mcpServerId, remember, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, Page, Paged, StandingConcern, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';

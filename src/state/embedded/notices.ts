@@ -14,7 +14,7 @@ import {
   windowNameOf,
   windowsKeptMs,
   withNotice,
-} from '../notice-queue.ts';
+} from '../rules/notice-queue.ts';
 import type {
   ChannelClaim,
   ChannelQueue,

@@ -7,7 +7,7 @@ import {
   versionsOn,
   withArchived,
   withVersion,
-} from '../policy-version.ts';
+} from '../rules/policy-version.ts';
 import type { AuditEvent, Page, Paged, PolicyApply, PolicyArchive, PolicyRecord } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';

@@ -1,7 +1,7 @@
-import { historyKeptMs } from '../habits.ts';
+import { historyKeptMs } from '../rules/habits.ts';
 import { type StatInterval, statIntervalNames, statIntervals, statKeptMs } from '../traces/stats.ts';
 import type { ResponseScans } from './response-scans.ts';
-import type { Traces } from './traces.ts';
+import type { Traces } from './traces/traces.ts';
 
 /** Traces that are older than their tenant keeps them are not there any more, whether or not they are gone from the disk. */
 export interface Retention {

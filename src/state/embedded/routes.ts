@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import { prefixTaken, routesMax, tooManyRoutes } from '../routes.ts';
+import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 
 /*
  * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database refuses (full disk,

@@ -1,25 +1,25 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { timeOfTraceId } from '../../ids.ts';
+import { timeOfTraceId } from '../../core/ids.ts';
+import { wholeTrust } from '../rules/trust.ts';
 import type { Store, TraceFilter } from '../store.ts';
-import { wholeTrust } from '../trust.ts';
 import { createAdmit } from './admit.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
-import { createBudgets } from './budgets.ts';
+import { createBudgets } from './counts/budgets.ts';
+import { createHistory } from './counts/history.ts';
+import { createNonces } from './counts/nonces.ts';
+import { createNumbers } from './counts/numbers.ts';
 import { createCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createHistory } from './history.ts';
 import { createHomes } from './homes.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
 import { createMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
-import { createNonces } from './nonces.ts';
 import { createNotices } from './notices.ts';
-import { createNumbers } from './numbers.ts';
 import { createPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
@@ -27,7 +27,7 @@ import { createRoutes } from './routes.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { createSuspensions } from './suspensions.ts';
 import { createTold } from './told.ts';
-import { openTraces } from './traces.ts';
+import { openTraces } from './traces/traces.ts';
 
 /*
  * The state of one process, in one directory: `state.db` for what is acknowledged (a commit is on the disk before the promise

@@ -1,4 +1,4 @@
-import { readEntry } from '../audit-entry.ts';
+import { readEntry } from '../rules/audit-entry.ts';
 import type { NoticeSources } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';

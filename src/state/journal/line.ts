@@ -1,10 +1,10 @@
-import { type Decision, decisions } from '../../call.ts';
-import { GatewayError } from '../../errors.ts';
-import { isTraceId, traceIdLength } from '../../ids.ts';
-import { ownName } from '../../safe-name.ts';
-import { chargesText, parseCharges } from '../budgets.ts';
+import { type Decision, decisions } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isTraceId, traceIdLength } from '../../core/ids.ts';
+import { ownName } from '../../core/safe-name.ts';
+import { chargesText, parseCharges } from '../rules/budgets.ts';
+import { marksText, parseMarks } from '../rules/trust.ts';
 import type { RecordedCall } from '../store.ts';
-import { marksText, parseMarks } from '../trust.ts';
 
 /*
  * A line of the journal: the trace's id, the time, tenant, agent, key, decision, outcome, destination, and, where there is any of it, a list of

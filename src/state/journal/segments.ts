@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 
 /**
  * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is never written

@@ -1,6 +1,6 @@
-import type { AgentStatus, Charge, Identity, ToolConcern, Verb } from '../../call.ts';
-import type { Habits, Sightings } from '../../history.ts';
-import type { SafeName } from '../../safe-name.ts';
+import type { AgentStatus, Charge, Identity, ToolConcern, Verb } from '../../core/call.ts';
+import type { Habits, Sightings } from '../../core/history.ts';
+import type { SafeName } from '../../core/safe-name.ts';
 import type { TrustRecord } from './history.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';

@@ -1,4 +1,4 @@
-import type { Decision } from '../../call.ts';
+import type { Decision } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 

@@ -1,4 +1,4 @@
-import type { SafeName } from '../../safe-name.ts';
+import type { SafeName } from '../../core/safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 

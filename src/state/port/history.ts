@@ -1,4 +1,4 @@
-import type { Sighting, TrustMark } from '../../history.ts';
+import type { Sighting, TrustMark } from '../../core/history.ts';
 import type { AuditEvent } from './audit.ts';
 
 /**

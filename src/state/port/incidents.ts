@@ -1,4 +1,4 @@
-import type { Band } from '../../call.ts';
+import type { Band } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 

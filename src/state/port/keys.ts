@@ -1,4 +1,4 @@
-import type { Verb } from '../../call.ts';
+import type { Verb } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 

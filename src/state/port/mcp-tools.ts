@@ -1,5 +1,5 @@
-import type { ToolConcern } from '../../call.ts';
-import type { SafeName } from '../../safe-name.ts';
+import type { ToolConcern } from '../../core/call.ts';
+import type { SafeName } from '../../core/safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 

@@ -1,4 +1,4 @@
-export type { MaybePromise } from '../../maybe-promise.ts';
+export type { MaybePromise } from '../../util/maybe-promise.ts';
 
 /** `cursor` is what an earlier answer gave; rejected with VALIDATION_FAILED where it is none. */
 export interface Page {

@@ -1,6 +1,6 @@
-import type { Band, Charge, Decision } from '../../call.ts';
-import type { TrustMark } from '../../history.ts';
-import type { SafeName } from '../../safe-name.ts';
+import type { Band, Charge, Decision } from '../../core/call.ts';
+import type { TrustMark } from '../../core/history.ts';
+import type { SafeName } from '../../core/safe-name.ts';
 import type { StatCounts, StatInterval } from '../traces/stats.ts';
 import type { Page, Paged } from './page.ts';
 

@@ -1,11 +1,11 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import type { AgentRecord, Store } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
-import { scripts } from './scripts.ts';
+import { scripts } from './scripts/scripts.ts';
 
 type Agents = Pick<
   Store,

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../core/errors.ts';
 import {
   approvalsMax,
   asOf,
@@ -12,12 +12,12 @@ import {
   pendingMax,
   pendingPerAgentMax,
   tooManyPending,
-} from '../approval.ts';
+} from '../rules/approval.ts';
 import type { ApprovalRecord, Hold, Store } from '../store.ts';
-import type { Change, Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import type { Change, Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type Approvals = Pick<

@@ -1,8 +1,8 @@
 import type { Arrivals } from '../store.ts';
 import { traceLines } from '../traces/lines.ts';
-import { fromChunk, idBytes } from './chunks.ts';
-import type { Connection } from './connection.ts';
-import type { TenantNames } from './names.ts';
+import { fromChunk, idBytes } from './link/chunks.ts';
+import type { Connection } from './link/connection.ts';
+import type { TenantNames } from './link/names.ts';
 
 /* Which chunks came last, on whichever node: a stream of their places, which forgets the oldest ones. */
 

@@ -1,9 +1,9 @@
-import { readEntry, verifyChain } from '../audit-entry.ts';
+import { readEntry, verifyChain } from '../rules/audit-entry.ts';
 import type { AuditEntry, Store } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { parseCursor } from './pages.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { parseCursor } from './link/pages.ts';
 
 /*
  * The audit log of a tenant is a list: the entry with number n is the n-th, as its hash (64 characters) and its text. Nothing is ever

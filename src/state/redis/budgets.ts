@@ -1,9 +1,9 @@
-import type { Charge } from '../../call.ts';
-import { exceededOf } from '../budgets.ts';
-import { destinationName } from '../destinations.ts';
+import type { Charge } from '../../core/call.ts';
+import { exceededOf } from '../rules/budgets.ts';
+import { destinationName } from '../rules/destinations.ts';
 import type { BudgetCharge, Store } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Names, TenantNames } from './names.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names, TenantNames } from './link/names.ts';
 
 /* What was charged to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
 

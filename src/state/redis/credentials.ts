@@ -1,10 +1,10 @@
-import { after } from '../../maybe-promise.ts';
+import { after } from '../../util/maybe-promise.ts';
 import type { SealedCredential, Store } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { createFollower } from './link/revisions.ts';
 import { toRecord } from './records.ts';
-import { createFollower } from './revisions.ts';
 
 export interface Credentials
   extends Pick<

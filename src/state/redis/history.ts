@@ -6,14 +6,19 @@ import {
   type Sightings,
   shinglesFromText,
   shinglesToText,
-} from '../../history.ts';
-import { createSightingLog, createSightingLogs, type SightingLog, sightingsKeptMs } from '../sightings.ts';
+} from '../../core/history.ts';
+import {
+  createSightingLog,
+  createSightingLogs,
+  type SightingLog,
+  sightingsKeptMs,
+} from '../rules/sightings.ts';
+import { marksText, parseMarks, trustPartsMax } from '../rules/trust.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
-import { marksText, parseMarks, trustPartsMax } from '../trust.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /*
  * What is usual for agents, what their trust has come to, and what was seen lately: hashes that `record.lua` adds to and `admit.lua` answers, and

@@ -1,14 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../../errors.ts';
-import { examine, type Holder, identifyHolder, invalidKey } from '../admission.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { type Cache, createCache } from '../cache.ts';
+import { examine, type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
-import { type Answer, type Asking, asking, toAdmission, toAsking, toRefusal } from './asking.ts';
-import type { Connection } from './connection.ts';
-import { createFlights } from './flights.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
-import type { Names, TenantNames } from './names.ts';
+import { type Answer, type Asking, asking, toAdmission, toAsking, toRefusal } from './link/asking.ts';
+import type { Connection } from './link/connection.ts';
+import { createFlights } from './link/flights.ts';
+import type { Names, TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 /*

@@ -1,8 +1,8 @@
-import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../homes.ts';
+import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../rules/homes.ts';
 import type { HomeStore } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /** Homes of credentials: a hash for each tenant, whose fields hold when they end and the home. */
 export const createHomes = (connection: Connection, names: Names): HomeStore => ({

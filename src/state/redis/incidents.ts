@@ -1,10 +1,10 @@
-import { GatewayError } from '../../errors.ts';
-import { incidentsMax, withChange, withTraces } from '../incident.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
 import type { IncidentFilter, IncidentRecord, Store } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type Incidents = Pick<Store, 'openIncident' | 'incidentById' | 'listIncidents' | 'changeIncident'>;

@@ -1,12 +1,12 @@
-import { GatewayError } from '../../errors.ts';
-import { childrenMax, endedKeptMs, tooManyChildren } from '../ephemeral-key.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { childrenMax, endedKeptMs, tooManyChildren } from '../rules/ephemeral-key.ts';
 import type { AgentRecord, KeyRecord, Store } from '../store.ts';
-import type { Change, Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import type { Change, Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
-import { scripts } from './scripts.ts';
+import { scripts } from './scripts/scripts.ts';
 
 type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
 

@@ -1,10 +1,10 @@
-import type { ToolConcern } from '../../call.ts';
-import { accept, concernsOf, remember, serversMax } from '../mcp-tools.ts';
+import type { ToolConcern } from '../../core/call.ts';
+import { accept, concernsOf, remember, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, StandingConcern, Store } from '../store.ts';
-import type { Change, Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './pages.ts';
+import type { Change, Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;

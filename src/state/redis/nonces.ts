@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../nonces.ts';
+import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../rules/nonces.ts';
 import type { Store } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /** Nonces that were seen, on whatever node, by their ends: once in all of the tenant, and once in those of the key. */
 export const createNonces = (connection: Connection, names: Names): Pick<Store, 'claimNonce'> => ({

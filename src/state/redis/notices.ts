@@ -7,7 +7,7 @@ import {
   reasonLengthMax,
   windowNameOf,
   windowsKeptMs,
-} from '../notice-queue.ts';
+} from '../rules/notice-queue.ts';
 import type {
   ChannelQueue,
   DeadMessage,
@@ -17,11 +17,11 @@ import type {
   QueuedMessage,
   Settlement,
 } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { idOfPlace, parseCursor, placeOf } from './pages.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { idOfPlace, parseCursor, placeOf } from './link/pages.ts';
 import { readMany } from './records.ts';
-import { scripts } from './scripts.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /*
  * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has: a message is claimed in one

@@ -6,13 +6,13 @@ import {
   versionsOn,
   withArchived,
   withVersion,
-} from '../policy-version.ts';
+} from '../rules/policy-version.ts';
 import type { PolicyRecord, Store } from '../store.ts';
-import type { Change, Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import type { Change, Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { createFollower } from './link/revisions.ts';
 import { readMany, toRecord } from './records.ts';
-import { createFollower } from './revisions.ts';
 
 export interface Policies
   extends Pick<Store, 'applyPolicy' | 'archivePolicy' | 'policiesOf' | 'policyByName' | 'policyVersions'> {

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts';
+import type { Connection } from './link/connection.ts';
 
 /** Records are JSON texts. */
 export const toRecord = <T>(text: unknown): T | undefined =>

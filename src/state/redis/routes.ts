@@ -1,11 +1,11 @@
-import { prefixTaken, routesMax, tooManyRoutes } from '../routes.ts';
+import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { RouteStore, StoredRoute } from '../store.ts';
-import type { Change, Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import type { Change, Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { createFollower } from './link/revisions.ts';
 import { toRecord } from './records.ts';
-import { createFollower } from './revisions.ts';
-import { scripts } from './scripts.ts';
+import { scripts } from './scripts/scripts.ts';
 
 export interface Routes extends RouteStore {
   saw(tenantId: string, revision: string): void;

@@ -11,9 +11,9 @@ import {
   statKeptMs,
   statStart,
 } from '../traces/stats.ts';
-import type { Connection } from './connection.ts';
-import type { Names, TenantNames } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names, TenantNames } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
 

@@ -1,22 +1,23 @@
-import { GatewayError } from '../../errors.ts';
-import { newId } from '../../ids.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
 import { createCache } from '../cache.ts';
+import { defaultTrustTerms } from '../rules/trust.ts';
 import type { Store } from '../store.ts';
-import { defaultTrustTerms } from '../trust.ts';
 import { createAgents } from './agents.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';
 import { createStandings } from './budgets.ts';
-import { createCommits } from './commits.ts';
-import { type ConnectionOptions, openConnection } from './connection.ts';
 import { createCredentials } from './credentials.ts';
 import { createHistory } from './history.ts';
 import { createHolders } from './holders.ts';
 import { createHomes } from './homes.ts';
 import { createIncidents } from './incidents.ts';
 import { createKeys } from './keys.ts';
+import { createCommits } from './link/commits.ts';
+import { type ConnectionOptions, openConnection } from './link/connection.ts';
+import { createNames } from './link/names.ts';
+import { warningsOf } from './link/warnings.ts';
 import { createMcpTools } from './mcp-tools.ts';
-import { createNames } from './names.ts';
 import { createNonces } from './nonces.ts';
 import { createNotices } from './notices.ts';
 import { createPolicies } from './policies.ts';
@@ -26,7 +27,6 @@ import { createSuspensions } from './suspensions.ts';
 import { createTold } from './told.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
-import { warningsOf } from './warnings.ts';
 
 /*
  * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be atomic is one script; whatever

@@ -1,7 +1,7 @@
 import type { Store, TenantSuspension } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 type Suspensions = Pick<Store, 'suspendTenant' | 'reactivateTenant' | 'suspensionOf'>;

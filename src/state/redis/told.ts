@@ -1,9 +1,9 @@
-import { readEntry } from '../audit-entry.ts';
+import { readEntry } from '../rules/audit-entry.ts';
 import type { NoticeSources } from '../store.ts';
-import type { Commits } from './commits.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Commits } from './link/commits.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /** Read at once. */
 const rowsMax = 500;

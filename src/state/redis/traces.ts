@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from '../../errors.ts';
-import { timeOfTraceId } from '../../ids.ts';
-import { givenBack } from '../budgets.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { timeOfTraceId } from '../../core/ids.ts';
 import { createCache } from '../cache.ts';
-import { destinationsMax, touchedBy } from '../destinations.ts';
-import { historyKeptMs } from '../habits.ts';
 import { parseLine } from '../journal/line.ts';
+import { givenBack } from '../rules/budgets.ts';
+import { destinationsMax, touchedBy } from '../rules/destinations.ts';
+import { historyKeptMs } from '../rules/habits.ts';
+import { marksText } from '../rules/trust.ts';
 import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import { createFactReader, statNamesMax, statStart } from '../traces/stats.ts';
-import { marksText } from '../trust.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
-import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './chunks.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 import { mayHave, statKeys, statLives } from './stats.ts';
 
 type Traces = Pick<

@@ -1,9 +1,9 @@
-import { type Decision, decisions } from '../../call.ts';
-import { hourOf, hoursInDay } from '../limits.ts';
+import { type Decision, decisions } from '../../core/call.ts';
+import { hourOf, hoursInDay } from '../rules/limits.ts';
 import type { AgentUsage, KeyUsage, Store, TenantUsage } from '../store.ts';
-import type { Connection } from './connection.ts';
-import type { Names } from './names.ts';
-import { scripts } from './scripts.ts';
+import type { Connection } from './link/connection.ts';
+import type { Names } from './link/names.ts';
+import { scripts } from './scripts/scripts.ts';
 
 /*
  * Reads what `ring.lua` counts: a hash in which each period has the field `<name><period % size>` with the text `<period>:<count>`.

@@ -1,4 +1,4 @@
-import { traceIdLength } from '../../ids.ts';
+import { traceIdLength } from '../../core/ids.ts';
 
 /*
  * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A line begins with the trace's id

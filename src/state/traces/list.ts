@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GatewayError } from '../../errors.ts';
-import { traceIdLength, traceIdsFrom } from '../../ids.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { traceIdLength, traceIdsFrom } from '../../core/ids.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
 import { type LikelySource, likelyStarts } from './likely.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import net, { type Socket } from 'node:net';
 import type { Test } from 'tap';
-import { keyDigest, newKeyText } from '../../../src/key-text.ts';
+import { keyDigest, newKeyText } from '../../../src/core/key-text.ts';
 import { basic } from '../../support/clients.ts';
 import { startRawUpstream, startUpstream } from '../../support/upstream.ts';
 import { startFurther } from './further.ts';

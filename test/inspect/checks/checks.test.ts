@@ -1,9 +1,9 @@
 import t from 'tap';
+import { newKeyText } from '../../../src/core/key-text.ts';
 import { type CheckName, checks, entropyBits } from '../../../src/inspect/checks/checks.ts';
 import { crcChecksum } from '../../../src/inspect/checks/tokens.ts';
 import { mayStartToken } from '../../../src/inspect/match/token-start.ts';
 import { isPlaceholder } from '../../../src/inspect/patterns/placeholder.ts';
-import { newKeyText } from '../../../src/key-text.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const crcToken = `pre_${'a'.repeat(30)}${crcChecksum('a'.repeat(30))}`;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Shingles, shinglesFromText, shinglesToText } from '../../../src/history.ts';
+import { type Shingles, shinglesFromText, shinglesToText } from '../../../src/core/history.ts';
 import { createShingler } from '../../../src/inspect/fingerprint/shingles.ts';
 
 const key = Buffer.alloc(32, 7);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Confidence } from '../../../src/call.ts';
+import type { Confidence } from '../../../src/core/call.ts';
 import { type Placed, weighHints } from '../../../src/inspect/match/evidence.ts';
 import type { Role } from '../../../src/inspect/patterns/detector.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Confidence } from '../../../src/call.ts';
+import type { Confidence } from '../../../src/core/call.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { weighHints } from '../../../src/inspect/match/evidence.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { createThreatIndex } from '../../../src/feeds/threat-index.ts';
 import { urlsIn } from '../../../src/inspect/parts/urls-in-texts.ts';
-import { read } from '../../feeds/reading.ts';
+import { createThreatIndex } from '../../../src/risk/feeds/index/threat-index.ts';
+import { read } from '../../risk/feeds/reading.ts';
 
 const listed = [
   'evil.example',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Confidence } from '../../../src/call.ts';
+import type { Confidence } from '../../../src/core/call.ts';
 import { createEngine, type DetectorEngine } from '../../../src/inspect/match/engine.ts';
 import { detectorSchema } from '../../../src/inspect/patterns/detector.ts';
 import { sha256Of, type Tuning } from '../../../src/inspect/patterns/tuning.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import type { Finding } from '../../../src/call.ts';
+import type { Finding } from '../../../src/core/call.ts';
 import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { expandSample } from '../../../src/inspect/patterns/samples.ts';
@@ -10,7 +10,7 @@ import {
   createBeginningMemory,
   type KnownBy,
 } from '../../../src/inspect/segments/known-beginning.ts';
-import { createEngines } from '../../../src/pipeline/engines.ts';
+import { createEngines } from '../../../src/tenants/engines.ts';
 import { examplesOf } from '../../support/examples.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import type { Finding } from '../../../src/call.ts';
+import type { Finding } from '../../../src/core/call.ts';
 import type { FieldFormat } from '../../../src/inspect/decode/fields.ts';
 import { createEngine, looksRandom } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { GatewayError } from '../../../src/errors.ts';
+import type { GatewayError } from '../../../src/core/errors.ts';
 import { type PoolBounds, ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
 import type { Lost } from '../../../src/inspect/threads/reader-thread.ts';
 

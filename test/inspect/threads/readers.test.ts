@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/core/errors.ts';
+import { packagedInjections, packagedMeanings } from '../../../src/decision/packaged-readers.ts';
+import { read } from '../../../src/decision/stages/read.ts';
 import type { BodyJob } from '../../../src/inspect/read-body.ts';
 import type { Input, JobName } from '../../../src/inspect/threads/jobs.ts';
 import { ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../../../src/inspect/threads/readers.ts';
-import { loadEngines } from '../../../src/pipeline/engines.ts';
-import { packagedInjections, packagedMeanings } from '../../../src/pipeline/packaged-readers.ts';
-import { createPolicyBook } from '../../../src/pipeline/policy-book.ts';
-import { read } from '../../../src/pipeline/stages/read.ts';
-import { createTenants } from '../../../src/pipeline/tenants.ts';
+import { loadEngines } from '../../../src/tenants/engines.ts';
+import { createPolicyBook } from '../../../src/tenants/policy-book.ts';
+import { createTenants } from '../../../src/tenants/tenants.ts';
 import { callOf, identityOf } from '../../support/call.ts';
 
 /*
@@ -21,7 +21,7 @@ import { callOf, identityOf } from '../../support/call.ts';
 const engines = loadEngines();
 const pool = new ReaderPool({
   threads: 2,
-  program: new URL('../../../src/pipeline/reader-program.ts', import.meta.url),
+  program: new URL('../../../src/decision/reader-program.ts', import.meta.url),
   onLost: (lost) => t.fail(`a thread was lost: ${lost}`),
   bounds: { waitMsMax: 600_000 },
 });

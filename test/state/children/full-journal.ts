@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { ownName } from '../../../src/safe-name.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import { openJournal } from '../../../src/state/journal.ts';
 import { recordedCall } from '../records.ts';
 

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { newTraceId } from '../../../src/ids.ts';
+import { newTraceId } from '../../../src/core/ids.ts';
 import { openEmbeddedStore } from '../../../src/state/embedded/store.ts';
 import { openJournal } from '../../../src/state/journal.ts';
 import { admitRequest, recordedCall, termsOf } from '../records.ts';

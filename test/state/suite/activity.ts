@@ -1,5 +1,5 @@
-import { newId, newTraceId, timeOfTraceId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
+import { newId, newTraceId, timeOfTraceId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, StatBucket, Store, TraceFilter } from '../../../src/state/store.ts';
 import {

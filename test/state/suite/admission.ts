@@ -1,5 +1,5 @@
-import { newId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import type { AdmitRequest, KeyRecord } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
 import type { SuitePart } from './lab.ts';

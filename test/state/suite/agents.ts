@@ -1,4 +1,4 @@
-import { newId } from '../../../src/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import { agentRecord, noonMs } from '../records.ts';
 import { firstPage, type SuitePart } from './lab.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
-import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/approval.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
+import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/rules/approval.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from '../../../src/state/store.ts';
 import { approvalRecord, decided, noonMs } from '../records.ts';
 import { firstPage, type SuitePart, type Tenant } from './lab.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { newId } from '../../../src/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { auditEvent, noonMs } from '../records.ts';
 import { firstPage, type SuitePart } from './lab.ts';

@@ -1,4 +1,4 @@
-import type { Charge, Decision } from '../../../src/call.ts';
+import type { Charge, Decision } from '../../../src/core/call.ts';
 import type { Admitted, BudgetCharge, KeyRecord, Store } from '../../../src/state/store.ts';
 import { callBatch, noonMs, recordedCall } from '../records.ts';
 import { admitRequest, type SuitePart, type Tenant } from './lab.ts';

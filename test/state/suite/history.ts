@@ -1,8 +1,8 @@
-import { noHabits } from '../../../src/history.ts';
-import { newTraceId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
-import { destinationsMax } from '../../../src/state/destinations.ts';
-import { mutationsMax, windowMs, windowsMax } from '../../../src/state/habits.ts';
+import { noHabits } from '../../../src/core/history.ts';
+import { newTraceId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
+import { destinationsMax } from '../../../src/state/rules/destinations.ts';
+import { mutationsMax, windowMs, windowsMax } from '../../../src/state/rules/habits.ts';
 import type { AdmitRequest, Admitted, RecordedCall, Store } from '../../../src/state/store.ts';
 import { callBatch, noonMs, pastMs, recordedCall } from '../records.ts';
 import { admitRequest, type SuitePart, type Tenant } from './lab.ts';

@@ -1,4 +1,4 @@
-import { homeKeptMsMax, homesPerAgentMax } from '../../../src/state/homes.ts';
+import { homeKeptMsMax, homesPerAgentMax } from '../../../src/state/rules/homes.ts';
 import type { HomeBinding, Store } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
 import type { SuitePart, Tenant } from './lab.ts';

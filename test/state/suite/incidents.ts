@@ -1,4 +1,4 @@
-import { newId, newTraceId } from '../../../src/ids.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
 import type { IncidentRecord } from '../../../src/state/store.ts';
 import { incidentRecord, noonMs } from '../records.ts';
 import { firstPage, type SuitePart } from './lab.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../../src/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import type { KeyRecord } from '../../../src/state/store.ts';
 import { keyRecord, noonMs } from '../records.ts';
 import { firstPage, type SuitePart } from './lab.ts';

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
-import { newId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import type {
   Admission,
   AdmitRequest,

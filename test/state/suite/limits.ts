@@ -4,7 +4,7 @@ import {
   partsPerToken,
   type Rate,
   secondsUntilToken,
-} from '../../../src/state/limits.ts';
+} from '../../../src/state/rules/limits.ts';
 import { noonMs } from '../records.ts';
 import type { SuitePart } from './lab.ts';
 

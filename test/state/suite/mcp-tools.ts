@@ -1,4 +1,4 @@
-import { ownName } from '../../../src/safe-name.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import {
   concernDays,
   concernsMax,
@@ -7,7 +7,7 @@ import {
   serversMax,
   toolsMax,
   versionsMax,
-} from '../../../src/state/mcp-tools.ts';
+} from '../../../src/state/rules/mcp-tools.ts';
 import type { SeenTool, Store, ToolDrift, ToolSighting } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
 import { admitRequest, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';

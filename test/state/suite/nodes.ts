@@ -1,5 +1,5 @@
-import { newId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
+import { newId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import type { Store } from '../../../src/state/store.ts';
 import {
   approvalRecord,

@@ -1,5 +1,10 @@
-import { newId, newTraceId } from '../../../src/ids.ts';
-import { deadMax, digestTracesMax, noticeIdsMax, reasonLengthMax } from '../../../src/state/notice-queue.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
+import {
+  deadMax,
+  digestTracesMax,
+  noticeIdsMax,
+  reasonLengthMax,
+} from '../../../src/state/rules/notice-queue.ts';
 import type {
   ChannelClaim,
   ClaimedMessage,

@@ -1,4 +1,4 @@
-import { newId } from '../../../src/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import type { Page, Paged } from '../../../src/state/store.ts';
 import { approvalRecord, incidentRecord, noonMs } from '../records.ts';
 import { firstPage, isFalling, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';

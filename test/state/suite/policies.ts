@@ -1,5 +1,5 @@
-import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/policy-bounds.ts';
-import { archivedMax, versionsKept } from '../../../src/state/policy-version.ts';
+import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/rules/policy-bounds.ts';
+import { archivedMax, versionsKept } from '../../../src/state/rules/policy-version.ts';
 import type { PolicyApply, PolicyArchive } from '../../../src/state/store.ts';
 import { noonMs, policyApply } from '../records.ts';
 import { firstPage, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';

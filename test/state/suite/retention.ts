@@ -1,4 +1,4 @@
-import { newTraceId } from '../../../src/ids.ts';
+import { newTraceId } from '../../../src/core/ids.ts';
 import { callBatch, recordedCall } from '../records.ts';
 import { firstPage, type SuitePart } from './lab.ts';
 

@@ -1,4 +1,4 @@
-import { routesMax } from '../../../src/state/routes.ts';
+import { routesMax } from '../../../src/state/rules/routes.ts';
 import type { StoredRoute } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
 import type { SuitePart } from './lab.ts';

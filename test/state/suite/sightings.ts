@@ -1,6 +1,11 @@
-import type { CreatedPrincipal, SeenSecrets, SensitiveRead, Sighting } from '../../../src/history.ts';
-import { newId, newTraceId } from '../../../src/ids.ts';
-import { readsOfTraceMax, shinglesMax, sightingsKeptMs, sightingsMax } from '../../../src/state/sightings.ts';
+import type { CreatedPrincipal, SeenSecrets, SensitiveRead, Sighting } from '../../../src/core/history.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
+import {
+  readsOfTraceMax,
+  shinglesMax,
+  sightingsKeptMs,
+  sightingsMax,
+} from '../../../src/state/rules/sightings.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { noonMs, pastMs } from '../records.ts';
 import { admitted } from './history.ts';

@@ -1,6 +1,6 @@
-import { decisions } from '../../../src/call.ts';
-import { newId, newTraceId } from '../../../src/ids.ts';
-import { ownName } from '../../../src/safe-name.ts';
+import { decisions } from '../../../src/core/call.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
+import { ownName } from '../../../src/core/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, TraceFilter } from '../../../src/state/store.ts';
 import { callBatch, pastMs, recordedCall } from '../records.ts';

@@ -1,6 +1,5 @@
-import type { TrustMark } from '../../../src/history.ts';
-import { newId, newTraceId } from '../../../src/ids.ts';
-import type { TrustRecord } from '../../../src/state/store.ts';
+import type { TrustMark } from '../../../src/core/history.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
 import {
   anomaliesMax,
   defaultTrustTerms,
@@ -8,7 +7,8 @@ import {
   trustPartsAt,
   trustPartsMax,
   wholeTrust,
-} from '../../../src/state/trust.ts';
+} from '../../../src/state/rules/trust.ts';
+import type { TrustRecord } from '../../../src/state/store.ts';
 import { callBatch, noonMs, pastMs } from '../records.ts';
 import { admitted, callOf, endCalls } from './history.ts';
 import { admitRequest, firstPage, type SuitePart } from './lab.ts';

@@ -1,4 +1,4 @@
-import { newId, newTraceId } from '../../../src/ids.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
 import { callBatch, noonMs, recordedCall } from '../records.ts';
 import type { SuitePart } from './lab.ts';
 

@@ -1,5 +1,5 @@
-import { newId, newTraceId } from '../../../src/ids.ts';
-import { noncesPerKeyMax } from '../../../src/state/nonces.ts';
+import { newId, newTraceId } from '../../../src/core/ids.ts';
+import { noncesPerKeyMax } from '../../../src/state/rules/nonces.ts';
 import type { SealedCredential } from '../../../src/state/store.ts';
 import { callBatch, noonMs, recordedCall } from '../records.ts';
 import type { SuitePart } from './lab.ts';

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib';
-import { parseAwsChunked } from '../../../http1/aws-chunked.ts';
+import { parseAwsChunked } from '../../../wire/http1/aws-chunked.ts';
 import { onePass } from '../budget.ts';
 import { gzipHeaderLength } from './compression.ts';
 import { awsChunkedCoding, codingsOf, inflateBody } from './inflate.ts';

@@ -1,4 +1,4 @@
-import { isCompressedAt, lengthAt, prefixBytes } from '../../../http1/grpc-prefix.ts';
+import { isCompressedAt, lengthAt, prefixBytes } from '../../../wire/grpc/grpc-prefix.ts';
 import type { Span } from '../span-map.ts';
 import { compressionOf } from './compression.ts';
 

@@ -11,7 +11,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import { parseAwsChunked } from '../../../http1/aws-chunked.ts';
+import { parseAwsChunked } from '../../../wire/http1/aws-chunked.ts';
 import { isTooLarge } from './compression.ts';
 
 const codingsMax = 3;

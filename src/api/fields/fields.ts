@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { bands, decisions } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { parseUuid } from '../../core/ids.ts';
+import type { SafeName } from '../../core/safe-name.ts';
+import type { Page, Paged } from '../../state/store.ts';
+
+/* What requests and answers of several endpoints have in common. */
+
+export const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
+export const ofTenant = { tenant_id: tenantId.nullish() };
+/** One line of text for people. */
+export const title = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .regex(/^\P{Cc}*$/u, 'must not have control characters');
+export const freeText = z.string().max(1024);
+export const envName = z.string().min(1).max(128);
+export const uuid = z
+  .string()
+  .refine((text) => parseUuid(text) !== undefined, 'must be a UUID')
+  .transform((text) => text.toLowerCase());
+export const band = z.enum(bands);
+export const decision = z.enum(decisions);
+/** ISO 8601 in UTC. */
+export const time = z.iso.datetime();
+/** A time as requests may write it; in milliseconds once it is read. */
+export const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+export const toIso = (ms: number): string => new Date(ms).toISOString();
+export const toIsoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
+
+export const pageQuery = {
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  cursor: z.string().min(1).max(512).optional(),
+};
+
+export const toPage = ({ limit, cursor }: { limit: number; cursor?: string | undefined }): Page => ({
+  limit,
+  cursor,
+});
+
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ items: z.array(item), next_cursor: z.string().nullable() });
+
+export const toListAnswer = <T, U>(
+  { items, nextCursor }: Paged<T>,
+  show: (item: T, place: number) => U,
+): { items: U[]; next_cursor: string | null } => ({ items: items.map(show), next_cursor: nextCursor });
+
+/** A page of a list that is read whole. Ordered by what `placeOf` answers, of which no two are the same. */
+export function pageByPlace<T>(
+  all: readonly T[],
+  placeOf: (item: T) => string,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Paged<T> {
+  const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
+  const rest = all
+    .filter((it) => after === undefined || placeOf(it) > after)
+    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const items = rest.slice(0, limit);
+  const last = rest.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursor: last === undefined ? null : Buffer.from(placeOf(last)).toString('base64url') };
+}
+
+/** The id of a path; one that is no UUID names nothing. */
+export function idOf(
+  params: Readonly<Record<string, string | undefined>>,
+  name: string,
+  what: string,
+): string {
+  const id = parseUuid(params[name] ?? '');
+  if (!id) throw missing(what);
+  return id;
+}
+
+export const missing = (what: string): GatewayError =>
+  new GatewayError('NOT_FOUND', `There is no such ${what}.`);
+
+/** The fields that are not undefined: what a request says nothing of is absent, and not undefined, inside. */
+export function present<T extends Readonly<Record<string, unknown>>>(
+  fields: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** A name that a caller chose, in an answer. */
+export const safeName = z.string() as unknown as z.ZodType<SafeName, SafeName>;

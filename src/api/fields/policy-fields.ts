@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { GatewayError } from '../../core/errors.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { namesKnownTo } from '../../decision/trace/known-names.ts';
+import type { PolicyDocument } from '../../policy/schema.ts';
+import { validatePolicy } from '../../policy/validate.ts';
+import type { PolicyRecord } from '../../state/store.ts';
+import type { FilePolicy } from '../../tenants/policy-book.ts';
+import { time, toIso, toIsoOrNull } from './fields.ts';
+import { invalid } from './invalid.ts';
+
+export const publicPolicy = z
+  .object({
+    policy_id: z.string(),
+    name: z.string(),
+    env_name: z.string().nullable().describe('null: all environments'),
+    version: z.int(),
+    mode: z.enum(['enforce', 'monitor']),
+    rules: z.array(z.unknown()),
+    source: z.enum(['api', 'file']).describe('file: from a policy file, which the API cannot change'),
+  })
+  .meta({ id: 'Policy' });
+
+export type PublicPolicy = z.infer<typeof publicPolicy>;
+
+export const describedPolicy = publicPolicy
+  .extend({
+    description: z.string(),
+    created_at: time.nullable().describe('null: of a policy file'),
+    created_by: z.string(),
+    archived_at: time.nullable().describe('Set where the policy was archived at this version'),
+  })
+  .meta({ id: 'DescribedPolicy' });
+
+export type DescribedPolicy = z.infer<typeof describedPolicy>;
+
+export const showPolicy = (record: PolicyRecord): PublicPolicy => ({
+  policy_id: record.policyId,
+  name: record.name,
+  env_name: record.envName,
+  version: record.version,
+  mode: record.mode,
+  rules: [...record.rules],
+  source: 'api',
+});
+
+export const describePolicy = (record: PolicyRecord): DescribedPolicy => ({
+  ...showPolicy(record),
+  description: record.description,
+  created_at: toIso(record.nowMs),
+  created_by: record.createdBy,
+  archived_at: toIsoOrNull(record.archivedAtMs),
+});
+
+/** A policy of a file, once for each of its environments. */
+export const describeFile = ({ policyId, document }: FilePolicy): DescribedPolicy[] =>
+  (document.envNames ?? [null]).map((envName) => ({
+    policy_id: policyId,
+    name: document.name,
+    env_name: envName,
+    version: 1,
+    mode: document.mode,
+    rules: [...document.rules],
+    source: 'file',
+    description: document.description,
+    created_at: null,
+    created_by: 'file',
+    archived_at: null,
+  }));
+
+export interface CheckedPolicy {
+  readonly policy: PolicyDocument;
+  readonly warnings: readonly string[];
+}
+
+/** The policy that a request holds, or all that is wrong with it; `path` is where in the request it stands. */
+export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
+  const tenant = gate.tenants.find(tenantId);
+  const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : []);
+  const result = validatePolicy(written, known);
+  if (result.ok) return result;
+  throw invalid(result.errors.map((it) => ({ ...it, path: below(path, it.path) })));
+}
+
+const below = (path: string, inner: string): string =>
+  path === '' || inner === '' ? path + inner : `${path}.${inner}`;
+
+/** Throws CONFLICT where a policy file has this name. */
+export function refuseFiles(gate: Gate, tenantId: string, name: string): void {
+  if (!gate.policies.isFromFile(tenantId, name)) return;
+  throw new GatewayError(
+    'CONFLICT',
+    'A policy file of the configuration has this name; change the file instead.',
+  );
+}

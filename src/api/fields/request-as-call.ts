@@ -1,0 +1,26 @@
+import type { Call, PresentedKey } from '../../core/call.ts';
+import { parseTarget } from '../../core/target.ts';
+import type { Gate } from '../../decision/gate.ts';
+import { bareCall } from '../../decision/simulation/bare-call.ts';
+import type { Route } from '../route.ts';
+
+export interface Asked {
+  readonly clientAddress: string;
+  readonly nowMs: number;
+}
+
+/** A request to the control plane as a call itself: refused as one where the call that it describes was not read, or there is none. */
+export const requestAsCall = (
+  { controlUrl }: Gate,
+  { method, path }: Route,
+  key: PresentedKey,
+  { clientAddress, nowMs }: Asked,
+): Call =>
+  bareCall({
+    entrance: path.startsWith('/v1/a2a/') ? 'a2a' : 'scan',
+    receivedAtMs: nowMs,
+    clientAddress,
+    key,
+    method,
+    target: parseTarget(controlUrl + path),
+  });

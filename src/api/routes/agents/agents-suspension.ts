@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import type { TenantSuspension } from '../../../state/store.ts';
+import { auditEvent, operatorOf } from '../../audit-event.ts';
+import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
+import { route } from '../../route.ts';
+
+/* The kill switch: all agents of a tenant at once, those that register later too. */
+
+const tag = 'agents';
+
+const publicSuspension = z
+  .object({
+    tenant_id: z.string(),
+    status: z.enum(['active', 'suspended']),
+    since: time.nullable(),
+    by: z.string().nullable(),
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'TenantSuspension' });
+
+const show = (
+  tenantId: string,
+  suspension: TenantSuspension | undefined,
+): z.infer<typeof publicSuspension> => ({
+  tenant_id: tenantId,
+  status: suspension ? 'suspended' : 'active',
+  since: suspension ? toIso(suspension.sinceMs) : null,
+  by: suspension?.by ?? null,
+  note: suspension?.note ?? null,
+});
+
+const measure = z.object({ ...ofTenant, note: freeText.nullish() }).nullish();
+
+/** `GET /v1/agents/suspension`: whether all agents of the tenant are suspended; the status of each agent by itself is its own. */
+export const showSuspension = route({
+  method: 'GET',
+  path: '/v1/agents/suspension',
+  tag,
+  summary: 'Show whether all agents are suspended at once',
+  access: ['activity:read', 'agents:write'],
+  answer: publicSuspension,
+  async handle({ gate, tenantId }) {
+    const tenant = tenantId();
+    return show(tenant, await gate.store.suspensionOf(tenant));
+  },
+});
+
+/**
+ * `POST /v1/agents/suspend`: all calls of the tenant are denied, on every node from the next one on. Where that is so already, it stays as
+ * it was, and since when is answered.
+ */
+export const suspendAgents = route({
+  method: 'POST',
+  path: '/v1/agents/suspend',
+  tag,
+  summary: 'Suspend all agents of the tenant at once',
+  access: 'agents:write',
+  body: measure,
+  isBodyOptional: true,
+  answer: publicSuspension,
+  async handle({ gate, caller, body, tenantId: tenantOf, nowMs }) {
+    const tenantId = tenantOf();
+    const note = body?.note ?? null;
+    const suspension = await gate.store.suspendTenant(
+      { tenantId, sinceMs: nowMs, by: operatorOf(caller), note },
+      auditEvent(
+        { caller, nowMs },
+        { tenantId, kind: 'tenant.suspended', subject: tenantId, details: { note } },
+      ),
+    );
+    return show(tenantId, suspension);
+  },
+});
+
+/** `POST /v1/agents/reactivate`: agents that were suspended one by one stay suspended. With the admin secret alone. */
+export const reactivateAgents = route({
+  method: 'POST',
+  path: '/v1/agents/reactivate',
+  tag,
+  summary: 'End the suspension of all agents, with the admin secret',
+  access: 'agents:write',
+  body: measure,
+  isBodyOptional: true,
+  answer: publicSuspension,
+  async handle({ gate, caller, body, tenantId: tenantOf, nowMs }) {
+    // Each key is that of an agent, and all agents of its tenant are under the measure.
+    if (caller.kind === 'key')
+      throw new GatewayError(
+        'FORBIDDEN',
+        'No key can do this: each belongs to an agent that is suspended itself. Use the admin secret.',
+      );
+    const tenantId = tenantOf();
+    await gate.store.reactivateTenant(
+      tenantId,
+      auditEvent(
+        { caller, nowMs },
+        { tenantId, kind: 'tenant.reactivated', subject: tenantId, details: { note: body?.note ?? null } },
+      ),
+    );
+    return show(tenantId, undefined);
+  },
+});

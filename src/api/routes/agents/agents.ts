@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import { trustTermsOf } from '../../../decision/facts/trust-loss.ts';
+import type { Gate } from '../../../decision/gate.ts';
+import { describeMark } from '../../../risk/signals/low-trust.ts';
+import { trustPartsAt, trustPartsMax, wholeTrust } from '../../../state/rules/trust.ts';
+import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../../state/store.ts';
+import { auditEvent, type Doing } from '../../audit-event.ts';
+import {
+  decision,
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  present,
+  time,
+  title,
+  toIso,
+  toIsoOrNull,
+  toPage,
+} from '../../fields/fields.ts';
+import { type Caller, route } from '../../route.ts';
+
+const tag = 'agents';
+const what = 'agent';
+
+const publicAgent = z
+  .object({
+    agent_id: z.uuid(),
+    name: z.string(),
+    tenant_id: z.string(),
+    env_name: z.string(),
+    runtime_type: z.string().nullable(),
+    status: z.enum(['active', 'suspended']),
+    tenant_suspended: z.boolean().describe('With all agents of the tenant, whatever its own status'),
+    trust_score: z.number().min(0).max(1),
+    trust_reasons: z.array(z.string()).describe('The last that were held against it, newest first'),
+    created_at: time,
+    first_seen: time.nullable(),
+    last_seen: time.nullable(),
+    calls_total: z.int(),
+    decisions_24h: z.record(decision, z.int()),
+  })
+  .meta({ id: 'Agent' });
+
+type PublicAgent = z.infer<typeof publicAgent>;
+
+const nothing: AgentUsage = {
+  firstSeenAtMs: null,
+  lastSeenAtMs: null,
+  callsTotal: 0,
+  decisions24h: { ALLOW: 0, SANITIZE: 0, REQUIRE_APPROVAL: 0, DENY: 0 },
+};
+
+/** What is shown beside the record. */
+interface Standing {
+  readonly usage: AgentUsage;
+  /** 0 to 1. */
+  readonly trustScore: number;
+  readonly trustReasons: readonly string[];
+  readonly isTenantSuspended: boolean;
+}
+
+const toPublic = (
+  agent: AgentRecord,
+  { usage, trustScore, trustReasons, isTenantSuspended }: Standing,
+): PublicAgent => ({
+  agent_id: agent.agentId,
+  name: agent.name,
+  tenant_id: agent.tenantId,
+  env_name: agent.envName,
+  runtime_type: agent.runtimeType,
+  status: agent.status,
+  tenant_suspended: isTenantSuspended,
+  trust_score: trustScore,
+  trust_reasons: [...trustReasons],
+  created_at: toIso(agent.createdAtMs),
+  first_seen: toIsoOrNull(usage.firstSeenAtMs),
+  last_seen: toIsoOrNull(usage.lastSeenAtMs),
+  calls_total: usage.callsTotal,
+  decisions_24h: usage.decisions24h,
+});
+
+async function showAll(
+  { store, config }: Gate,
+  tenantId: string,
+  agents: readonly AgentRecord[],
+  nowMs: number,
+): Promise<PublicAgent[]> {
+  if (agents.length === 0) return [];
+  const ids = agents.map((it) => it.agentId);
+  const [usages, trusts, suspension] = await Promise.all([
+    store.agentUsage(tenantId, ids, nowMs),
+    store.trustOf(tenantId, ids),
+    store.suspensionOf(tenantId),
+  ]);
+  const terms = trustTermsOf(config.risk.trust);
+  return agents.map((agent, at) => {
+    const trust = trusts[at] ?? wholeTrust;
+    return toPublic(agent, {
+      usage: usages[at] ?? nothing,
+      trustScore: trustPartsAt(trust, nowMs, terms) / trustPartsMax,
+      trustReasons: trust.marks.map(describeMark).reverse(),
+      isTenantSuspended: suspension !== undefined,
+    });
+  });
+}
+
+async function show(gate: Gate, agent: AgentRecord, nowMs: number): Promise<PublicAgent> {
+  const [shown] = await showAll(gate, agent.tenantId, [agent], nowMs);
+  if (!shown) throw missing(what);
+  return shown;
+}
+
+async function find(gate: Gate, tenantId: string, agentId: string): Promise<AgentRecord> {
+  const agent = await gate.store.agentById(agentId);
+  if (agent?.tenantId !== tenantId) throw missing(what);
+  return agent;
+}
+
+/** `GET /v1/agents`: newest first. */
+export const listAgents = route({
+  method: 'GET',
+  path: '/v1/agents',
+  tag,
+  summary: 'List agents',
+  access: ['activity:read', 'agents:write'],
+  query: z.object(pageQuery),
+  answer: pageOf(publicAgent),
+  isListing: true,
+  async handle({ gate, query, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const { items, nextCursor } = await gate.store.listAgents(tenant, toPage(query));
+    return { items: await showAll(gate, tenant, items, nowMs), next_cursor: nextCursor };
+  },
+});
+
+/** `GET /v1/agents/{agent_id}` */
+export const showAgent = route({
+  method: 'GET',
+  path: '/v1/agents/:agent_id',
+  tag,
+  summary: 'Show an agent',
+  access: ['activity:read', 'agents:write'],
+  answer: publicAgent,
+  async handle({ gate, params, tenantId, nowMs }) {
+    return show(gate, await find(gate, tenantId(), idOf(params, 'agent_id', what)), nowMs);
+  },
+});
+
+/** `PATCH /v1/agents/{agent_id}`: what is left out stays. */
+export const changeAgent = route({
+  method: 'PATCH',
+  path: '/v1/agents/:agent_id',
+  tag,
+  summary: 'Change the name or runtime type of an agent',
+  access: 'agents:write',
+  body: z.object({
+    ...ofTenant,
+    name: title.optional(),
+    runtime_type: z.string().min(1).max(64).nullable().optional(),
+  }),
+  answer: publicAgent,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const change: AgentChange = present({ name: body.name, runtimeType: body.runtime_type });
+    const details = present({ name: body.name, runtime_type: body.runtime_type });
+    const by = { caller, kind: 'agent.updated', nowMs, details };
+    return update(gate, tenantId(), idOf(params, 'agent_id', what), change, by);
+  },
+});
+
+/** What is done to an agent, and by whom. */
+interface Deed extends Doing, Pick<AuditEvent, 'kind' | 'details'> {}
+
+const toEvent = (tenantId: string, agentId: string, { kind, details, ...by }: Deed): AuditEvent =>
+  auditEvent(by, { tenantId, kind, subject: agentId, details });
+
+async function update(
+  gate: Gate,
+  tenantId: string,
+  agentId: string,
+  change: AgentChange,
+  by: Deed,
+): Promise<PublicAgent> {
+  await find(gate, tenantId, agentId);
+  const agent = await gate.store.updateAgent(tenantId, agentId, change, toEvent(tenantId, agentId, by));
+  if (!agent) throw missing(what);
+  return show(gate, agent, by.nowMs);
+}
+
+/** What lifts a measure against an agent is for somebody else to do. */
+function refuseSelf(caller: Caller, agentId: string): void {
+  if (caller.kind === 'key' && caller.key.agentId === agentId)
+    throw new GatewayError('FORBIDDEN', 'A key cannot do this for the agent that it belongs to.');
+}
+
+const note = z.object({ ...ofTenant, note: z.string().max(1024).nullish() }).nullish();
+
+/** `POST /v1/agents/{agent_id}/suspend`: its calls are denied, on every node from the next one on. */
+export const suspendAgent = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/suspend',
+  tag,
+  summary: 'Suspend an agent',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const by = { caller, kind: 'agent.suspended', nowMs, details: { note: body?.note ?? null } };
+    return update(gate, tenantId(), idOf(params, 'agent_id', what), { status: 'suspended' }, by);
+  },
+});
+
+/** `POST /v1/agents/{agent_id}/reactivate` */
+export const reactivateAgent = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/reactivate',
+  tag,
+  summary: 'End the suspension of an agent',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const agentId = idOf(params, 'agent_id', what);
+    refuseSelf(caller, agentId);
+    const by = { caller, kind: 'agent.reactivated', nowMs, details: { note: body?.note ?? null } };
+    return update(gate, tenantId(), agentId, { status: 'active' }, by);
+  },
+});
+
+/** `POST /v1/agents/{agent_id}/reset-trust`: nothing is held against the agent any more. */
+export const resetTrust = route({
+  method: 'POST',
+  path: '/v1/agents/:agent_id/reset-trust',
+  tag,
+  summary: 'Set the trust of an agent back to 1.0',
+  access: 'agents:write',
+  body: note,
+  isBodyOptional: true,
+  answer: publicAgent,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const agentId = idOf(params, 'agent_id', what);
+    refuseSelf(caller, agentId);
+    const agent = await find(gate, tenant, agentId);
+    const by = { caller, kind: 'agent.trust_reset', nowMs, details: { note: body?.note ?? null } };
+    await gate.store.resetTrust(tenant, agentId, toEvent(tenant, agentId, by));
+    return show(gate, agent, nowMs);
+  },
+});

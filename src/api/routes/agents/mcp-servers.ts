@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { toolConcernKinds } from '../../../core/call.ts';
+import type { McpServer, StandingConcern, ToolList } from '../../../state/store.ts';
+import { auditEvent } from '../../audit-event.ts';
+import {
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  time,
+  toIso,
+  toListAnswer,
+  toPage,
+} from '../../fields/fields.ts';
+import { route } from '../../route.ts';
+
+/* What MCP servers have listed as their tools through the proxies, and what stands against those. */
+
+const tag = 'tools';
+/** Whatever is asked for: what is remembered of a server can be large. */
+const pageMax = 100;
+const toolNames = z.array(z.string().min(1).max(128)).min(1).max(64);
+
+const publicServer = z
+  .object({
+    server_id: z.uuid(),
+    origin: z.string(),
+    seen_at: time.describe('The day on which it has last listed tools.'),
+    lists: z.array(
+      z.object({
+        path: z.string().describe('Without its query, and without what was found in it.'),
+        tools: z.int(),
+        first_seen_at: time,
+        seen_at: time,
+      }),
+    ),
+    concerns: z.array(
+      z.object({
+        tool: z.string().describe('`sha256:…` of a name that is not shown; `*`: all tools of the server.'),
+        kinds: z.array(z.enum(toolConcernKinds)),
+        since: time,
+        until: time,
+      }),
+    ),
+  })
+  .meta({ id: 'McpServer' });
+
+type PublicServer = z.infer<typeof publicServer>;
+
+const showList = ({ path, tools, firstSeenAtMs, seenAtMs }: ToolList) => ({
+  path,
+  tools: tools.filter((it) => it.isListed).length,
+  first_seen_at: toIso(firstSeenAtMs),
+  seen_at: toIso(seenAtMs),
+});
+
+const showConcern = ({ tool, kinds, sinceMs, untilMs }: StandingConcern) => ({
+  tool,
+  kinds: [...kinds],
+  since: toIso(sinceMs),
+  until: toIso(untilMs),
+});
+
+const toPublic = (server: McpServer, nowMs: number): PublicServer => ({
+  server_id: server.serverId,
+  origin: server.origin,
+  seen_at: toIso(server.seenAtMs),
+  lists: server.lists.map(showList),
+  concerns: server.concerns.filter((it) => it.untilMs > nowMs).map(showConcern),
+});
+
+/** `GET /v1/mcp-servers`: by the day on which they have last listed tools, newest first. */
+export const listMcpServers = route({
+  method: 'GET',
+  path: '/v1/mcp-servers',
+  tag,
+  summary: 'List the MCP servers whose tools are remembered',
+  access: 'policies:read',
+  query: z.object(pageQuery),
+  answer: pageOf(publicServer),
+  isListing: true,
+  async handle({ gate, query, tenantId, nowMs }) {
+    const limit = Math.min(query.limit, pageMax);
+    const page = await gate.store.listMcpServers(tenantId(), toPage({ ...query, limit }));
+    return toListAnswer(page, (it) => toPublic(it, nowMs));
+  },
+});
+
+/** `POST /v1/mcp-servers/{server_id}/accept`: its tools, as they were listed until now, are what they should be. */
+export const acceptTools = route({
+  method: 'POST',
+  path: '/v1/mcp-servers/:server_id/accept',
+  tag,
+  summary: 'Accept the tools of an MCP server as they are',
+  // An agent's own key may write policies, but the agent must not accept what it is led by.
+  access: 'approvals:decide',
+  body: z
+    .object({ ...ofTenant, tools: toolNames.nullish().describe('Of its concerns; absent: all of them.') })
+    .nullish(),
+  isBodyOptional: true,
+  answer: publicServer,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const serverId = idOf(params, 'server_id', what);
+    const tools = body?.tools ?? undefined;
+    const details = { tools: tools ?? null };
+    const event = { tenantId: tenant, kind: 'mcp.accepted', subject: serverId, details };
+    const server = await gate.store.acceptTools(
+      tenant,
+      serverId,
+      tools,
+      auditEvent({ caller, nowMs }, event),
+    );
+    if (!server) throw missing(what);
+    return toPublic(server, nowMs);
+  },
+});
+
+const what = 'MCP server';

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { verbs } from '../../../core/call.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { newId } from '../../../core/ids.ts';
+import { keyDigest, keyPrefix, newKeyText } from '../../../core/key-text.ts';
+import type { KeyRecord } from '../../../state/store.ts';
+import { auditEvent } from '../../audit-event.ts';
+import { time, toIso } from '../../fields/fields.ts';
+import { keyDescription, publicKey, publicScope, showOneKey, toolName } from '../../fields/key-fields.ts';
+import { demand } from '../../fields/permissions.ts';
+import { route } from '../../route.ts';
+
+const ttlSecondsDefault = 600;
+const ttlSecondsMax = 86_400;
+const usesMax = 1000;
+
+const ephemeralRequest = z.object({
+  ttl_seconds: z.int().min(1).max(ttlSecondsMax).nullish(),
+  max_uses: z.int().min(1).max(usesMax).nullish(),
+  scope: z
+    .object({
+      tools: z.array(toolName).max(256).nullish(),
+      verbs: z.array(z.enum(verbs)).max(16).nullish(),
+    })
+    .nullish(),
+  description: keyDescription.nullish(),
+});
+
+/**
+ * `POST /v1/keys/ephemeral`: a key that ends by itself, with the tenant, environment, agent and allowlist of the live key that asks for
+ * it. It may only call, and it dies with that key.
+ */
+export const ephemeralKey = route({
+  method: 'POST',
+  path: '/v1/keys/ephemeral',
+  tag: 'keys',
+  summary: 'Make an ephemeral key of the key that asks',
+  access: 'keys:ephemeral',
+  isForKeys: true,
+  body: ephemeralRequest,
+  answer: publicKey.extend({
+    key: z.string(),
+    ephemeral_id: z.uuid(),
+    expires_at: time,
+    scope: publicScope.nullable(),
+  }),
+  status: 201,
+  async handle({ gate, caller, body, nowMs }) {
+    if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
+    const { key: parent } = caller;
+    if (parent.type === 'ephemeral')
+      throw new GatewayError('FORBIDDEN', 'An ephemeral key cannot make others.');
+    // What the new key may do, the one that makes it can do.
+    demand(parent, ['scan']);
+    const text = newKeyText('ephemeral');
+    const endsAtMs = nowMs + (body.ttl_seconds ?? ttlSecondsDefault) * 1000;
+    const key: KeyRecord = {
+      keyId: newId(),
+      hash: gate.hashKey(keyDigest(text)),
+      prefix: keyPrefix(text),
+      type: 'ephemeral',
+      tenantId: parent.tenantId,
+      envName: parent.envName,
+      envNames: parent.envNames,
+      agentId: parent.agentId,
+      name: parent.name,
+      description: body.description ?? null,
+      permissions: ['scan'],
+      ipAllowlist: parent.ipAllowlist,
+      createdAtMs: nowMs,
+      expiresAtMs: Math.min(endsAtMs, parent.expiresAtMs ?? endsAtMs),
+      revokedAtMs: null,
+      revokedBy: null,
+      perMinute: parent.perMinute,
+      requireNonce: parent.requireNonce,
+      parentKeyId: parent.keyId,
+      maxUses: body.max_uses ?? null,
+      scope: body.scope ? { tools: body.scope.tools ?? null, verbs: body.scope.verbs ?? null } : null,
+      isFromConfig: false,
+    };
+    const { keyId: subject, tenantId, prefix, name, agentId } = key;
+    const details = { prefix, name, agent_id: agentId, parent_key_id: parent.keyId };
+    const what = { tenantId, kind: 'key.created', subject, details };
+    await gate.store.addKey(key, auditEvent({ caller, nowMs }, what));
+    const shown = await showOneKey(gate, key, nowMs);
+    return { key: text, ephemeral_id: key.keyId, ...shown, expires_at: toIso(key.expiresAtMs ?? endsAtMs) };
+  },
+});

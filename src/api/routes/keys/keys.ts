@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Gate } from '../../../decision/gate.ts';
+import type { KeyChange, KeyRecord } from '../../../state/store.ts';
+import { publicAuditEntry, showAuditEntry } from '../../audit-entry.ts';
+import { auditEvent } from '../../audit-event.ts';
+import {
+  idOf,
+  missing,
+  ofTenant,
+  pageOf,
+  pageQuery,
+  present,
+  toIsoOrNull,
+  toListAnswer,
+  toPage,
+} from '../../fields/fields.ts';
+import {
+  ipAllowlist,
+  isInternal,
+  keyDescription,
+  keyName,
+  publicKey,
+  showKeys,
+  showOneKey,
+} from '../../fields/key-fields.ts';
+import { route } from '../../route.ts';
+
+const tag = 'keys';
+const what = 'key';
+
+async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRecord> {
+  const key = await gate.store.keyById(tenantId, keyId);
+  if (!key || isInternal(key)) throw missing(what);
+  return key;
+}
+
+/** `GET /v1/keys`: newest first, each with its counters. */
+export const listKeys = route({
+  method: 'GET',
+  path: '/v1/keys',
+  tag,
+  summary: 'List keys',
+  access: 'keys:read',
+  query: z.object(pageQuery),
+  answer: pageOf(publicKey),
+  isListing: true,
+  async handle({ gate, query, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const page = await gate.store.listKeys(tenant, toPage(query));
+    const keys = page.items.filter((it) => !isInternal(it));
+    const shown = await showKeys(gate, tenant, keys, nowMs);
+    return { items: shown, next_cursor: page.nextCursor };
+  },
+});
+
+/** `GET /v1/keys/{key_id}` */
+export const showKey = route({
+  method: 'GET',
+  path: '/v1/keys/:key_id',
+  tag,
+  summary: 'Show a key',
+  access: 'keys:read',
+  answer: publicKey,
+  async handle({ gate, params, tenantId, nowMs }) {
+    return showOneKey(gate, await find(gate, tenantId(), idOf(params, 'key_id', what)), nowMs);
+  },
+});
+
+/** `PATCH /v1/keys/{key_id}`: what is left out stays. */
+export const changeKey = route({
+  method: 'PATCH',
+  path: '/v1/keys/:key_id',
+  tag,
+  summary: 'Change the name, description or allowlist of a key',
+  access: 'secret',
+  body: z.object({
+    ...ofTenant,
+    name: keyName.optional(),
+    description: keyDescription.nullable().optional(),
+    ip_allowlist: ipAllowlist.nullable().optional(),
+  }),
+  answer: publicKey,
+  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+    const tenant = tenantId();
+    const keyId = idOf(params, 'key_id', what);
+    const standing = await find(gate, tenant, keyId);
+    if (standing.isFromConfig)
+      throw new GatewayError('CONFLICT', 'The key is in the configuration; change it there.');
+    const change: KeyChange = present({
+      name: body.name,
+      description: body.description,
+      ipAllowlist: body.ip_allowlist,
+    });
+    const details = present({ name: body.name, ip_allowlist: body.ip_allowlist });
+    const done = { tenantId: tenant, kind: 'key.updated', subject: keyId, details };
+    const key = await gate.store.updateKey(tenant, keyId, change, auditEvent({ caller, nowMs }, done));
+    if (!key) throw missing(what);
+    return showOneKey(gate, key, nowMs);
+  },
+});
+
+/** `GET /v1/keys/{key_id}/audit`: what was done to a key, newest first; kept when it is revoked. */
+export const keyAudit = route({
+  method: 'GET',
+  path: '/v1/keys/:key_id/audit',
+  tag,
+  summary: 'The audit history of a key',
+  access: 'keys:read',
+  query: z.object(pageQuery),
+  answer: pageOf(publicAuditEntry),
+  isListing: true,
+  async handle({ gate, params, query, tenantId }) {
+    const tenant = tenantId();
+    const keyId = idOf(params, 'key_id', what);
+    await find(gate, tenant, keyId);
+    return toListAnswer(
+      await gate.store.listAudit(tenant, { subject: keyId }, toPage(query)),
+      showAuditEntry,
+    );
+  },
+});
+
+/** `DELETE /v1/keys/{key_id}`: revokes a key, on every node from the next call on. Doing it again changes nothing. */
+export const revokeKey = route({
+  method: 'DELETE',
+  path: '/v1/keys/:key_id',
+  tag,
+  summary: 'Revoke a key',
+  access: 'keys:revoke',
+  answer: publicKey,
+  async handle({ gate, caller, params, tenantId, nowMs }) {
+    const keyId = idOf(params, 'key_id', what);
+    if (caller.kind === 'key' && caller.key.keyId === keyId)
+      throw new GatewayError('CONFLICT', 'A key cannot revoke itself; use another one.');
+    if (caller.kind === 'key' && caller.key.type === 'ephemeral')
+      throw new GatewayError('FORBIDDEN', 'An ephemeral key cannot revoke keys.');
+    const tenant = tenantId();
+    const standing = await find(gate, tenant, keyId);
+    // For good: a key that was revoked stays so when it is written down again.
+    if (standing.isFromConfig && caller.kind !== 'admin')
+      throw new GatewayError('CONFLICT', 'The key is in the configuration; take it out there.');
+    const [usage] = await gate.store.keyUsage(tenant, [keyId], nowMs);
+    const details = { prefix: standing.prefix, last_seen: toIsoOrNull(usage?.lastSeenAtMs ?? null) };
+    const done = { tenantId: tenant, kind: 'key.revoked', subject: keyId, details };
+    const revoked = await gate.store.revokeKey(tenant, keyId, auditEvent({ caller, nowMs }, done));
+    if (!revoked) throw missing(what);
+    return showOneKey(gate, revoked, nowMs);
+  },
+});

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import { unsaidBytesMax } from '../../../decision/body-limit.ts';
+import { doneBy } from '../../../decision/stages/admit.ts';
+import { understandCall } from '../../../decision/stages/understand.ts';
+import { mayNameEnvironment, scopeViolationsOf } from '../../../state/rules/admission.ts';
+import { tooLarge } from '../../../wire/server/collect.ts';
+import { describedCall } from '../../fields/described-call.ts';
+import { type DescribedRequest, toDescribedCall } from '../../fields/scanned-call.ts';
+import { type KeyCaller, route } from '../../route.ts';
+import { scanAnswer, toScanAnswer, withSanitizedBody } from '../../scan-answer.ts';
+import { SimulatedAgents } from '../../simulated-agents.ts';
+import { standingIn } from '../../standing-in.ts';
+
+const explainAnswer = scanAnswer
+  .omit({ trace_id: true, approval_id: true })
+  .extend({
+    dry_run: z.literal(true),
+    not_considered: z.array(z.string()).describe('What only a call that is made could be judged by'),
+  })
+  .meta({ id: 'Explanation' });
+
+/** What admission hands to a call that is made, and nobody else. */
+const notConsidered = [
+  'approvals and denials of the identical call',
+  'what is usual for the agent, its rate, and what it was answered lately',
+  'quota and rate limits',
+  'changes of MCP tools',
+];
+
+/** `POST /v1/explain`: what would become of a described call of the key. Nothing is counted, recorded, held, opened or told. */
+export const explain = route({
+  method: 'POST',
+  path: '/v1/explain',
+  tag: 'scan',
+  summary: 'Say what would become of an outbound call, without any effect',
+  access: ['scan'],
+  isForKeys: true,
+  body: describedCall,
+  perKeyMax: 2,
+  answer: explainAnswer,
+  takesBase64: true,
+  describesCall: true,
+  async handle(request) {
+    const { gate, body } = request;
+    const caller = request.caller as KeyCaller;
+    const { tenantId, ownAgent } = caller.identity;
+    const tenant = gate.tenants.find(tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const env = body.env ?? undefined;
+    const { call, form } = toDescribedCall(request as DescribedRequest);
+    const bytesMax = unsaidBytesMax(gate, tenantId, call.target);
+    if (call.body.length > bytesMax) throw tooLarge(call.body.length, bytesMax);
+    const agents = new SimulatedAgents(gate, tenantId, caller);
+    const own = await agents.of(undefined, env);
+    const named = await agents.of(body.agent_id ?? undefined, env);
+    if (!mayNameEnvironment(caller.key, named.identity.envName))
+      throw new GatewayError('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
+    call.identity = { ...named.identity, ownAgent, permissions: caller.identity.permissions };
+    call.agentStatus = own.status === 'active' ? named.status : own.status;
+    await gate.open(call);
+    understandCall(gate.catalogues.of(tenantId), call, tenant.maxDecodedBytes);
+    if (call.operation) call.scopeViolations = scopeViolationsOf(caller.key, doneBy(call.operation));
+    const page = await gate.policies.rulesFor(tenantId);
+    const ground = { tenant, page, given: {}, standingOf: standingIn(gate) };
+    const [verdict] = await gate.simulator.run(call, ground, [page.rules]);
+    if (!verdict) throw new Error('one set of rules gives one verdict');
+    const { trace_id: _, approval_id: __, ...answer } = toScanAnswer(call, verdict);
+    const told = { ...answer, dry_run: true, not_considered: notConsidered } as const;
+    return withSanitizedBody(told, verdict, form);
+  },
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { newId } from '../../../core/ids.ts';
+import type { Gate } from '../../../decision/gate.ts';
+import { auditEvent, operatorOf } from '../../audit-event.ts';
+import { ofTenant } from '../../fields/fields.ts';
+import { invalid } from '../../fields/invalid.ts';
+import {
+  type CheckedPolicy,
+  checkPolicy,
+  publicPolicy,
+  refuseFiles,
+  showPolicy,
+} from '../../fields/policy-fields.ts';
+import { route } from '../../route.ts';
+
+const tag = 'policies';
+
+/** What is read of the body before the policy language looks at it. */
+const applyRequest = z.looseObject(ofTenant);
+
+/** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */
+export const applyPolicy = route({
+  method: 'POST',
+  path: '/v1/policies/apply',
+  tag,
+  summary: 'Add the next version of a policy',
+  access: 'policies:write',
+  body: applyRequest,
+  takesYaml: true,
+  answer: publicPolicy.extend({
+    unchanged: z.boolean().describe('Nothing differs from the version before'),
+    warnings: z.array(z.string()),
+  }),
+  async handle({ gate, caller, body, tenantId: ofCaller, nowMs }) {
+    const tenantId = ofCaller();
+    const { policy, warnings } = checkApply(gate, tenantId, body);
+    refuseFiles(gate, tenantId, policy.name);
+    const envName = policy.envNames?.[0] ?? null;
+    const record = await gate.store.applyPolicy(
+      {
+        tenantId,
+        policyId: newId(),
+        name: policy.name,
+        envName,
+        description: policy.description,
+        rules: policy.rules,
+        mode: policy.mode,
+        nowMs,
+        createdBy: operatorOf(caller),
+      },
+      auditEvent(
+        { caller, nowMs },
+        {
+          tenantId,
+          kind: 'policy.applied',
+          subject: policy.name,
+          details: { env_name: envName, rules: policy.rules.length },
+        },
+      ),
+    );
+    return { ...showPolicy(record), unchanged: record.unchanged, warnings: [...warnings] };
+  },
+});
+
+/** `POST /v1/policies/validate`: what apply would say of a policy; nothing is applied. */
+export const tryPolicy = route({
+  method: 'POST',
+  path: '/v1/policies/validate',
+  tag,
+  summary: 'Validate a policy without applying it',
+  access: ['policies:read', 'policies:write'],
+  body: applyRequest,
+  takesYaml: true,
+  answer: z.object({ valid: z.literal(true), warnings: z.array(z.string()) }),
+  handle({ gate, body, tenantId: ofCaller }) {
+    const tenantId = ofCaller();
+    const { policy, warnings } = checkApply(gate, tenantId, body);
+    const isTaken = gate.policies.isFromFile(tenantId, policy.name);
+    const taken = isTaken ? ['a policy file has this name; apply will refuse it'] : [];
+    return { valid: true as const, warnings: [...warnings, ...taken] };
+  },
+});
+
+function checkApply(gate: Gate, tenantId: string, body: unknown): CheckedPolicy {
+  const checked = checkPolicy(gate, tenantId, body);
+  if ((checked.policy.envNames?.length ?? 0) <= 1) return checked;
+  throw invalid([
+    { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
+  ]);
+}

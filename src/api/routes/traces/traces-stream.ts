@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { GatewayError } from '../../../core/errors.ts';
+import { isTraceId, timeOfTraceId } from '../../../core/ids.ts';
+import type { Gate } from '../../../decision/gate.ts';
+import { isAddressAllowed } from '../../../state/rules/admission.ts';
+import type { TraceFilter } from '../../../state/store.ts';
+import { matchesTrace } from '../../../state/traces/filter.ts';
+import { invalid } from '../../fields/invalid.ts';
+import { lacking } from '../../fields/permissions.ts';
+import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
+import { type Caller, route, StreamAnswer } from '../../route.ts';
+
+/* Server-sent events (HTML, 9.2), as browsers and `fetch` read them. */
+
+const perKeyMax = 8;
+const perTenantMax = 32;
+const inAllMax = 256;
+/** A connection on which nothing comes is taken for dead by those between. */
+const heartbeatMs = 15_000;
+/** How soon a stream ends whose key does not count any more. */
+const lookMs = 1_000;
+/** Then it ends, and the client goes on with the next one. */
+const lifeMsMax = 3_600_000;
+const retryMs = 2_000;
+
+/** Of what a client has missed. */
+const missedMax = 1_000;
+const missedPagesMax = 40;
+const missedPerPage = 50;
+/** No more than a follower may have waiting: traces are as long as agents make them. */
+const missedCharsMax = 1024 * 1024;
+const missedAtOnce = 16;
+/** What was findable later than what the client saw last may be so much older. */
+const latenessMs = 2_000;
+
+/** `GET /v1/traces/stream`: traces as they become findable, on all nodes, until one side has enough. */
+export const streamTraces = route({
+  method: 'GET',
+  path: '/v1/traces/stream',
+  tag: 'activity',
+  summary: 'Follow traces as server-sent events',
+  access: 'activity:read',
+  query: z.object({
+    ...traceFilterQuery,
+    last_event_id: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Where Last-Event-ID cannot be sent: goes on behind this trace, up to 1,000 traces back.'),
+  }),
+  answer: z
+    .string()
+    .describe(
+      'Events: `trace` with the trace as data and its id as id, `gap` where some are left out, `end` with the reason.',
+    ),
+  answerTypes: ['text/event-stream'],
+  perKeyMax,
+  perTenantMax,
+  inAllMax,
+  async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
+    const last = query.last_event_id ?? headers['last-event-id'];
+    if (last !== undefined && !isTraceId(last))
+      throw invalid([{ path: 'last_event_id', message: 'must be the id of an event of this stream' }]);
+    const following = {
+      gate,
+      caller,
+      clientAddress,
+      tenantId: tenantId(),
+      filter: toFilter(query),
+      last,
+      nowMs,
+      signal: signal(),
+    };
+    return new StreamAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
+  },
+});
+
+interface Following {
+  readonly gate: Gate;
+  readonly caller: Caller;
+  readonly clientAddress: string;
+  readonly tenantId: string;
+  readonly filter: TraceFilter;
+  readonly last: string | undefined;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function* eventsOf(it: Following): AsyncGenerator<string> {
+  const { gate, filter, tenantId, signal } = it;
+  const follower = await gate.traceFeed.follow(tenantId, (trace) => matchesTrace(filter, trace));
+  try {
+    const missed = await missedOf(it);
+    yield `retry: ${retryMs}\n: following\n\n`;
+    if (missed.hasGap) yield gap;
+    const told = new Set(missed.traces.map(idOf));
+    // Let go of as they are sent: who does not read makes the daemon hold no more than that.
+    while (missed.traces.length > 0) yield missed.traces.splice(0, missedAtOnce).map(toEvent).join('');
+    const endOf = endingOf(it);
+    let spokeAtMs = Date.now();
+    for (;;) {
+      const { traces, hasGap } = await follower.next(lookMs);
+      if (signal.aborted) return;
+      const end = await endOf();
+      if (end !== undefined) {
+        yield `event: end\ndata: {"reason":"${end}"}\n\n`;
+        return;
+      }
+      // It has followed since before it looked for what was missed.
+      const fresh = told.size === 0 ? traces : traces.filter((trace) => !told.delete(idOf(trace)));
+      const isSilent = fresh.length === 0 && !hasGap;
+      if (isSilent && Date.now() - spokeAtMs < heartbeatMs) continue;
+      spokeAtMs = Date.now();
+      yield isSilent ? ':\n\n' : `${fresh.map(toEvent).join('')}${hasGap ? gap : ''}`;
+    }
+  } finally {
+    follower.leave();
+  }
+}
+
+const gap = 'event: gap\ndata: {"detail":"Some traces are left out here; GET /v1/traces has them."}\n\n';
+
+/** JSON text has no line breaks. */
+const toEvent = (trace: string): string => `id: ${idOf(trace)}\nevent: trace\ndata: ${trace}\n\n`;
+
+const idMember = /"trace_id":"([0-9a-f-]{36})"/;
+const idOf = (trace: string): string => idMember.exec(trace)?.[1] ?? '';
+
+/** The older ones first; of too many, the last ones. */
+async function missedOf({ gate, tenantId, filter, last }: Following) {
+  const traces: string[] = [];
+  if (last === undefined) return { traces, hasGap: false };
+  const fromMs = (timeOfTraceId(last) ?? 0) - latenessMs;
+  let cursor: string | undefined;
+  let chars = 0;
+  for (let pages = 0; ; pages += 1) {
+    const limit = Math.min(missedPerPage, missedMax - traces.length);
+    const page = await gate.store.listTraces(tenantId, { ...filter, fromMs }, { limit, cursor });
+    for (const it of page.items) {
+      if (idOf(it) === last) continue;
+      traces.push(it);
+      chars += it.length;
+    }
+    const isEnd = page.nextCursor === null;
+    const isFull = traces.length >= missedMax || chars >= missedCharsMax;
+    if (isEnd || isFull || pages >= missedPagesMax) return { traces: traces.reverse(), hasGap: !isEnd };
+    cursor = page.nextCursor;
+  }
+}
+
+/** Why a stream is to end, asked again and again; undefined while it may go on. */
+function endingOf({ gate, caller, clientAddress, nowMs }: Following): () => Promise<string | undefined> {
+  const { generation } = gate.status();
+  let lookedAtMs = nowMs;
+  return async () => {
+    const now = Date.now();
+    if (gate.status().isDraining) return 'shutting_down';
+    // What the next configuration allows is asked when the client comes again.
+    if (gate.status().generation !== generation) return 'reloaded';
+    if (now - nowMs > lifeMsMax) return 'renew';
+    if (caller.kind !== 'key' || now - lookedAtMs < lookMs) return undefined;
+    lookedAtMs = now;
+    return (await mayFollow(gate, caller.presented.hash, clientAddress, now)) ? undefined : 'not_allowed';
+  };
+}
+
+async function mayFollow(gate: Gate, hash: string, address: string, nowMs: number): Promise<boolean> {
+  try {
+    const holder = await gate.store.identify(hash, nowMs);
+    if (!holder.ok || !isAddressAllowed(holder.key, address)) return false;
+    return lacking(holder.key, ['activity:read']) === undefined;
+  } catch (error) {
+    // Nobody can tell: fail closed, and the client comes again.
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import {
+  decision,
+  idOf,
+  missing,
+  pageOf,
+  pageQuery,
+  time,
+  toListAnswer,
+  toPage,
+} from '../../fields/fields.ts';
+import { toFilter, traceFilterQuery, traceTimes } from '../../fields/trace-query.ts';
+import { route } from '../../route.ts';
+
+const tag = 'activity';
+
+/** What every trace has; the rest depends on how far its call came. */
+const publicTrace = z
+  .looseObject({
+    trace_id: z.uuid(),
+    at: time,
+    tenant_id: z.string(),
+    env_name: z.string(),
+    agent_id: z.uuid(),
+    decision,
+    reason_codes: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Trace' });
+
+type PublicTrace = z.infer<typeof publicTrace>;
+
+const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
+
+/** `GET /v1/traces`: newest first. A page may have few items, or none, and still a next one. */
+export const listTraces = route({
+  method: 'GET',
+  path: '/v1/traces',
+  tag,
+  summary: 'List traces',
+  access: 'activity:read',
+  query: listQuery,
+  answer: pageOf(publicTrace),
+  isListing: true,
+  async handle({ gate, query, tenantId }) {
+    const page = await gate.store.listTraces(tenantId(), toFilter(query), toPage(query));
+    return toListAnswer(page, (line) => JSON.parse(line) as PublicTrace);
+  },
+});
+
+/** `GET /v1/traces/{trace_id}`: with what was found in the answers to the call. */
+export const showTrace = route({
+  method: 'GET',
+  path: '/v1/traces/:trace_id',
+  tag,
+  summary: 'Show a trace',
+  access: 'activity:read',
+  answer: publicTrace,
+  async handle({ gate, params, tenantId }) {
+    const tenant = tenantId();
+    const traceId = idOf(params, 'trace_id', 'trace');
+    const line = await gate.store.traceById(tenant, traceId);
+    if (line === undefined) throw missing('trace');
+    const scans = await gate.store.responseScansOf(tenant, traceId);
+    const trace = JSON.parse(line) as PublicTrace;
+    if (scans.length === 0) return trace;
+    return { ...trace, response_scans: scans.map((it) => JSON.parse(it) as unknown) };
+  },
+});

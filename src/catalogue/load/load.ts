@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { readDataFile } from '../../util/data-file.ts';
+import { kept } from '../../util/kept.ts';
+import { prepared } from '../../util/prepared.ts';
+import { type Catalogue, createCatalogue } from '../understand.ts';
+import { compile } from './compile.ts';
+import { type Tool, toolSchema } from './schema.ts';
+import { type ToolSummary, toSummary } from './summary.ts';
+import { parseTable } from './table.ts';
+
+/** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
+export class CatalogueError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(`the tool catalogue has mistakes:\n${mistakes.join('\n')}`);
+    this.name = 'CatalogueError';
+    this.mistakes = mistakes;
+  }
+}
+
+/** The tables of a folder, read once. */
+export interface ToolTables {
+  /**
+   * Compiles them. `additions` are tools of the same form from elsewhere; one that bears the name of a tool adds its hosts to it, and its
+   * operations go before the tool's own. Mistakes name an addition by its index; undefined ones are passed over. Throws `CatalogueError`.
+   */
+  catalogue(additions?: readonly unknown[]): Catalogue;
+}
+
+const tablesOf = new Map<string, ToolTables>();
+
+/** Reads `<dir>/<vendor>.yaml`, once in a process. `keptAs` is for a folder that comes with the program, see `prepared`. Throws `CatalogueError`. */
+export const readTables = (dir: string, keptAs?: string): ToolTables =>
+  kept(tablesOf, dir, () => openTables(dir, keptAs));
+
+function openTables(dir: string, keptAs: string | undefined): ToolTables {
+  const mistakes: string[] = [];
+  const own = readTools(dir, mistakes, { keptAs });
+  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+  let plain: Catalogue | undefined;
+  return {
+    catalogue(additions = []) {
+      if (additions.some((it) => it !== undefined)) return catalogueOf(own, additions);
+      plain ??= catalogueOf(own, []);
+      return plain;
+    },
+  };
+}
+
+const summaryOf = new WeakMap<Tool, ToolSummary>();
+
+function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catalogue {
+  const mistakes: string[] = [];
+  const tools = [...own];
+  for (const [index, addition] of additions.entries()) {
+    const tool = addition === undefined ? undefined : parseTool(addition, `tools[${index}]`, mistakes);
+    if (tool) addTool(tools, tool);
+  }
+  const mounts = compile(tools, mistakes);
+  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+  return createCatalogue(
+    tools.map((tool) => kept(summaryOf, tool, () => toSummary(tool))),
+    mounts,
+  );
+}
+
+/** The catalogue of a folder, with `additions`: see `ToolTables`. */
+export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
+  readTables(dir).catalogue(additions);
+
+/** Examples are the last part of a file and half of it: who does not try them does not parse them. */
+const examplesBegin = /^examples:/m;
+
+/** The tools of a folder, as their files say, with their examples where `withExamples`. What is wrong is added to `mistakes`. */
+export function readTools(
+  dir: string,
+  mistakes: string[],
+  { withExamples = false, keptAs }: { withExamples?: boolean; keptAs?: string | undefined } = {},
+): Tool[] {
+  const texts = readdirSync(dir)
+    .filter((file) => file.endsWith('.yaml'))
+    .sort()
+    .map((file) => {
+      const text = readFileSync(join(dir, file), 'utf8');
+      const end = withExamples ? -1 : text.search(examplesBegin);
+      return { file, text: end < 0 ? text : text.slice(0, end) };
+    });
+  const parse = () => texts.map(({ file, text }) => ({ file, ...readDataFile(text, true) }));
+  const files = keptAs === undefined ? parse() : prepared(keptAs, JSON.stringify(texts), parse);
+  return files.flatMap(({ file, documents, mistake }) => {
+    if (mistake !== undefined) mistakes.push(`${file}: ${mistake}`);
+    const [value] = documents;
+    const tool = value === undefined ? undefined : parseTool(value, file, mistakes);
+    if (tool && `${tool.name}.yaml` !== basename(file)) {
+      mistakes.push(`${file}: name: the file of ${tool.name} must be called ${tool.name}.yaml`);
+    }
+    return tool ? withTable(tool, dir, mistakes) : [];
+  });
+}
+
+/** `generated/<tool>.txt` has what the vendor publishes as data; the tool's own file goes before. */
+function withTable(tool: Tool, dir: string, mistakes: string[]): Tool {
+  const file = join('generated', `${tool.name}.txt`);
+  const text = readIfThere(join(dir, file));
+  if (text === undefined) return tool;
+  const table = parseTable(text, tool.base_paths);
+  if (typeof table === 'string') mistakes.push(`${file}: ${table}`);
+  return typeof table === 'string' ? tool : { ...tool, table };
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function parseTool(value: unknown, where: string, mistakes: string[]): Tool | undefined {
+  const { success, data, error } = toolSchema.safeParse(value);
+  if (success) return data;
+  mistakes.push(
+    ...error.issues.map(({ path, message }) => `${where}: ${path.join('.') || '(file)'}: ${message}`),
+  );
+  return undefined;
+}
+
+function addTool(tools: Tool[], addition: Tool): void {
+  const index = tools.findIndex(({ name }) => name === addition.name);
+  const known = tools[index];
+  if (!known) {
+    tools.push(addition);
+    return;
+  }
+  // The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it.
+  const { surfaces, name, title, examples, table, ...own } = known;
+  const hosts = [...known.hosts, ...addition.hosts];
+  tools[index] = {
+    ...addition,
+    ...{ name, title, examples, hosts, ...(table ? { table } : {}) },
+    extract: { ...known.extract, ...addition.extract },
+    unknown_verb: addition.unknown_verb ?? known.unknown_verb,
+    max_body_bytes: known.max_body_bytes,
+    surfaces: [...addition.surfaces, { ...own, hosts }, ...surfaces],
+  };
+}

@@ -1,0 +1,201 @@
+import * as z from 'zod';
+import { verbs } from '../../core/call.ts';
+import { parseSize } from '../../util/byte-size.ts';
+import { parseBodyPath } from '../body-path.ts';
+import { parsePath, parseRoute } from '../paths.ts';
+import { parseHostPattern } from './hosts.ts';
+import { parsePresence, parseSource, parseTagSource } from './sources.ts';
+
+/*
+ * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may have further
+ * `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their own are parsed here, so that
+ * all mistakes of a file are told at once and the rest of the catalogue meets parsed values only.
+ */
+
+/** Fields of `Resource` that are one text. A placeholder of this name, in a host or a path, fills its field by itself. */
+export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
+export type ResourceField = (typeof resourceFields)[number];
+
+/** What may tell the owner, instead of the organisation. */
+export const ownerFields = ['account', 'channel', 'nobody'] as const;
+
+/** What a call may act on though no place tells which. */
+export const unknownFields = [...resourceFields, 'tags'] as const;
+
+/** A text that `parse` must understand. */
+const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
+  z.string().transform((text, context) => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: `"${text}" is not ${form}` });
+    return z.NEVER;
+  });
+
+const oneOrMore = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(schema).min(1));
+
+const identifier = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name in snake_case');
+const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
+const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
+const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
+
+/** Where the resource and the principals of a call are told; of several places all that have it count. */
+const extract = z.strictObject({
+  org: oneOrMore(source).optional(),
+  repo: oneOrMore(source).optional(),
+  channel: oneOrMore(source).optional(),
+  region: oneOrMore(source).optional(),
+  account: oneOrMore(source).optional(),
+  bucket: oneOrMore(source).optional(),
+  tags: oneOrMore(tagSource).optional(),
+  /**
+   * What tells whose it is that the operation acts on, as a tenant lists it in `org_accounts`: a field of the resource, or places. Left out it
+   * is the organisation, or that of the repository. `nobody`: it leaves nothing with whom it names, but takes something from there.
+   */
+  owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
+  /** All places count; a text with commas is a list. */
+  principals: oneOrMore(source).optional(),
+  /**
+   * Where the mail itself stands. Beside it, or instead of it, agents describe whom it goes to by `to`, `cc`, `bcc` and `recipients` of the
+   * body, which count as well; instead of it they tell all that it addresses.
+   */
+  mail: parsed(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
+  /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
+  decode_slashes: z.literal(true).optional(),
+  /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
+  unknown: z.array(z.enum([...unknownFields, 'principals'])).optional(),
+});
+
+const operation = z
+  .strictObject({
+    verb: z.enum(verbs),
+    call: oneOrMore(route).optional(),
+    /** Names of the vendor's actions, on a surface with `rpc`. */
+    rpc: oneOrMore(z.string().min(1)).optional(),
+    /** Root fields, on a surface with `graphql`. */
+    graphql: oneOrMore(z.string().min(1)).optional(),
+    /** Further conditions: a place has this value, or (true) is there at all. */
+    when: z
+      .record(z.string(), z.union([z.literal(true), z.string()]))
+      .transform((conditions, context) =>
+        Object.entries(conditions).map(([place, value]) => {
+          const read = value === true ? parsePresence(place) : parseSource(place);
+          if (!read) context.addIssue({ code: 'custom', message: `"${place}" is not a place of a request` });
+          return { read: read ?? (() => []), value };
+        }),
+      )
+      .default([]),
+    extract: extract.default({}),
+    /** Whoever comes by, or has a link, can read what it writes: content that was read elsewhere leaves the organisation with it. */
+    public: z.literal(true).optional(),
+  })
+  .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
+
+/** Requests of the same tool in one body; each is understood by itself. */
+const batch = z.strictObject({
+  call: oneOrMore(route),
+  /** `multipart`: parts of type application/http. Else where their list stands in JSON, each with the fields that `names` names. */
+  requests: z.union([
+    z.literal('multipart'),
+    parsed(parseBodyPath, 'multipart, or a path to a list ($.requests)'),
+  ]),
+  names: z
+    .strictObject({
+      method: z.string().default('method'),
+      url: z.string().default('url'),
+      body: z.string().default('body'),
+      headers: z.string().default('headers'),
+    })
+    .prefault({}),
+  /** The field of a request's own body whose content the batch has for its body. */
+  wrap: z.string().optional(),
+  /** Whether their paths stand below that of the batch, without its last segment; else they are whole. */
+  below: z.boolean().default(false),
+});
+
+/** Remote procedures: one path, and the action named elsewhere. Actions without an operation are named in snake_case. */
+const rpc = z.strictObject({
+  call: oneOrMore(route),
+  /** Where the action is named; all places count and the strictest action wins. */
+  action: oneOrMore(source),
+  /** Beginnings of the names of actions that only read. */
+  read: z.array(z.string().min(1)).default([]),
+  /** Beginnings of the names of actions that change access, membership or settings. */
+  admin: z.array(z.string().min(1)).default([]),
+  /** Of all other actions. */
+  verb: z.enum(['WRITE', 'ADMIN']).default('WRITE'),
+  category: identifier.default('other'),
+  /** The placeholder of the host that names the category better. */
+  category_from: z.string().optional(),
+});
+
+const hosts = z.array(
+  parsed(parseHostPattern, 'a host pattern (api.x.com, *.x.com, {name}.x.com, x.com/path)'),
+);
+
+/** Of the bytes of a body. */
+const bodySize = z.union([z.int().positive(), parsed(parseSize, 'a size (4096, 256KB, 32MB)')]);
+
+const surface = z.strictObject({
+  /** None: those of the tool. */
+  hosts: hosts.optional(),
+  /**
+   * The largest body that the vendor takes here, where its documentation says so. It raises the limit of the gateway, where nobody has set one.
+   * It is asked for before the body is read: of several surfaces at a host and path the largest counts. None: that of the tool.
+   */
+  max_body_bytes: bodySize.optional(),
+  base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
+  /** The vendor takes its paths, and the names of fields, in any case. */
+  ignore_case: z.boolean().default(false),
+  /** Paths as OData has them: `users('ann')` is `users/ann`, `microsoft.graph.assign` is `assign`. */
+  odata: z.boolean().default(false),
+  extract: extract.default({}),
+  rpc: rpc.optional(),
+  graphql: z.strictObject({ call: oneOrMore(route) }).optional(),
+  batch: oneOrMore(batch).optional(),
+  /** The verb of paths that stand in no operation, where the method does not tell it. */
+  unknown_verb: z.enum(['WRITE', 'ADMIN']).optional(),
+  /** By category, then by name. A name may come back on another surface with the same verb. */
+  operations: z.record(identifier, z.record(identifier, operation)).default({}),
+});
+
+const example = z.strictObject({
+  method: z.string(),
+  url: z.url(),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** An object is sent as JSON, an unnamed text as a form. */
+  body: z.union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional(),
+  /** The operation's name alone stands for `{ operation: name }`. */
+  expect: z.preprocess(
+    (value) => (typeof value === 'string' ? { operation: value } : value),
+    z.strictObject({
+      operation: z.string(),
+      verb: z.enum(verbs).optional(),
+      category: z.string().optional(),
+      resource: z.record(z.string(), z.unknown()).optional(),
+      principals: z.array(z.string()).optional(),
+    }),
+  ),
+});
+
+export const toolSchema = surface.extend({
+  name: identifier,
+  title: z.string().min(1),
+  hosts: hosts.min(1),
+  /** The tool that has these hosts, where several tools of one vendor share them: what this table lacks is that tool's. */
+  guest_of: identifier.optional(),
+  surfaces: z.array(surface).default([]),
+  /** Its tests: what the requests are understood as. */
+  examples: z.array(example).default([]),
+});
+
+export type Tool = z.output<typeof toolSchema> & {
+  /** What its vendor publishes as data: asked where the tool's own surfaces have no operation. */
+  readonly table?: Surface;
+};
+export type Surface = z.output<typeof surface>;
+export type OperationEntry = z.output<typeof operation>;
+export type Extract = z.output<typeof extract>;
+export type Rpc = z.output<typeof rpc>;
+export type Batch = z.output<typeof batch>;
+export type Example = z.output<typeof example>;

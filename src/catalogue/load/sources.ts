@@ -1,0 +1,213 @@
+import { addressesWithin, hostOf, messageRecipients } from '../addresses.ts';
+import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from '../body-path.ts';
+import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from '../protocols/aws.ts';
+import { type Field, parseFields, valuesNamed } from '../protocols/form.ts';
+import { parseMultipart } from '../protocols/multipart.ts';
+import type { Reading, Request } from '../reading.ts';
+
+/** Reads one place of a request: all values that stand there. */
+export type Source = (reading: Reading) => readonly string[];
+export type TagSource = (reading: Reading) => readonly (readonly [name: string, value: string])[];
+
+const maybe = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
+
+/**
+ * The places that a tool's file can name:
+ *
+ *     path:user           a placeholder of the path or the host
+ *     query:per_page      a query parameter
+ *     header:x-team       a header
+ *     json:$.a.b[*].c     a path into a JSON body
+ *     form:user           a field of an urlencoded or multipart body; one * stands for anything
+ *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere; a list in a form is JSON
+ *     graphql:field.a.b   an argument of a GraphQL root field, as literal or variable (graphql:*.input.email: of any field)
+ *     host:json:$.url     the host of the URL at a place; of the resource name (ARN) of AWS that stands there, the account
+ *     mail:json:$.who     the mail addresses in the text at a place
+ *     project:json:$.to   the project that the resource name of Google Cloud at a place names
+ *     bucket:json:$.to    the bucket of the address (s3://, gs://, ARN) at a place
+ *     public:json:$.x=yes everybody (`*`), where a place has one of these values (a,b=v|w: one of several places); with != also where it has none
+ *     arn:account         the accounts of the AWS resources that path and fields name
+ *     sigv4:region        the region that an AWS request is signed for
+ *     iam:json:$.Who      the account that an IAM principal stands for
+ *     policy:form:Policy  the principals of the AWS policy document at a place (policy:body: the body itself)
+ *     grant:header:x-acl  everybody (`*`), where a canned grant of S3 is for all
+ *     mime:json:$.raw     the recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself)
+ */
+export function parseSource(text: string): Source | undefined {
+  const colon = text.indexOf(':');
+  const argument = text.slice(colon + 1);
+  if (colon < 0 || argument === '') return undefined;
+  const kind = text.slice(0, colon);
+  return Object.hasOwn(kinds, kind) ? kinds[kind]?.(argument) : undefined;
+}
+
+/** Reads whether there is anything at the place, also where it is no text: a value of JSON may be an object, a list or null. */
+export function parsePresence(text: string): Source | undefined {
+  const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
+  if (!path) return parseSource(text);
+  return (reading) =>
+    valuesAt(reading.json(), path, reading.ignoresCase).flatMap((value) => (value === undefined ? [] : ['']));
+}
+
+const bodyText: Source = (reading) => maybe(reading.request.bodyText());
+
+const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> = {
+  path: (name) => (reading) => maybe(reading.placeholder(name)),
+  query: (name) => (reading) => valuesNamed(reading.query(), name),
+  header: (name) => (reading) => reading.header(name.toLowerCase()),
+  form: (name) => (reading) => valuesNamed(reading.form(), name),
+  json: (argument) => {
+    const path = parseBodyPath(argument);
+    return path && ((reading) => valuesAt(reading.json(), path, reading.ignoresCase).flatMap(textsOf));
+  },
+  param: (name) => (reading) => [
+    ...valuesNamed(reading.query(), name).flatMap(listed),
+    ...valuesNamed(reading.form(), name).flatMap(listed),
+    ...textsOf(reading.jsonField(name)),
+  ],
+  graphql: (argument) => {
+    const [name = '', ...steps] = argument.split('.');
+    const path = steps.length > 0 ? parseBodyPath(`$.${steps.join('.')}`) : undefined;
+    return path && ((reading) => graphqlArguments(reading, name, path));
+  },
+  arn: (field) => (field === 'account' ? arnAccounts : undefined),
+  sigv4: (field) => (field === 'region' ? (reading) => maybe(signedRegion(reading)) : undefined),
+  host: within((value) => (value.startsWith('arn:') ? iamPrincipals(value) : [hostOf(value)])),
+  mail: within(addressesWithin),
+  project: within(projectOf),
+  bucket: within(bucketOf),
+  public: everybodyWhere,
+  iam: within(iamPrincipals),
+  policy: (argument) => {
+    const inner = argument === 'body' ? bodyText : parseSource(argument);
+    return (
+      inner &&
+      ((reading) =>
+        inner(reading).flatMap((text) =>
+          // Where parameters of several kinds may stand: what has no object in it is no document.
+          text.includes('{') ? policyPrincipals(reading.request.structureOf('application/json', text)) : [],
+        ))
+    );
+  },
+  grant: within(granteesOf),
+  mime: (argument) =>
+    argument === 'body'
+      ? (reading) => messagesIn(reading.request).flatMap(messageRecipients)
+      : within(messageRecipients)(argument),
+};
+
+const condition = /^(.+?)(!?=)([^=]+)$/;
+
+/** `PLACE,PLACE=value|value`: everybody, where one of the values stands there; with `!=` where none does. Case does not matter. */
+function everybodyWhere(argument: string): Source | undefined {
+  const [, placesText = '', sign, valuesText = ''] = condition.exec(argument) ?? [];
+  const places = placesText.split(',').map(parseSource);
+  if (sign === undefined || !places.every((it) => it !== undefined)) return undefined;
+  const values = new Set(valuesText.toLowerCase().split('|'));
+  return (reading) => {
+    const has = places.some((read) => read(reading).some((it) => values.has(it.toLowerCase())));
+    return has === (sign === '=') ? ['*'] : [];
+  };
+}
+
+/** `//pubsub.googleapis.com/projects/acme/topics/t` */
+function projectOf(name: string): readonly string[] {
+  return maybe(/(?:^|\/)projects\/([^/]+)/.exec(name)?.[1]);
+}
+
+const bucketAddress = /^(?:s3a?:\/\/|gs:\/\/|arn:[\w-]{1,16}:s3:::|storage\.googleapis\.com\/)([^/]+)/;
+
+function bucketOf(address: string): readonly string[] {
+  return maybe(bucketAddress.exec(address)?.[1]);
+}
+
+/** The body, or where it has parts those behind the first: an upload sends what the vendor wants to know of a message before it. */
+function messagesIn(request: Request): readonly string[] {
+  const text = request.bodyText() ?? '';
+  if (!/^\s*multipart\//i.test(request.contentType)) return [text];
+  const [, ...messages] = parseMultipart(text, request.contentType) ?? [];
+  // A text that is no message has recipients that nobody knows.
+  return messages.length > 0 ? messages.map(({ value }) => value) : [''];
+}
+
+/** Vendors that take a parameter anywhere take a list in a form as JSON: `emails=["ann@acme.com"]`. */
+function listed(text: string): readonly string[] {
+  if (!text.startsWith('[')) return [text];
+  try {
+    const items = textsOf(JSON.parse(text));
+    return items.length > 0 ? items : [text];
+  } catch {
+    // A text that begins with a bracket.
+    return [text];
+  }
+}
+
+function graphqlArguments(reading: Reading, name: string, path: BodyPath): readonly string[] {
+  const documents = reading.graphql();
+  if (documents.includes(undefined)) reading.hideArguments();
+  return documents.flatMap((fields = []) => {
+    const own = fields.filter((it) => name === '*' || it.name === name);
+    return own.flatMap((it) => valuesAt(it.arguments, path).flatMap(textsOf));
+  });
+}
+
+/** A kind whose argument is a place, and which reads something out of what stands there. */
+function within(read: (value: string) => readonly string[]): (argument: string) => Source | undefined {
+  return (argument) => {
+    const inner = parseSource(argument);
+    return inner && ((reading) => inner(reading).flatMap(read));
+  };
+}
+
+/**
+ * The places that tags can stand at: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered
+ * fields of query and form that end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ */
+export function parseTagSource(text: string): TagSource | undefined {
+  const colon = text.indexOf(':');
+  const argument = text.slice(colon + 1);
+  switch (text.slice(0, colon)) {
+    case 'header':
+      return (reading) =>
+        reading.header(argument.toLowerCase()).flatMap((value) => pairs(parseFields(value)));
+    case 'param': {
+      const prefix = `${argument}.`;
+      const isOwn = ({ name }: Field): boolean => name.startsWith(prefix);
+      return (reading) => numberedTags([...reading.query().filter(isOwn), ...reading.form().filter(isOwn)]);
+    }
+    case 'json': {
+      const path = parseBodyPath(argument);
+      return path && ((reading) => valuesAt(reading.json(), path).flatMap(tagsOf));
+    }
+    default:
+      return undefined;
+  }
+}
+
+const pairs = (fields: readonly Field[]): (readonly [string, string])[] =>
+  fields.map(({ name, value }) => [name, value] as const);
+
+/** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
+function numberedTags(own: readonly Field[]): readonly (readonly [string, string])[] {
+  if (own.length === 0) return [];
+  const valuesOf = Map.groupBy(own, ({ name }) => name);
+  return own
+    .filter(({ name }) => name.endsWith('.Key'))
+    .flatMap(({ name, value: key }) => {
+      const values = valuesOf.get(`${name.slice(0, -'Key'.length)}Value`) ?? [{ value: '' }];
+      return values.map(({ value }) => [key, value] as const);
+    });
+}
+
+function tagsOf(tags: unknown): (readonly [string, string])[] {
+  if (isObject(tags)) return Object.entries(tags).flatMap(([name, value]) => tag(name, value));
+  if (!Array.isArray(tags)) return [];
+  return tags.flatMap((item) =>
+    isObject(item)
+      ? tag(item['Key'] ?? item['key'] ?? item['TagKey'], item['Value'] ?? item['value'] ?? item['TagValue'])
+      : [],
+  );
+}
+
+const tag = (name: unknown, value: unknown): (readonly [string, string])[] =>
+  typeof name === 'string' ? [[name, typeof value === 'string' ? value : '']] : [];

@@ -1,0 +1,115 @@
+import type { BodyValue } from '../../core/call.ts';
+import { isObject, textsOf } from '../body-path.ts';
+import type { Reading } from '../reading.ts';
+
+/*
+ * What AWS alone writes into its calls: resource names (ARNs), signatures with a credential scope, policy documents.
+ */
+
+const accountId = /^\d{12}$/;
+/** Fields that say what a call acts on; others, such as a message, are content and may hold anybody's names. */
+const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource|QueueUrl)s?(?:\.|$)/;
+/** A queue of SQS is named by its URL. */
+const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
+
+/** Lambda takes the end of a resource name, too. */
+const partialName = /^(\d{12}):function:/;
+
+/**
+ * The accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form and outermost JSON object that name a
+ * resource.
+ */
+export function arnAccounts(reading: Reading): readonly string[] {
+  const texts = [...reading.segments, ...namesIn(reading)];
+  for (const fields of [reading.query(), reading.form()])
+    for (const { name, value } of fields) if (naming.test(name)) texts.push(value);
+  return texts.flatMap((text) => {
+    if (!text.startsWith('arn:')) return (queueUrl.exec(text) ?? partialName.exec(text))?.[1] ?? [];
+    const [, , , , account = ''] = text.split(':', 5);
+    return accountId.test(account) ? [account] : [];
+  });
+}
+
+const namesMax = 1000;
+/** Of the requests of a transaction or a batch, in which tables are named as values or as keys. */
+const requests = /^[A-Z][A-Za-z]{2,16}$/;
+/** What DynamoDB keeps is anybody's text. */
+const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
+
+const none: readonly string[] = Object.freeze([]);
+
+/** What stands in fields that name something, of a body in JSON and of the requests in it; and names that are keys. */
+function namesIn(reading: Reading): readonly string[] {
+  const body = reading.json();
+  if (body === undefined) return none;
+  const names: string[] = [];
+  const open: unknown[] = [body];
+  for (let at = 0; at < open.length && names.length < namesMax; at++) {
+    const value = open[at];
+    if (Array.isArray(value)) open.push(...value.slice(0, namesMax));
+    if (!isObject(value)) continue;
+    for (const [name, inner] of Object.entries(value)) {
+      if (name.startsWith('arn:')) names.push(name);
+      if (naming.test(name)) names.push(...textsOf(inner));
+      else if (requests.test(name) && !contents.has(name)) open.push(inner);
+    }
+    if (open.length > namesMax) {
+      reading.hideArguments();
+      open.length = namesMax;
+    }
+  }
+  if (names.length >= namesMax) reading.hideArguments();
+  return names;
+}
+
+const scope = /Credential=[^/\s,&]{1,128}\/\d{8}\/([a-z0-9-]{1,32})\//;
+
+/** The region that the request is signed for (Signature Version 4: credential scope), in its header or its query. */
+export function signedRegion(reading: Reading): string | undefined {
+  for (const header of reading.header('authorization')) {
+    const region = scope.exec(header)?.[1];
+    if (region !== undefined) return region;
+  }
+  const presigned = reading.query().find(({ name }) => name === 'X-Amz-Credential');
+  return presigned && scope.exec(`Credential=${presigned.value}`)?.[1];
+}
+
+const statementsMax = 10_000;
+
+/**
+ * Whom an IAM principal stands for: the account of an ARN, for an organisation is known by its accounts, `*`, or an identity
+ * provider as it is. AWS's own services belong to nobody and are left out.
+ */
+export function iamPrincipals(principal: string): readonly string[] {
+  if (principal.endsWith('.amazonaws.com') || principal.endsWith('.amazonaws.com.cn')) return [];
+  const [arn, , , , account = '', resource = ''] = principal.split(':', 6);
+  // Whoever the provider lets in comes from outside, though the provider's entry is in the own account.
+  const isProvider = resource.startsWith('oidc-provider/') || resource.startsWith('saml-provider/');
+  return [arn !== 'arn' || isProvider || !accountId.test(account) ? principal : account];
+}
+
+/** Canned grants of S3 for anybody at all; others are for the owner, or for services of AWS. */
+const openGrants = new Set(['public-read', 'public-read-write', 'authenticated-read']);
+
+export const granteesOf = (grant: string): readonly string[] => (openGrants.has(grant.trim()) ? ['*'] : []);
+
+/** Whom the statements of a policy document name as principals: `*` where it can be read in two ways, or nobody can. */
+export function policyPrincipals(document: BodyValue): readonly string[] {
+  if (document.kind === 'unclear') return ['*'];
+  return document.kind === 'none' ? [] : document.readings.flatMap(principalsIn);
+}
+
+function principalsIn(policy: unknown): readonly string[] {
+  if (!isObject(policy)) return [];
+  const { Statement: statements } = policy;
+  const list = Array.isArray(statements) ? statements : [statements];
+  if (list.length > statementsMax) return ['*'];
+  return list.flatMap((statement) => {
+    if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
+    // Allowing all but some is allowing everybody.
+    if (statement['NotPrincipal'] !== undefined) return ['*'];
+    const principal = statement['Principal'];
+    const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);
+    return named.flatMap(iamPrincipals);
+  });
+}

@@ -1,0 +1,102 @@
+import type { Operation, Unclear, Verb } from '../../core/call.ts';
+import { isObject } from '../body-path.ts';
+import type { OperationSummary, ToolSummary } from '../load/summary.ts';
+import { verbOf } from '../meaning.ts';
+import { together } from '../parts.ts';
+import { splitPath } from '../paths.ts';
+import { headerValues, type Request } from '../reading.ts';
+import { a2aMeaning, a2aOperations, cardPaths } from './a2a.ts';
+import { mcpMeaning, mcpOperations } from './mcp.ts';
+
+/*
+ * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools (MCP), or between two agents (A2A).
+ * They are told by their methods, for their hosts are nobody's in particular.
+ */
+
+export interface MessageMeaning {
+  readonly toolName: string;
+  readonly name: string;
+  readonly category: string;
+  readonly verb: Verb;
+  /** Whom it addresses beside the agent at the other end. */
+  readonly principals?: readonly string[];
+  readonly unclear?: Unclear;
+}
+
+/** They stand at no host of their own. */
+export const protocols: readonly ToolSummary[] = [
+  protocol('mcp', 'Model Context Protocol', mcpOperations),
+  protocol('a2a', 'Agent2Agent protocol', a2aOperations),
+];
+
+function protocol(name: string, title: string, operations: readonly OperationSummary[]): ToolSummary {
+  const categories = [...new Set(operations.map(({ category }) => category))];
+  // Tools of servers, and methods of agents, are named as those name them.
+  return { name, title, hosts: [], operations, takesOtherNames: true, categories, fields: [] };
+}
+
+const messagesMax = 100;
+const versionLetters = 'jsonrpc';
+const versionName = '"jsonrpc"';
+/** How escapes of its letters begin: all of them, which most bodies lack, and then each. */
+const escapesOfName = ['\\u006', '\\u007'];
+const anyEscape = '\\u00';
+
+/** What the messages in a request do; undefined where it bears none that a protocol has. */
+export function messagesOf(request: Request, method: string): Operation | undefined {
+  const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
+  if (known.length === 0) return undefined;
+  const [first, ...others] = known.map((it) => ({ operation: { principals: [], ...it, resource: {} } }));
+  return first && (others.length === 0 ? first.operation : together([first, ...others]));
+}
+
+function withoutBody({ target, headers }: Request, method: string): readonly MessageMeaning[] {
+  const card = `/${splitPath(target.path)?.slice(-2).join('/')}`;
+  if (cardPaths.includes(card))
+    return [{ toolName: 'a2a', name: 'agent_card', category: 'messaging', verb: verbOf(method) }];
+  const hasSession = headerValues(headers, 'mcp-session-id').length > 0;
+  if (!hasSession || (method !== 'GET' && method !== 'DELETE')) return [];
+  // Streamable HTTP: a GET waits for what the server has to say, a DELETE ends the session.
+  const name = method === 'GET' ? 'listen' : 'end_session';
+  return [{ toolName: 'mcp', name, category: 'session', verb: method === 'GET' ? 'READ' : 'WRITE' }];
+}
+
+function inBody(request: Request): readonly MessageMeaning[] {
+  // Most bodies are sent away by a look for the name that every message has, which may be written with escapes.
+  const mentions = (text: string): boolean => request.mentions(text);
+  // Letters are looked for in a tenth of the time that a quote is, of which a body has many.
+  const isNamed = mentions(versionLetters) && mentions(versionName);
+  if (!isNamed && !(mentions(anyEscape) && escapesOfName.some(mentions))) return [];
+  const body = request.bodyValue();
+  if (body.kind === 'none') return [];
+  const readings = body.kind === 'value' ? body.readings : [];
+  const messages = readings.flatMap((it) => (Array.isArray(it) ? it.slice(0, messagesMax + 1) : [it]));
+  const isClear = body.kind === 'value' && messages.length <= messagesMax;
+  if (!isClear) return [unclear];
+  const meanings = messages.map((it) =>
+    isObject(it) && it['jsonrpc'] === '2.0' ? meaningOf(it) : undefined,
+  );
+  // One that no protocol has, or that lacks its version, does not make the others harmless.
+  return meanings.some(Boolean) ? meanings.map((it) => it ?? unclear) : [];
+}
+
+function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined {
+  const { method } = message;
+  if (method !== undefined && typeof method !== 'string') return undefined;
+  const a2a = method === undefined ? undefined : a2aMeaning(method, message['params']);
+  if (a2a) return a2a;
+  return mcpMeaning(method, message);
+}
+
+/** Servers may read it differently, so it may be any message. */
+const unclear: MessageMeaning = {
+  ...{ toolName: 'mcp', name: 'unclear', category: 'messages', verb: 'ADMIN' },
+  unclear: { toolNames: ['a2a'], anyMethod: false },
+};
+
+/** Of a call to any host, whose body may bear messages that nobody sees. */
+export const ofProtocols: Unclear = { toolNames: ['mcp', 'a2a'], anyMethod: false };
+
+/** Whether messages may stand in the body in letters that are not those of ASCII. */
+export const mayHideMessages = (request: Request, method: string): boolean =>
+  method === 'POST' && request.isInOtherCharset() && request.bodyValue().kind === 'unclear';

@@ -1,0 +1,39 @@
+import { entriesOf, type Mapping } from '../written.ts';
+import { checkBodyLimits } from './check-body-limits.ts';
+import { checkAgents, checkDuplicates, checkOwners, checkPlans, readTenants } from './check-names.ts';
+import {
+  checkBands,
+  checkBudgets,
+  checkCredential,
+  checkDaemon,
+  checkInbound,
+  checkNotification,
+  checkTool,
+} from './check-sections.ts';
+import type { Finding } from './issues.ts';
+import type { Environment } from './references.ts';
+
+/*
+ * What one value alone cannot tell: names that lead nowhere, names given twice, orders, either-or. These checks read the file
+ * as it was written and not what the schema made of it, so that one wrong value does not hide the other mistakes. A value of
+ * the wrong type is passed over here; the schema has said so.
+ */
+
+/** Everything that is wrong between the values of a file. `root` is what it says, with references resolved. */
+export function checkConfig(root: Mapping, env: Environment): readonly Finding[] {
+  const tenants = readTenants(root);
+  return [
+    ...checkDuplicates(root),
+    ...checkPlans(root),
+    ...checkOwners(root, tenants),
+    ...checkAgents(root, tenants),
+    ...checkBands(root),
+    ...checkDaemon(root, env),
+    ...checkBudgets(root),
+    ...checkBodyLimits(root),
+    ...entriesOf(root, 'credentials').flatMap(checkCredential),
+    ...entriesOf(root, 'inbound').flatMap(checkInbound),
+    ...entriesOf(root, 'notifications').flatMap(checkNotification),
+    ...entriesOf(root, 'tools').flatMap(checkTool),
+  ];
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { cidr, identifier, instant, line, parsed, title, uuid } from '../scalars.ts';
+import { list, section } from '../section.ts';
+
+/** What a key can be allowed to do (`admin`: everything within its tenant). */
+export const permissions = [
+  'scan',
+  'policies:read',
+  'policies:write',
+  'keys:read',
+  'keys:ephemeral',
+  'keys:revoke',
+  'activity:read',
+  'usage:read',
+  'agents:write',
+  'incidents:write',
+  'approvals:decide',
+  'credentials:write',
+  'routes:write',
+  'admin',
+] as const;
+
+export type Permission = (typeof permissions)[number];
+
+/** What a key minted without the field may do. */
+export const defaultPermissions: readonly Permission[] = [
+  'scan',
+  'policies:read',
+  'policies:write',
+  'keys:read',
+  'keys:ephemeral',
+  'keys:revoke',
+  'activity:read',
+  'usage:read',
+];
+
+export const tenantId = identifier
+  .nullable()
+  .default(null)
+  .describe('Id of the tenant; may be left out where there is only one.');
+
+export const agent = section({
+  id: uuid.describe('UUID of the agent.'),
+  tenant: tenantId,
+  env: identifier.nullable().default(null).describe("Its environment; null: the tenant's first."),
+  name: title.nullable().default(null).describe('Its name for people; null: the id.'),
+  runtime_type: z
+    .string()
+    .regex(/^\P{Cc}{1,64}$/u, { error: 'must be 1 to 64 characters' })
+    .nullable()
+    .default(null)
+    .describe('What it runs on: langchain, crewai, claude_code, custom, …'),
+});
+
+const digest = parsed(
+  (text) => (/^sha256:[0-9a-f]{64}$/i.test(text) ? text.slice('sha256:'.length).toLowerCase() : undefined),
+  'must be sha256: and the SHA-256 of the whole key in hex, as `postern key generate` prints it',
+);
+
+export const key = section({
+  name: title.describe('Name of the key for people and the audit log.'),
+  tenant: tenantId,
+  env: identifier.nullable().default(null).describe("Its environment; null: its agent's."),
+  agent: uuid.describe('Agent that calls with this key are made by, unless they name another one.'),
+  hash: digest.describe('sha256: and the hex digest of the key; the key itself is never written down.'),
+  permissions: list(z.enum(permissions), permissions.length)
+    .nullable()
+    .default(null)
+    .describe('What it may do; null: scan alone.'),
+  ip_allowlist: list(cidr, 1000).nullable().default(null).describe('Addresses that may use it; null: any.'),
+  expires_at: instant
+    .nullable()
+    .default(null)
+    .describe('End of its life, as 2030-01-31T12:00:00Z; null: none.'),
+  description: line.nullable().default(null).describe('Free text.'),
+});

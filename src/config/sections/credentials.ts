@@ -1,0 +1,101 @@
+import * as z from 'zod';
+import { dottedName, flag, headerName, hostGlob, line, secret, url, urlPath } from '../scalars.ts';
+import { list, section, table } from '../section.ts';
+import { tenantId } from './agents.ts';
+
+/*
+ * Credentials that the gateway sends instead of the agent. `secretFields` names the fields that are write-only; they stand in
+ * the file or, with `vault: true`, in the vault.
+ */
+
+const stored = secret.nullable().default(null);
+
+const common = {
+  name: dottedName.describe('Name of the credential, unique in its tenant.'),
+  tenant: tenantId,
+  vault: flag.prefault(false).describe('Whether the secret is kept in the vault: postern credential set.'),
+  hosts: list(hostGlob, 1000).describe('Hosts that it is sent to; empty: inbound routes only.'),
+  paths: z
+    .array(urlPath)
+    .min(1)
+    .max(1000)
+    .readonly()
+    .nullable()
+    .default(null)
+    .describe('Globs of paths; null: all.'),
+  agents: z
+    .array(line)
+    .max(1000)
+    .readonly()
+    .default(['*'])
+    .describe('Agents whose calls get it, as ids or globs of names.'),
+};
+
+const bearer = section({
+  type: z.literal('bearer').describe('Sent as Authorization: Bearer.'),
+  ...common,
+  value: stored.describe('The token.'),
+});
+
+const basic = section({
+  type: z.literal('basic').describe('Sent as Authorization: Basic (RFC 7617).'),
+  ...common,
+  username: stored.describe('User name.'),
+  password: stored.describe('Password.'),
+});
+
+// Fields that frame the message or that the gateway itself sets cannot be a credential.
+const settable = headerName.refine(
+  (name) =>
+    !/^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i.test(
+      name,
+    ),
+  { error: 'must be a header that a credential can set' },
+);
+
+const headers = section({
+  type: z.literal('headers').describe('Sent as headers of any name.'),
+  ...common,
+  values: table(settable, secret, 32).nullable().default(null).describe('Value of each header.'),
+});
+
+const query = section({
+  type: z.literal('query').describe('Sent as a query parameter.'),
+  ...common,
+  parameter: line.nullable().default(null).describe('Name of the parameter; null: that of the credential.'),
+  value: stored.describe('Its value.'),
+});
+
+const oauth = section({
+  type: z
+    .literal('oauth2_client_credentials')
+    .describe('A token fetched with client credentials (RFC 6749, 4.4).'),
+  ...common,
+  token_url: url(['https', 'http']).describe('Where tokens are fetched.'),
+  client_id: line.describe('Id of the client.'),
+  client_secret: stored.describe('Secret of the client.'),
+  scopes: list(line, 100).describe('Scopes that are asked for.'),
+  audience: line.nullable().default(null).describe('Audience that is asked for.'),
+});
+
+const awsSigV4 = section({
+  type: z.literal('aws_sigv4').describe('Calls are signed with AWS Signature Version 4.'),
+  ...common,
+  access_key_id: stored.describe('Id of the access key.'),
+  secret_access_key: stored.describe('The access key.'),
+  session_token: stored.describe('Session token of temporary keys.'),
+  region: dottedName.nullable().default(null).describe('Region; null: read from the host.'),
+  service: dottedName.nullable().default(null).describe('Service; null: read from the host.'),
+});
+
+export const credential = z.discriminatedUnion('type', [bearer, basic, headers, query, oauth, awsSigV4]);
+
+/** By type: what must be there unless the vault holds it. */
+export const secretFields: Readonly<Record<string, readonly string[]>> = {
+  bearer: ['value'],
+  basic: ['username', 'password'],
+  headers: ['values'],
+  query: ['value'],
+  oauth2_client_credentials: ['client_secret'],
+  aws_sigv4: ['access_key_id', 'secret_access_key'],
+};

@@ -1,0 +1,134 @@
+import type * as z from 'zod';
+import { day, dottedName, duration, flag, integer, megabyte, size } from '../scalars.ts';
+import { section } from '../section.ts';
+
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** A plan as the file writes it: what is null is taken from the plan that it extends. */
+export const plan = section({
+  extends: dottedName
+    .nullable()
+    .default(null)
+    .describe(
+      'Plan whose values stand where this one says nothing; null: the built-in one of this name, else free.',
+    ),
+  scans_per_month: count.nullable().default(null).describe('Monthly quota of calls.'),
+  scans_per_minute: integer(1, 100_000_000)
+    .nullable()
+    .default(null)
+    .describe('Steady rate of the token bucket.'),
+  burst: integer(1, 200_000_000)
+    .nullable()
+    .default(null)
+    .describe('Capacity of the bucket; null: twice the rate.'),
+  max_body_bytes: size().nullable().default(null).describe('Body limit of tenants on this plan.'),
+  retention: duration(day, 3650 * day)
+    .nullable()
+    .default(null)
+    .describe('How long traces are kept.'),
+  overage: flag
+    .nullable()
+    .default(null)
+    .describe('Whether calls beyond the quota go on and are only counted.'),
+  per_key_scans_per_minute: integer(1, 100_000_000)
+    .nullable()
+    .default(null)
+    .describe('Rate of each key by itself; null: only the tenant has one.'),
+}).prefault({});
+
+type WrittenPlan = z.output<typeof plan>;
+
+/** What a plan grants. null is unlimited. */
+export interface Plan {
+  readonly name: string;
+  readonly scansPerMonth: number | null;
+  readonly scansPerMinute: number | null;
+  readonly burst: number | null;
+  readonly maxBodyBytes: number;
+  readonly bodyLimitSetBy: BodyLimitSetBy;
+  readonly retentionMs: number;
+  readonly overage: boolean;
+  readonly perKeyScansPerMinute: number | null;
+}
+
+/** Where somebody has written the body limit; null: nowhere, so that the catalogue may raise it. */
+export type BodyLimitSetBy = 'tenant' | 'plan' | 'limits' | null;
+
+type Grant = Omit<Plan, 'name' | 'maxBodyBytes' | 'bodyLimitSetBy'>;
+
+const grant = (
+  scansPerMonth: number | null,
+  scansPerMinute: number | null,
+  retentionDays: number,
+): Grant => ({
+  scansPerMonth,
+  scansPerMinute,
+  burst: scansPerMinute === null ? null : scansPerMinute * 2,
+  retentionMs: retentionDays * day,
+  overage: false,
+  perKeyScansPerMinute: null,
+});
+
+const builtIn: ReadonlyMap<string, Grant> = new Map([
+  ['free', grant(1000, 60, 7)],
+  ['solo', grant(50_000, 600, 30)],
+  ['team', grant(200_000, 2000, 30)],
+  ['pro', grant(1_000_000, 10_000, 90)],
+  ['enterprise', grant(null, null, 365)],
+]);
+
+export const builtInPlans: readonly string[] = [...builtIn.keys()];
+
+/** The plan that stands behind `name`; undefined for a built-in one that extends no other. */
+export const basePlan = (name: string, written: string | null | undefined): string | undefined =>
+  written ?? (builtIn.has(name) ? undefined : 'free');
+
+/** That of `limits`, and whether it is written there or in MAX_BODY_BYTES. */
+export interface DaemonBodyLimit {
+  readonly maxBodyBytes: number;
+  readonly isWritten: boolean;
+}
+
+/**
+ * All plans, those of the file laid over those that they extend. A body limit that a plan writes down holds for its tenants;
+ * one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and cycles have been refused before.
+ */
+export function resolvePlans(
+  written: ReadonlyMap<string, WrittenPlan>,
+  { maxBodyBytes, isWritten }: DaemonBodyLimit,
+): ReadonlyMap<string, Plan> {
+  const plans = new Map<string, Plan>();
+  const original = (name: string): Plan => ({
+    name,
+    ...(builtIn.get(name) as Grant),
+    maxBodyBytes: name === 'pro' ? Math.max(maxBodyBytes, megabyte) : maxBodyBytes,
+    bodyLimitSetBy: isWritten ? 'limits' : null,
+  });
+  const resolve = (name: string): Plan => {
+    const done = plans.get(name);
+    if (done) return done;
+    const own = written.get(name);
+    const baseName = basePlan(name, own?.extends);
+    const base = baseName === undefined ? original(name) : resolve(baseName);
+    const plan = Object.freeze(own ? layOver(base, name, own) : base);
+    plans.set(name, plan);
+    return plan;
+  };
+  for (const name of [...builtIn.keys(), ...written.keys()]) resolve(name);
+  return plans;
+}
+
+function layOver(base: Plan, name: string, own: WrittenPlan): Plan {
+  return {
+    name,
+    scansPerMonth: own.scansPerMonth ?? base.scansPerMonth,
+    scansPerMinute: own.scansPerMinute ?? base.scansPerMinute,
+    // A bucket holds about twice its rate, unless the plan says otherwise.
+    burst: own.burst ?? (own.scansPerMinute === null ? base.burst : own.scansPerMinute * 2),
+    maxBodyBytes: own.maxBodyBytes ?? base.maxBodyBytes,
+    bodyLimitSetBy: own.maxBodyBytes === null ? base.bodyLimitSetBy : 'plan',
+    retentionMs: own.retentionMs ?? base.retentionMs,
+    overage: own.overage ?? base.overage,
+    perKeyScansPerMinute: own.perKeyScansPerMinute ?? base.perKeyScansPerMinute,
+  };
+}

@@ -1,0 +1,132 @@
+import * as z from 'zod';
+import { decisions } from '../../core/call.ts';
+import { day, duration, flag, fraction, hour, integer, second } from '../scalars.ts';
+import { section } from '../section.ts';
+
+/* What is done with what was found: postures, approvals, risk. */
+
+const decision = z.enum(decisions);
+const nullable = decision.nullable().default(null);
+
+/** A posture as the file writes it, laid over another one key by key: null says nothing. */
+export const posture = section({
+  secrets: nullable.describe(
+    'What happens to a call that carries secrets when no rule matches; default SANITIZE.',
+  ),
+  pii: nullable.describe('The same for personal data; default ALLOW.'),
+  phi: nullable.describe('The same for health data; default ALLOW.'),
+  internal: nullable.describe('The same for internal matters; default ALLOW.'),
+  bands: section({
+    LOW: nullable.describe('The same for risk of this band; default ALLOW.'),
+    MEDIUM: nullable.describe('Default ALLOW.'),
+    HIGH: nullable.describe('Default REQUIRE_APPROVAL.'),
+    CRITICAL: nullable.describe('Default DENY.'),
+  })
+    .prefault({})
+    .describe('What happens by the band of the risk.'),
+}).prefault({});
+
+type WrittenPosture = z.output<typeof posture>;
+type Decided<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
+
+/** What happens to a call that no rule matches. */
+export type Posture = Decided<Omit<WrittenPosture, 'bands'>> & {
+  readonly bands: Decided<WrittenPosture['bands']>;
+};
+
+export const defaultPosture: Posture = {
+  secrets: 'SANITIZE',
+  pii: 'ALLOW',
+  phi: 'ALLOW',
+  internal: 'ALLOW',
+  bands: { LOW: 'ALLOW', MEDIUM: 'ALLOW', HIGH: 'REQUIRE_APPROVAL', CRITICAL: 'DENY' },
+};
+
+/** `own` over `base`, key by key. */
+export function mergePosture(base: Posture, own: WrittenPosture): Posture {
+  return Object.freeze({
+    secrets: own.secrets ?? base.secrets,
+    pii: own.pii ?? base.pii,
+    phi: own.phi ?? base.phi,
+    internal: own.internal ?? base.internal,
+    bands: Object.freeze({
+      LOW: own.bands.LOW ?? base.bands.LOW,
+      MEDIUM: own.bands.MEDIUM ?? base.bands.MEDIUM,
+      HIGH: own.bands.HIGH ?? base.bands.HIGH,
+      CRITICAL: own.bands.CRITICAL ?? base.bands.CRITICAL,
+    }),
+  });
+}
+
+const approvalFields = {
+  ttl: duration(second, day),
+  grant_window: duration(0, hour),
+  deny_window: duration(0, hour),
+  hold: duration(0, hour),
+};
+
+export const approvals = section({
+  ttl: approvalFields.ttl.prefault('10m').describe('An approval that nobody decides expires after this.'),
+  grant_window: approvalFields.grant_window
+    .prefault('10m')
+    .describe('How long an approved call may be repeated to be let through; 0s: not at all.'),
+  deny_window: approvalFields.deny_window
+    .prefault('10m')
+    .describe('How long an identical call is denied after a denial; 0s: not at all.'),
+  hold: approvalFields.hold
+    .prefault('0s')
+    .describe('How long the proxies hold a call open for its approval; 0s: answered 403 at once.'),
+}).prefault({});
+
+export const approvalsOverride = section({
+  ttl: approvalFields.ttl.nullable().default(null).describe('Instead of approvals.ttl.'),
+  grant_window: approvalFields.grant_window
+    .nullable()
+    .default(null)
+    .describe('Instead of approvals.grant_window.'),
+  deny_window: approvalFields.deny_window
+    .nullable()
+    .default(null)
+    .describe('Instead of approvals.deny_window.'),
+  hold: approvalFields.hold.nullable().default(null).describe('Instead of approvals.hold.'),
+}).prefault({});
+
+export const defaultBands = { MEDIUM: 0.25, HIGH: 0.5, CRITICAL: 0.75 } as const;
+
+export const risk = section({
+  // Engines are named in signals as they are here, so these names stay as they are written.
+  weights: z
+    .strictObject({
+      classifier: fraction.prefault(0.3).describe('Weight of what the detectors found.'),
+      threat_intel: fraction.prefault(0.2).describe('Weight of the threat feeds.'),
+      baseline: fraction.prefault(0.15).describe('Weight of what is unusual for the agent.'),
+      correlation: fraction.prefault(0.15).describe('Weight of what is suspicious in sequence.'),
+      semantic: fraction.prefault(0.1).describe('Weight of what context and body mean.'),
+    })
+    .readonly()
+    .prefault({})
+    .describe('How much each engine counts in the score, 0 to 1.'),
+  bands: section({
+    MEDIUM: fraction.prefault(defaultBands.MEDIUM).describe('From this score on the risk is MEDIUM.'),
+    HIGH: fraction.prefault(defaultBands.HIGH).describe('From this score on the risk is HIGH.'),
+    CRITICAL: fraction.prefault(defaultBands.CRITICAL).describe('From this score on the risk is CRITICAL.'),
+  }).prefault({}),
+  block_threats: flag
+    .prefault(true)
+    .describe('Whether a hit in a threat feed denies the call before any policy.'),
+  auto_register_agents: flag
+    .prefault(true)
+    .describe('Whether an unknown agent id registers that agent; else it is answered 403.'),
+  trust: section({
+    denial: fraction.prefault(0.05).describe('Trust lost by a denied call.'),
+    analyst_denial: fraction.prefault(0.1).describe('Trust lost when an analyst denies.'),
+    threat_hit: fraction.prefault(0.2).describe('Trust lost by a hit in a threat feed.'),
+    anomaly: fraction.prefault(0.02).describe('Trust lost by something unusual.'),
+    recovery: fraction
+      .prefault(0.01)
+      .describe('Trust regained by a run of clean calls, and by an idle hour.'),
+    recovery_calls: integer(1, 1_000_000).prefault(50).describe('Clean calls that make such a run.'),
+  })
+    .prefault({})
+    .describe('How the trust in an agent, 0 to 1 and at first 1, moves.'),
+}).prefault({});

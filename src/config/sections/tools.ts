@@ -1,0 +1,40 @@
+import { toolSchema } from '../../catalogue/load/schema.ts';
+import { flag, identifier, size } from '../scalars.ts';
+import { section } from '../section.ts';
+import { responseScanOverride } from './daemon.ts';
+
+// What the file says of a tool's bodies is a setting, which counts before what the catalogue knows.
+const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
+
+/** What is said of a tool beside what the catalogue says of it. */
+const settings = {
+  tenant: identifier.nullable().default(null).describe('Tenant that this holds for; null: all.'),
+  max_body_bytes: size()
+    .nullable()
+    .default(null)
+    .describe("Body limit of calls to the tool; null: the tenant's, or what the catalogue says of the tool."),
+  response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
+  sensitive: flag
+    .nullable()
+    .default(null)
+    .describe('Whether its answers count as sensitive reads; null: as found.'),
+};
+
+/** Settings of a tool; with `hosts`, also an addition to the catalogue in the form of its own files. */
+export const tool = section({
+  name: name.describe('Name of the tool.'),
+  ...toolSchema.omit({ name: true }).partial().shape,
+  ...settings,
+});
+
+/** The part of a tool that the catalogue reads, as it was written; undefined where only settings stand. */
+export function catalogueAddition(
+  written: Readonly<Record<string, unknown>>,
+): Record<string, unknown> | undefined {
+  if (written['hosts'] === undefined) return undefined;
+  const own = Object.entries(written).filter(([key, value]) => key in definition && value !== undefined);
+  return { title: written['name'], name: written['name'], ...Object.fromEntries(own) };
+}
+
+/** Keys that mean nothing unless the tool has hosts. */
+export const definitionKeys: readonly string[] = Object.keys(definition);

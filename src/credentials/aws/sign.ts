@@ -1,0 +1,168 @@
+import { createHmac, hash } from 'node:crypto';
+import { GatewayError } from '../../core/errors.ts';
+import { type AwsChunks, awsChunk, parseAwsChunked, saysAwsChunked } from '../../wire/http1/aws-chunked.ts';
+import { canonicalHeaders, canonicalPath, canonicalQuery } from './canonical.ts';
+
+/*
+ * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). Own code: of the libraries
+ * @smithy/signature-v4 signs promises of parsed requests rather than bytes, aws4 takes one of several values of a parameter, and none
+ * signs the chunks of a streamed body anew.
+ */
+
+export interface AwsKeys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Of temporary keys. */
+  readonly sessionToken: string | undefined;
+}
+
+export interface AwsScope {
+  /** As signatures name it. */
+  readonly service: string;
+  readonly region: string;
+}
+
+/** A request as it goes out: all that is signed is final. */
+export interface Signable {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Flat, with Host. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | undefined;
+}
+
+export interface SigningTerms {
+  readonly keys: AwsKeys;
+  readonly scope: AwsScope;
+  readonly nowMs: number;
+}
+
+const algorithm = 'AWS4-HMAC-SHA256';
+const emptyHash = hash('sha256', '');
+const noBytes = Buffer.alloc(0);
+
+/** Made anew by the signature; whoever sends the request must not have a say in them. In lower case. */
+export const signatureFields: readonly string[] = [
+  'authorization',
+  'x-amz-date',
+  'x-amz-security-token',
+  'x-amz-content-sha256',
+  'x-amz-region-set',
+  'x-amz-s3session-token',
+];
+
+/** Those that want the hash of the body as a header. */
+const isHashSent = (service: string): boolean => /^(?:s3.*|aoss|glacier|vpc-lattice-svcs)$/.test(service);
+
+/** All of S3, whose paths are escaped once. */
+const isS3 = (service: string): boolean => service.startsWith('s3');
+
+/**
+ * The request with its signature, and with the signatures of its chunks where its body is in chunks that have some. The hash of the whole
+ * body is signed also where the sender did not mean to. Throws VALIDATION_FAILED for chunks that are none, and CREDENTIAL_UNAVAILABLE for a
+ * kind of body that cannot be signed here.
+ */
+export function signRequest<Request extends Signable>(
+  request: Request,
+  { keys, scope, nowMs }: SigningTerms,
+): Request {
+  const time = toAmzTime(nowMs);
+  const body = request.body ?? noBytes;
+  const payload = toPayload(soleField(request.headers, 'x-amz-content-sha256'), body);
+  const headers = request.headers.filter(
+    (_, i) => !signatureFields.includes((request.headers[i & ~1] as string).toLowerCase()),
+  );
+  headers.push('X-Amz-Date', time);
+  if (keys.sessionToken !== undefined) headers.push('X-Amz-Security-Token', keys.sessionToken);
+  if (payload.chunks || isHashSent(scope.service)) headers.push('X-Amz-Content-Sha256', payload.sha256);
+
+  const sign = signerFor(keys, scope, time);
+  const { text, names } = canonicalRequest({ ...request, headers }, payload.sha256, isS3(scope.service));
+  const signature = sign(algorithm, hash('sha256', Buffer.from(text, 'latin1')));
+  const credential = `${keys.accessKeyId}/${toScope(scope, time)}`;
+  headers.push(
+    'Authorization',
+    `${algorithm} Credential=${credential}, SignedHeaders=${names}, Signature=${signature}`,
+  );
+  const signed = payload.areSigned ? signChunks(payload.chunks, signature, sign) : request.body;
+  return { ...request, headers, body: signed };
+}
+
+/** What `x-amz-content-sha256` says, and the chunks where the body has some. */
+type Payload =
+  | { readonly sha256: string; readonly chunks?: undefined; readonly areSigned?: false }
+  | { readonly sha256: string; readonly chunks: AwsChunks; readonly areSigned: boolean };
+
+const signedChunks = /^STREAMING-AWS4-(?:HMAC|ECDSA-P256)-SHA256-PAYLOAD(-TRAILER)?$/i;
+const unsignedChunks = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+
+function toPayload(said: string, body: Buffer): Payload {
+  if (!saysAwsChunked(said)) return { sha256: hash('sha256', body) };
+  const [isSigned, trailer = ''] = signedChunks.exec(said.trim()) ?? [];
+  if (!isSigned && said.trim().toUpperCase() !== unsignedChunks)
+    throw new GatewayError(
+      'CREDENTIAL_UNAVAILABLE',
+      'A body of the kind that x-amz-content-sha256 names cannot be signed; send it in one piece.',
+    );
+  const chunks = parseAwsChunked(body);
+  if (!chunks)
+    throw new GatewayError(
+      'VALIDATION_FAILED',
+      'x-amz-content-sha256 says that the body is in chunks (aws-chunked), and it is not, or in too many.',
+    );
+  const sha256 = isSigned ? `STREAMING-${algorithm}-PAYLOAD${trailer.toUpperCase()}` : unsignedChunks;
+  return { sha256, chunks, areSigned: isSigned !== undefined };
+}
+
+function canonicalRequest({ method, path, headers }: Signable, bodyHash: string, ofS3: boolean) {
+  const mark = path.indexOf('?');
+  const [way, query] = mark < 0 ? [path, ''] : [path.slice(0, mark), path.slice(mark + 1)];
+  const { lines, names } = canonicalHeaders(headers);
+  const parts = [method, canonicalPath(way, ofS3), canonicalQuery(query), lines, names, bodyHash];
+  return { text: parts.join('\n'), names };
+}
+
+/** Signs what stands behind algorithm, time and scope, in hex. */
+type Sign = (algorithm: string, ...rest: readonly string[]) => string;
+
+function signerFor(keys: AwsKeys, scope: AwsScope, time: string): Sign {
+  const parts = [time.slice(0, 8), scope.region, scope.service, 'aws4_request'];
+  const key = parts.reduce<string | Buffer>(
+    (derived, part) => createHmac('sha256', derived).update(part).digest(),
+    Buffer.from(`AWS4${keys.secretAccessKey}`, 'latin1'),
+  );
+  return (name, ...rest) =>
+    createHmac('sha256', key)
+      .update([name, time, toScope(scope, time), ...rest].join('\n'))
+      .digest('hex');
+}
+
+/** Each signature covers the one before it, the first that of the head. */
+function signChunks({ chunks, trailers }: AwsChunks, seed: string, sign: Sign): Buffer {
+  const parts: Buffer[] = [];
+  let last = seed;
+  for (const chunk of [...chunks, noBytes]) {
+    last = sign(`${algorithm}-PAYLOAD`, last, emptyHash, hash('sha256', chunk));
+    parts.push(...awsChunk(chunk, last));
+  }
+  for (const trailer of trailers) parts.push(Buffer.from(`${trailer.join(':')}\r\n`));
+  if (trailers.length > 0) {
+    const lines = trailers.map((it) => `${it.join(':')}\n`).join('');
+    const signature = sign(`${algorithm}-TRAILER`, last, hash('sha256', lines));
+    parts.push(Buffer.from(`x-amz-trailer-signature:${signature}\r\n`));
+  }
+  return Buffer.concat([...parts, Buffer.from('\r\n')]);
+}
+
+const toScope = ({ region, service }: AwsScope, time: string): string =>
+  `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
+
+/** As ISO 8601 has it in its short form, in seconds. */
+const toAmzTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '');
+
+/** Of a field that the request has once; else ''. */
+function soleField(headers: readonly string[], name: string): string {
+  const values = headers.filter((_, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name);
+  return values.length === 1 ? (values[0] as string) : '';
+}

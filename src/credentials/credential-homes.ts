@@ -1,0 +1,358 @@
+import type { Call, Finding, Homing } from '../core/call.ts';
+import { toGatewayError } from '../core/errors.ts';
+import { counts } from '../inspect/parts/sanitize.ts';
+import { createCache } from '../state/cache.ts';
+import type { HomeStore, MaybePromise } from '../state/store.ts';
+import { after } from '../util/maybe-promise.ts';
+import {
+  hasBasicKey,
+  inBody,
+  type PlacedCredential,
+  partsOf,
+  piecesOf,
+  placedCredentials,
+} from './credential-places.ts';
+import { type Claims, claimsOf } from './json-web-token.ts';
+import { registrableDomain } from './registrable-domain.ts';
+import { hashOf } from './secret-hashes.ts';
+import type { TenantSecrets } from './tenant-secrets.ts';
+
+/*
+ * A credential without a vendor is at home in the place that its protocol gives it, at the hosts that its own claims name, or at the
+ * registrable domain where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
+ * misdirected. Everywhere else nothing changes by this.
+ *
+ * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something was found, or that ask
+ * for a token, look at homes at all, and the state is asked for what this node does not know: of most credentials once in days.
+ */
+
+export interface CredentialHomes {
+  /**
+   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says what the call would bind.
+   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use.
+   */
+  mark(call: Call, options?: { readonly isFirstUse: boolean }): MaybePromise<void>;
+  /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */
+  bind(call: Call): MaybePromise<boolean>;
+}
+
+/** Of one call; what stands behind them is found as ever. */
+export const placesMax = 32;
+const knownMax = 32_768;
+/** A node believes what it knows for this part of the time that a home stands. */
+const knownPart = 1 / 8;
+const clearedMs = 3_600_000;
+
+/** Kinds that any service may issue; all others have a vendor, or are no credential that a protocol sends. */
+export const issuedByAnyone: ReadonlySet<string> = new Set([
+  'json-web-token',
+  'authorization-basic',
+  'authorization-bearer',
+  'authorization-header',
+  'session-cookie',
+  'generic-api-key',
+  'generic-token',
+  'generic-named-key',
+  'generic-named-value',
+  'generic-password',
+  'url-query-secret',
+  'named-service-key',
+  'sk-key',
+  'kubernetes-token',
+  'openshift-token',
+  'vault-token',
+  'vault-legacy-token',
+  'jenkins-token',
+  'rancher-token',
+  'portainer-token',
+  'synapse-token',
+  'dependency-track-key',
+  'woocommerce-key',
+  'wordpress-application-password',
+]);
+
+const webToken = 'json-web-token';
+
+type Standing = 'here' | 'elsewhere' | 'free';
+
+interface Placed {
+  readonly credential: PlacedCredential;
+  /** Those that are bound: of its texts, and of what was found in it. */
+  readonly hashes: readonly string[];
+  /** Those of which none may be at home elsewhere, whatever it is composed of. */
+  readonly looked: readonly string[];
+  /** The same of its pieces, unless they were looked up for this home lately. */
+  readonly pieces: readonly string[];
+  /** What it is remembered by once they were; undefined where it has none. */
+  readonly composed: string | undefined;
+  standing: Standing;
+  /** It is at home, and not by this call alone. */
+  isKnown: boolean;
+}
+
+export function createCredentialHomes(
+  store: HomeStore,
+  { credentialKey }: Pick<TenantSecrets, 'credentialKey'>,
+): CredentialHomes {
+  /** Homes that this node has bound or kept lately. */
+  const known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
+  /** Composed credentials and homes, until when none of their pieces need be looked up again: each token of three parts would ask the state. */
+  const cleared = createCache<number>(knownMax);
+  const nameOf = (tenantId: string, credential: string): string => `${tenantId}\n${credential}`;
+
+  function knownHome(tenantId: string, credential: string, nowMs: number): string | undefined {
+    const it = known.get(nameOf(tenantId, credential));
+    return it && nowMs < it.untilMs ? it.home : undefined;
+  }
+
+  /** Without the state nobody knows what is at home. */
+  function homesOf(tenantId: string, hashes: readonly string[], nowMs: number) {
+    if (hashes.length === 0) return new Map<string, string | undefined>();
+    const toMap = (homes: readonly (string | undefined)[]) =>
+      new Map(hashes.map((hash, at) => [hash, homes[at]] as const));
+    return orAway(() => after(store.homesOf(tenantId, hashes, nowMs), toMap), undefined);
+  }
+
+  return {
+    mark(call, { isFirstUse } = { isFirstUse: true }) {
+      const { identity, receivedAtMs } = call;
+      call.homing = undefined;
+      if (!identity || call.message || call.unreadable !== undefined) return;
+      const credentials = credentialsOf(call);
+      if (credentials.length === 0) return;
+      const { tenantId } = identity;
+      const key = credentialKey(tenantId);
+      const domain = registrableDomain(call.target.host);
+      const home = hashOf(key, Buffer.from(`home ${domain}`));
+      const placed = credentials.map((credential): Placed => {
+        const found = foundTexts(call, credential);
+        const written = textOf(call, credential);
+        const parts = partsOf(credential, written);
+        const pieces = parts && piecesOf(parts);
+        const hashed = (texts: Iterable<string>) => [
+          ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
+        ];
+        const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
+        const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
+        const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
+        const isElsewhere = !pieces || standings.includes('elsewhere');
+        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
+        // A JWT that says where it belongs is at home there, whoever had it before.
+        const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
+        const isKnown =
+          standing === 'here' && call.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
+        const composed =
+          pieces === undefined || pieces.size === 0
+            ? undefined
+            : `${tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
+        const isCleared = composed === undefined || receivedAtMs < (cleared.get(composed) ?? 0);
+        const ofPieces = isCleared ? [] : hashed(pieces ?? []);
+        return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
+      });
+      const asking = placed.filter((it) => it.standing !== 'elsewhere');
+      const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
+      const unknown = new Set(asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined));
+      return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
+        // What could not be looked up is at home nowhere.
+        if (!stored)
+          return settle(
+            call,
+            placed.filter(
+              (it) => it.standing === 'elsewhere' || (it.standing === 'here' && it.looked.length === 0),
+            ),
+            undefined,
+          );
+        const bindings: Placed[] = [];
+        const homeOf = (hash: string) => knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
+        for (const it of asking) {
+          const isBound = it.hashes.every((hash) => homeOf(hash) === home);
+          const looked = [...it.looked, ...it.pieces];
+          const isElsewhere = looked.some((hash) => (homeOf(hash) ?? home) !== home);
+          const free = looked.filter((hash) => homeOf(hash) === undefined);
+          const isSeenElsewhere = free.length > 0 && seenAt(call, free, domain) === 'elsewhere';
+          if (isElsewhere || isSeenElsewhere) {
+            it.standing = 'elsewhere';
+            it.isKnown = false;
+            continue;
+          }
+          if (it.composed !== undefined && it.pieces.length > 0)
+            cleared.set(it.composed, receivedAtMs + clearedMs);
+          if (it.standing === 'free') {
+            if (isBound) it.standing = 'here';
+            it.isKnown = isBound || seenAt(call, it.hashes, domain) === 'known';
+            if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
+          }
+        }
+        const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
+        settle(call, placed.filter(isSettled), homingOf(bindings.filter(isSettled), home, receivedAtMs));
+      });
+    },
+
+    bind({ identity, homing, receivedAtMs: nowMs }) {
+      if (!homing || !identity) return true;
+      const { tenantId, ownAgent } = identity;
+      const { agentId } = ownAgent;
+      return after(
+        orAway(() => store.bindHomes({ tenantId, agentId, nowMs, ...homing }), undefined),
+        (answer) => {
+          if (answer !== 'bound') return false;
+          for (const { credential, keptMs } of homing.credentials)
+            known.set(nameOf(tenantId, credential), {
+              home: homing.home,
+              untilMs: nowMs + keptMs * knownPart,
+            });
+          return true;
+        },
+      );
+    },
+  };
+}
+
+/** What `work` answers, or `otherwise` where the state is away or has no room. */
+function orAway<T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T | U> {
+  const orThrow = (error: unknown): U => {
+    const { code } = toGatewayError(error);
+    if (code !== 'STATE_UNAVAILABLE' && code !== 'GATEWAY_BUSY') throw error;
+    return otherwise;
+  };
+  try {
+    const answer = work();
+    return answer instanceof Promise ? answer.catch(orThrow) : answer;
+  } catch (error) {
+    return orThrow(error);
+  }
+}
+
+const isOfAnyone = ({ kind, vendorHosts }: Finding): boolean =>
+  issuedByAnyone.has(kind) && vendorHosts.length === 0;
+
+const overlaps = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
+  finding.part === part && finding.start < end && start < finding.end;
+
+const lies = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
+  finding.part === part && finding.start >= start && finding.end <= end;
+
+/** What goes with the credential that it was found in, and not with something that was put beside it or into it. */
+const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
+  isOfAnyone(finding) &&
+  lies(finding, credential) &&
+  (finding.kind !== webToken || credential.claims !== undefined);
+
+/** Credentials in their places, of which nothing was found but what any service may issue. Nearly no call has any. */
+function credentialsOf(call: Call): readonly PlacedCredential[] {
+  const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
+  const mayAsk = call.method === 'POST' && call.body.length > 0;
+  const isInHead = secrets.some(isOfAnyone) || hasBasicKey(call);
+  if (!mayAsk && !isInHead) return [];
+  const placed = isInHead ? placedCredentials(call) : inBody(call, call.plain ?? call.body);
+  return placed
+    .filter((it) => {
+      const found = secrets.filter((finding) => overlaps(finding, it));
+      return (it.isBoundUnseen || found.length > 0) && found.every((finding) => isOf(finding, it));
+    })
+    .slice(0, placesMax);
+}
+
+/** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
+function standingByClaims(claims: Claims | undefined, host: string): Standing {
+  if (!claims) return 'free';
+  const { audience, issuer } = claims;
+  const isMeant = (named: string): boolean => host === named || host.endsWith(`.${named}`);
+  if (audience.some(isMeant) || (issuer !== undefined && isMeant(issuer))) return 'here';
+  return audience.length > 0 ? 'elsewhere' : 'free';
+}
+
+/**
+ * Where they were seen in the last minutes. `known`: an answer has granted one, or had it and came from this domain; `elsewhere`: an answer that
+ * had one, and is not known, came from another domain, or a call with it in another place went to one.
+ */
+function seenAt(
+  { sightings }: Call,
+  hashes: readonly string[],
+  domain: string,
+): 'known' | 'elsewhere' | 'nowhere' {
+  const asked = new Set(hashes);
+  const [known, elsewhere] = [new Set<string>(), new Set<string>()];
+  for (const it of sightings.all) {
+    if (it.kind !== 'secrets') continue;
+    const { isGranted, cameFrom, wentTo } = it;
+    const isOfHere = cameFrom === domain || (isGranted && cameFrom === undefined);
+    const isOfOther = cameFrom !== undefined || (wentTo !== undefined && wentTo !== domain);
+    const into = isOfHere ? known : isOfOther ? elsewhere : undefined;
+    if (into) for (const hash of it.hashes) if (asked.has(hash)) into.add(hash);
+  }
+  for (const hash of elsewhere) if (!known.has(hash)) return 'elsewhere';
+  return known.size > 0 ? 'known' : 'nowhere';
+}
+
+const textOf = (
+  { head, plain, body }: Call,
+  { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
+) => (part === 'head' ? head.toString('latin1', start, end) : (plain ?? body).toString('utf8', start, end));
+
+/** Of those that were found in one place as many are bound; all are looked up. */
+const foundBoundMax = 8;
+const foundTexts = (call: Call, credential: PlacedCredential): readonly string[] => [
+  ...new Set(
+    call.findings
+      .filter((it) => it.class === 'SECRETS' && counts(it) && isOf(it, credential))
+      .map((it) => textOf(call, it)),
+  ),
+];
+
+const minKeptMs = 3_600_000;
+
+function homingOf(bindings: readonly Placed[], home: string, nowMs: number): Homing | undefined {
+  if (bindings.length === 0) return undefined;
+  const credentials = bindings.flatMap(({ credential: { keptMs, claims }, hashes }) => {
+    const lifeMs = claims?.endsAtMs === undefined ? keptMs : claims.endsAtMs - nowMs;
+    const ms = Math.max(minKeptMs, Math.min(keptMs, lifeMs));
+    return hashes.map((credential) => ({ credential, keptMs: ms }));
+  });
+  return { home, credentials };
+}
+
+/** Notes in the findings of the call what is at home and what is at home elsewhere. */
+function settle(call: Call, placed: readonly Placed[], homing: Homing | undefined): void {
+  call.homing = homing;
+  call.cutBodies = undefined;
+  call.markAgain = undefined;
+  if (placed.length === 0) return;
+  call.findings = marked(call.findings, placed);
+  call.knownCredentials = placed.flatMap((it) => (it.isKnown ? it.credential.texts : []));
+  call.markAgain = marker(call, placed);
+}
+
+/** What is cut out of a body leaves the credentials in it that are at home. */
+const marker =
+  (call: Call, placed: readonly Placed[]): NonNullable<Call['markAgain']> =>
+  (body, findings) => {
+    if (findings.length === 0) return findings;
+    const left = inBody(call, body).flatMap((credential) => {
+      const before = placed.find(
+        (it) =>
+          it.credential.location === credential.location && it.credential.texts[0] === credential.texts[0],
+      );
+      return before?.standing === 'here' || before?.standing === 'free' ? { ...before, credential } : [];
+    });
+    return marked(findings, left);
+  };
+
+function marked(findings: readonly Finding[], placed: readonly Placed[]): Finding[] {
+  const unseen = new Set(placed.filter((it) => it.standing === 'elsewhere'));
+  const all = findings.map((finding): Finding => {
+    if (finding.class !== 'SECRETS' || !counts(finding)) return finding;
+    const it = placed.find(({ credential }) => isOf(finding, credential));
+    if (!it) return finding;
+    unseen.delete(it);
+    return it.standing === 'elsewhere' ? { ...finding, isMisdirected: true } : { ...finding, atHome: true };
+  });
+  for (const { credential } of unseen) all.push(misdirected(credential));
+  return all;
+}
+
+/** No detector sees it, and yet it is known. */
+const misdirected = ({ part, location, start, end }: PlacedCredential): Finding => ({
+  ...{ class: 'SECRETS', kind: 'bound-credential', confidence: 'medium' },
+  ...{ location, part, start, end, atHome: false, vendorHosts: [], isMisdirected: true },
+});

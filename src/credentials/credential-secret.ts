@@ -1,0 +1,173 @@
+import * as z from 'zod';
+import type { CredentialConfig } from '../config/schema.ts';
+import { ifValid, parseTarget } from '../core/target.ts';
+import type { Secret } from './injection.ts';
+
+export const secretTypes = [
+  'bearer',
+  'basic',
+  'headers',
+  'query',
+  'oauth2_client_credentials',
+  'aws_sigv4',
+] as const satisfies readonly CredentialConfig['type'][];
+export type SecretType = (typeof secretTypes)[number];
+export const isSecretType = (type: string): type is SecretType =>
+  (secretTypes as readonly string[]).includes(type);
+
+/** What stands in the file. */
+export function toSecret(config: CredentialConfig): Secret {
+  switch (config.type) {
+    case 'bearer':
+      return { type: 'bearer', value: config.value ?? '' };
+    case 'basic':
+      return { type: 'basic', username: config.username ?? '', password: config.password ?? '' };
+    case 'headers':
+      return { type: 'headers', values: config.values ?? new Map() };
+    case 'query':
+      return { type: 'query', parameter: config.parameter ?? config.name, value: config.value ?? '' };
+    case 'oauth2_client_credentials':
+      return tokenSecret({ ...tokenTermsOf(config), client_secret: config.clientSecret ?? '' });
+    case 'aws_sigv4':
+      return awsSecret({
+        ...awsTermsOf(config),
+        access_key_id: config.accessKeyId ?? '',
+        secret_access_key: config.secretAccessKey ?? '',
+        session_token: config.sessionToken ?? undefined,
+      });
+  }
+}
+
+/** What may stand in a header field or a query (RFC 9110, 5.5). */
+const text = z.string().regex(/^[\t\x20-\x7e\x80-\xff]{1,65536}$/, {
+  error: 'must be 1 to 65536 characters of one line of Latin-1',
+});
+const fieldName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, { error: 'must be the name of a header' });
+/** Of what is sent in a form. */
+const anyText = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, { error: 'must be 1 to 4096 characters of one line' });
+/** RFC 6749, 3.3. */
+const scope = z.string().regex(/^[!#-[\]-~]{1,256}$/, { error: 'must be the name of a scope' });
+const tokenUrl = z
+  .string()
+  .max(4096)
+  .refine((it) => /^https:/i.test(it) && ifValid(() => parseTarget(it)) !== undefined, {
+    error: 'must be an https URL without user information',
+  });
+/** It stands between commas and slashes. */
+const awsName = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,128}$/, { error: 'must be 1 to 128 of letters, digits, ".", "_" and "-"' });
+const ofConnection =
+  /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i;
+
+/** The fields of a secret by type, as they are given to be sealed. */
+export const secretSchemas = {
+  bearer: z.strictObject({ value: text }),
+  basic: z.strictObject({ username: text, password: text }),
+  headers: z.strictObject({
+    values: z
+      .record(fieldName, text)
+      .refine((it) => Object.keys(it).every((name) => !ofConnection.test(name)), {
+        error: 'has a header that a credential cannot set',
+      })
+      .refine((it) => Object.keys(it).length >= 1 && Object.keys(it).length <= 32, {
+        error: 'must have 1 to 32 headers',
+      }),
+  }),
+  query: z.strictObject({ value: text }),
+  // What stands in the configuration wins: it is for a credential that only a route names.
+  oauth2_client_credentials: z.strictObject({
+    client_secret: anyText,
+    client_id: anyText.optional(),
+    token_url: tokenUrl.optional(),
+    scopes: z.array(scope).max(100).optional(),
+    audience: anyText.optional(),
+  }),
+  aws_sigv4: z.strictObject({
+    access_key_id: awsName,
+    secret_access_key: text,
+    session_token: text.optional(),
+    region: awsName.optional(),
+    service: awsName.optional(),
+  }),
+} as const satisfies Record<SecretType, z.ZodType>;
+
+/**
+ * What was sealed in the vault, with what the configuration says beside it; undefined for a type that there is not, and where something
+ * that is no secret is told by neither.
+ */
+export function parseSecret(
+  type: string,
+  json: string,
+  name: string,
+  config?: CredentialConfig,
+): Secret | undefined {
+  if (!isSecretType(type)) return undefined;
+  const fields: unknown = JSON.parse(json);
+  switch (type) {
+    case 'bearer':
+      return { type, ...secretSchemas.bearer.parse(fields) };
+    case 'basic':
+      return { type, ...secretSchemas.basic.parse(fields) };
+    case 'headers':
+      return { type, values: new Map(Object.entries(secretSchemas.headers.parse(fields).values)) };
+    case 'query': {
+      const parameter = (config?.type === 'query' ? config.parameter : null) ?? name;
+      return { type, parameter, ...secretSchemas.query.parse(fields) };
+    }
+    case 'oauth2_client_credentials': {
+      const stored = secretSchemas.oauth2_client_credentials.parse(fields);
+      const terms = config?.type === type ? tokenTermsOf(config) : undefined;
+      const { token_url, client_id } = terms ?? stored;
+      return token_url === undefined || client_id === undefined
+        ? undefined
+        : tokenSecret({ ...stored, ...terms, token_url, client_id });
+    }
+    case 'aws_sigv4': {
+      const stored = secretSchemas.aws_sigv4.parse(fields);
+      return awsSecret(config?.type === type ? { ...stored, ...awsTermsOf(config) } : stored);
+    }
+  }
+}
+
+type OfType<T extends SecretType> = Extract<CredentialConfig, { type: T }>;
+type Stored<T extends SecretType> = z.infer<(typeof secretSchemas)[T]>;
+
+const tokenTermsOf = (config: OfType<'oauth2_client_credentials'>) => ({
+  token_url: config.tokenUrl,
+  client_id: config.clientId,
+  scopes: [...config.scopes],
+  audience: config.audience ?? undefined,
+});
+
+type TokenFields = Stored<'oauth2_client_credentials'> & { token_url: string; client_id: string };
+
+const tokenSecret = ({ token_url, client_id, client_secret, scopes, audience }: TokenFields): Secret => ({
+  type: 'oauth2_client_credentials',
+  client: {
+    tokenUrl: token_url,
+    clientId: client_id,
+    clientSecret: client_secret,
+    scopes: scopes ?? [],
+    audience,
+  },
+});
+
+const awsTermsOf = ({ region, service }: OfType<'aws_sigv4'>) => ({
+  ...(region === null ? {} : { region }),
+  ...(service === null ? {} : { service }),
+});
+
+const awsSecret = (fields: Stored<'aws_sigv4'>): Secret => ({
+  type: 'aws_sigv4',
+  keys: {
+    accessKeyId: fields.access_key_id,
+    secretAccessKey: fields.secret_access_key,
+    sessionToken: fields.session_token,
+  },
+  scope: { region: fields.region, service: fields.service },
+});

@@ -1,0 +1,281 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { overridingTargets } from '../catalogue/overriding-target.ts';
+import type { Config, InboundRoute } from '../config/schema.ts';
+import type { Call, OwnAgent } from '../core/call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { readingsOf } from '../core/url-readings.ts';
+import { loadOrMakeSecrets } from '../state/rules/secrets.ts';
+import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
+import { after } from '../util/maybe-promise.ts';
+import { createScrub, type Scrub } from '../wire/client/scrub/scrub.ts';
+import type { Entry } from './credential-entry.ts';
+import { parseSecret } from './credential-secret.ts';
+import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
+import {
+  askReadable,
+  type Injection,
+  type ReadyCredential,
+  type Secret,
+  toReadyCredential,
+} from './injection.ts';
+import type { TokenBook } from './issued-tokens.ts';
+import { createOwnedCredentials, type Near, type Owned } from './owned-credentials.ts';
+import type { RouteBook } from './route-book.ts';
+import type { FetchToken } from './token-endpoint.ts';
+import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from './vault.ts';
+
+/**
+ * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
+ * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
+ */
+export interface Credentials {
+  /**
+   * What a call of the forward proxy goes out with: the first credential in the file whose tenant, host, path and agent are the call's.
+   * The agent is the key's own, for any may be named. Undefined where no credential goes to that host. Fails with CREDENTIAL_UNAVAILABLE
+   * where there is one that cannot be sent: the call must not go without.
+   */
+  forCall(call: Call): MaybePromise<Injection | undefined>;
+  /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
+  nameFor(call: Call): string | undefined;
+  /**
+   * What a call of a route goes out with: the credential that it names. Fails in the same way, also where that is for other hosts, paths or
+   * agents; the agent is the route's, or else the key's own.
+   */
+  forRoute(call: Call, route: InboundRoute): MaybePromise<Injection | undefined>;
+}
+
+export interface CredentialsOptions {
+  readonly store: Pick<Store, 'credentialOf'>;
+  readonly routes: Pick<RouteBook, 'storedOf'>;
+  readonly vault: Vault;
+  readonly fetchToken: FetchToken;
+  /** What was fetched lately, also by the generation before. */
+  readonly issued: TokenBook;
+  /** Why a token could not be fetched, and whose. */
+  onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
+  /** The agent of the calls that bring no key, where there may be such. */
+  readonly keylessAgentId?: string | undefined;
+  /** What time it is, for signatures. Default: the clock of the machine. */
+  readonly now?: () => number;
+  /** Milliseconds since anything, for tokens; never set back. */
+  readonly elapsed?: () => number;
+}
+
+export function createCredentials(
+  config: Pick<Config, 'credentials' | 'inbound'>,
+  {
+    store,
+    routes,
+    vault,
+    fetchToken,
+    issued,
+    onFailure,
+    keylessAgentId,
+    now = Date.now,
+    elapsed = () => performance.now(),
+  }: CredentialsOptions,
+): Credentials {
+  const owned = createOwnedCredentials(config, routes);
+  /** Opening and making the needles costs more than a small call: done once for each secret. */
+  const opened = new WeakMap<Entry, Opened>();
+
+  function make(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+    if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, now));
+    const client = { ...secret.client, tenantId };
+    const where = { tenantId, credential: entry.name };
+    return heldByToken(client, {
+      fetch: () => fetchToken(client),
+      issued: issued.of(tenantId, entry.name),
+      now: elapsed,
+      onFailure: (error) => onFailure(where, error),
+    });
+  }
+
+  function open(tenantId: string, entry: Entry, record: SealedCredential | undefined): Found {
+    const { name, config } = entry;
+    const known = opened.get(entry);
+    if (record && known?.sealed === record.sealed) return known.held;
+    // With it goes its token: one that was taken out and put in again asks for another.
+    opened.delete(entry);
+    if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
+    if (config && record.type !== config.type)
+      return unavailable(`The credential ${name} is of another type in the vault than in the configuration.`);
+    const text = vault.open(record, record.sealed);
+    if (text === undefined)
+      return unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
+    const secret = parseSecret(record.type, text, name, config);
+    if (!secret)
+      return unavailable(`Neither the configuration nor the vault says how the credential ${name} is sent.`);
+    const held = make(tenantId, entry, secret);
+    opened.set(entry, { sealed: record.sealed, held });
+    return held;
+  }
+
+  function ofFile(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+    const known = opened.get(entry);
+    if (known) return known.held;
+    const held = make(tenantId, entry, secret);
+    opened.set(entry, { sealed: undefined, held });
+    return held;
+  }
+
+  function find(tenantId: string, entry: Entry): MaybePromise<Found> {
+    if (entry.secret) return ofFile(tenantId, entry, entry.secret);
+    return after(store.credentialOf(tenantId, entry.name), (it) => open(tenantId, entry, it));
+  }
+
+  /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
+  const mayUse = (entry: Entry, agent: OwnAgent): boolean =>
+    agent.agentId === keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
+
+  function inject(
+    { tenantId, host }: { readonly tenantId: string; readonly host: string },
+    near: Near,
+    chosen: Entry | undefined,
+  ): MaybePromise<Injection | undefined> {
+    const all = near.entries.map((it) => find(tenantId, it));
+    const toInjection = (found: readonly Found[]): MaybePromise<Injection | undefined> => {
+      const sent = chosen && found[near.entries.indexOf(chosen)];
+      if (sent instanceof GatewayError) throw sent;
+      const others = found.filter(isThere);
+      const ready = sent?.take();
+      if (!(ready instanceof Promise)) return injectionOf(host, near, others, ready);
+      // While it was fetched, the credential may have been revoked, or replaced.
+      return ready
+        .then(() => find(tenantId, chosen as Entry))
+        .then((again) => {
+          if (again instanceof GatewayError) throw again;
+          return again.take();
+        })
+        .then((it) => injectionOf(host, near, others, it));
+    };
+    return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
+  }
+
+  /** Those of which the path chooses. */
+  const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly Entry[] =>
+    entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
+
+  return {
+    nameFor(call) {
+      const { identity, target, wayCredential } = call;
+      if (wayCredential !== undefined) return wayCredential ?? undefined;
+      // Those that only routes name go out by routes.
+      const own = identity && owned.ofFile(identity.tenantId);
+      if (!own) return undefined;
+      const candidates = candidatesFor(call, own.near(target.host), identity.ownAgent);
+      const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, call);
+      return more.length === 0 ? chosen?.name : undefined;
+    },
+    forCall(call) {
+      const { identity, target } = call;
+      if (!identity) return undefined;
+      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+        const near = own?.near(target.host);
+        if (!near || near.entries.length === 0) return undefined;
+        const candidates = candidatesFor(call, near, identity.ownAgent);
+        const chosen = candidates.length === 0 ? undefined : choose(candidates, call);
+        if (chosen && target.scheme !== 'https')
+          throw unavailable(`The credential ${chosen.name} is sent over https only.`);
+        return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
+      };
+      return after(owned.of(identity.tenantId), injectOf);
+    },
+    forRoute({ identity, target }, { tenantId, credential, agentId }) {
+      if (!identity) return undefined;
+      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+        const named = own?.entries.find((it) => it.name === credential);
+        if (!named && credential !== null)
+          throw unavailable(`The credential ${credential} of the route is not known here.`);
+        const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
+        if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
+          throw unavailable(
+            `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
+          );
+        return own && inject({ tenantId, host: target.host }, own.near(target.host), named);
+      };
+      return after(owned.of(tenantId), injectOf);
+    },
+  };
+}
+
+/** One of the vault with what it was sealed as. */
+interface Opened {
+  readonly sealed: string | undefined;
+  readonly held: HeldCredential;
+}
+
+type Found = HeldCredential | GatewayError;
+const isThere = (it: Found): it is HeldCredential => !(it instanceof GatewayError);
+const isSettled = (it: MaybePromise<Found>): it is Found => !(it instanceof Promise);
+
+function injectionOf(
+  host: string,
+  near: Near,
+  held: readonly HeldCredential[],
+  sent: ReadyCredential | undefined,
+): Injection | undefined {
+  const known = held.map((it) => it.known());
+  const scrub = scrubOf(near, sent && !known.includes(sent) ? [...known, sent] : known);
+  if (!scrub) return undefined;
+  const { apply = askReadable, sign, onStatus } = sent ?? {};
+  // What one credential would let pass must hide no other one that the host may have got.
+  const mayBeStored = known.every((it) => it.mayBeStored?.(host) === true);
+  return {
+    apply: mayBeStored || !sent?.mayBeStored ? apply : (request) => askReadable(apply(request)),
+    scrub,
+    mayBeStored,
+    ...(sign ? { sign } : {}),
+    ...(onStatus ? { onStatus } : {}),
+  };
+}
+
+/** Made anew when the vault has changed; undefined where there is nothing to look for. */
+function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefined {
+  if (ready.length !== near.ready.length || ready.some((it, i) => it !== near.ready[i])) {
+    near.ready = ready;
+    near.scrub = createScrub([...new Set(ready.flatMap((it) => it.secrets))]);
+  }
+  return ready.length === 0 ? undefined : near.scrub;
+}
+
+/** A path that servers read in several ways, or that a header names beside it, must lead to one credential in all of them. */
+function choose(candidates: readonly Entry[], call: Call): Entry | undefined {
+  const [chosen, ...more] = chosenBy(candidates, call);
+  if (more.length > 0)
+    throw unavailable('The path can be read in several ways, which lead to different credentials.');
+  return chosen;
+}
+
+/** By each reading of the path. */
+const chosenBy = (candidates: readonly Entry[], call: Call): readonly (Entry | undefined)[] => {
+  const hrefs = [call.target, ...overridingTargets(call)].map(({ href }) => href);
+  return [...new Set(hrefs.flatMap(pathsOf).map((path) => candidates.find((it) => it.isAt(path))))];
+};
+
+const isAlwaysAt = (entry: Entry, href: string): boolean => pathsOf(href).every((path) => entry.isAt(path));
+
+/** Without the query, in all their readings. */
+const pathsOf = (href: string): readonly string[] =>
+  readingsOf(href).map((url) => {
+    const start = url.indexOf('/', url.indexOf('://') + 3);
+    return start < 0 ? '/' : (url.slice(start).split('?', 1)[0] ?? '/');
+  });
+
+const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
+
+/**
+ * The vault with the keys of the configuration; where it names none, with the one beside the state, made on the first start. A file that
+ * is named must be there: a new key would open nothing that was sealed before.
+ */
+export function openVault({ vault, state }: Pick<Config, 'vault' | 'state'>): Vault {
+  if (vault.key !== null) {
+    const keys = parseVaultKeys(vault.key);
+    if (!keys) throw new Error('The variable that vault.key_env names must hold 32 bytes in hex or base64.');
+    return createVault(...keys);
+  }
+  if (vault.keyFile !== null && !existsSync(vault.keyFile))
+    throw new Error(`${vault.keyFile}, the key of the vault, is not there.`);
+  return createVault(...loadOrMakeSecrets(vault.keyFile ?? join(state.dir, 'vault-key'), vaultKeyBytes));
+}

@@ -1,0 +1,55 @@
+import type { MaybePromise } from '../state/store.ts';
+import { after } from '../util/maybe-promise.ts';
+import { type ReadyCredential, toReadyCredential } from './injection.ts';
+import { basicOf, type TokenClient } from './token-endpoint.ts';
+import { createTokenSource, type TokenSource, type TokenSourceOptions } from './token-source.ts';
+
+/** A credential that was opened. */
+export interface HeldCredential {
+  /** To be sent now. Fails with CREDENTIAL_UNAVAILABLE where it cannot be. */
+  take(): MaybePromise<ReadyCredential>;
+  /** What an answer may show of it, whoever has sent it. The same one as long as that is the same. */
+  known(): Pick<ReadyCredential, 'secrets'> & ReadyCredential;
+}
+
+export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
+  take: () => ready,
+  known: () => ready,
+});
+
+/** One of which tokens are sent. Its own secret goes to the token endpoint alone. */
+export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
+  const source = createTokenSource(options);
+  const own = [client.clientSecret, basicOf(client)];
+  /** Of this source: the newest one that is known may have been fetched on other terms. */
+  let sent = '';
+  let tokens: readonly string[] | undefined;
+  let ready: ReadyCredential;
+
+  /** Made anew when there is another token, to be sent or to be known. */
+  function readyWith(token: string): ReadyCredential {
+    const { known } = source;
+    if (token !== sent || known !== tokens) {
+      sent = token;
+      tokens = known;
+      ready = toTokenCredential(source, token, [...known, ...own]);
+    }
+    return ready;
+  }
+
+  return {
+    take: () => after(source.take(), readyWith),
+    known: () => readyWith(sent),
+  };
+}
+
+function toTokenCredential(source: TokenSource, token: string, known: readonly string[]): ReadyCredential {
+  const { apply, secrets } = toReadyCredential({ type: 'bearer', value: token });
+  return {
+    apply,
+    secrets: [...new Set([...(token === '' ? [] : secrets), ...known])],
+    onStatus(status) {
+      if (status === 401) source.refuse(token);
+    },
+  };
+}

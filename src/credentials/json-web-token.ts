@@ -1,0 +1,50 @@
+import { parseTarget } from '../core/target.ts';
+
+/** What a JWT says of where it is at home and for how long. */
+export interface Claims {
+  /** Hosts of its audience that can be reached from outside; it belongs nowhere else where there are any. */
+  readonly audience: readonly string[];
+  /** The host of its issuer. */
+  readonly issuer: string | undefined;
+  readonly endsAtMs: number | undefined;
+}
+
+const tokenShape = /^[\w-]{2,4096}\.([\w-]{2,16384})\.[\w-]{0,4096}$/;
+const audiencesMax = 16;
+/** Names inside of a network: they say what a service is called there, and not where it is reached. */
+const insideName = /(?:^[^.]*|\.(?:svc|local|internal|localhost|lan))$/;
+
+/** Undefined where the text is not one whole JWT (RFC 7519). Nothing in it is verified: whoever is asked for access does that. */
+export function claimsOf(text: string): Claims | undefined {
+  const [, payload] = tokenShape.exec(text) ?? [];
+  if (payload === undefined) return undefined;
+  const claims = parseObject(Buffer.from(payload, 'base64url').toString('utf8'));
+  if (!claims) return undefined;
+  const { aud, htu, iss, exp } = claims;
+  // `htu` is where a proof of possession goes (RFC 9449, 4.2).
+  const named = [...(Array.isArray(aud) ? aud.slice(0, audiencesMax) : [aud]), htu];
+  return {
+    audience: named.flatMap((it) => hostNamedBy(it) ?? []),
+    issuer: hostNamedBy(iss),
+    endsAtMs: typeof exp === 'number' && exp > 0 ? exp * 1000 : undefined,
+  };
+}
+
+function hostNamedBy(claim: unknown): string | undefined {
+  if (typeof claim !== 'string' || claim.length > 2048 || !/^https?:\/\//i.test(claim)) return undefined;
+  try {
+    const { host } = parseTarget(claim);
+    return insideName.test(host) && !host.includes(':') ? undefined : host;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

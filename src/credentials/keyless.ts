@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto';
+import type { Config } from '../config/schema.ts';
+import { derivedId } from '../core/ids.ts';
+
+/** Whose the calls of the forward proxy are that bring no key, with `proxy.require_auth: false`. */
+export interface KeylessAgent {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly envName: string;
+  readonly name: string;
+}
+
+/** The prefix of the key that stands for them. No text of a key begins like this. */
+export const keylessKeyPrefix = 'no key';
+
+export const keylessName = 'unauthenticated';
+
+/**
+ * The agent of that name which the configuration has, else one of its own in the first environment; undefined where every call needs a key.
+ * There is one tenant then: the configuration was refused otherwise.
+ */
+export function keylessAgentOf({
+  proxy,
+  tenants,
+  agents,
+}: Pick<Config, 'proxy' | 'tenants' | 'agents'>): KeylessAgent | undefined {
+  const [tenant] = tenants.values();
+  if (proxy.requireAuth || !tenant) return undefined;
+  const { id: tenantId, environments } = tenant;
+  const known = agents.find((it) => it.name === keylessName);
+  return {
+    tenantId,
+    agentId: known?.id ?? derivedId(hash('sha256', `agent without a key ${tenantId}`)),
+    envName: known?.envName ?? environments[0] ?? 'default',
+    name: keylessName,
+  };
+}

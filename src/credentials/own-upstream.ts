@@ -1,0 +1,23 @@
+import type { Config } from '../config/schema.ts';
+import { isOwnHost } from '../tenants/external.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import { isWithin } from '../util/ranges.ts';
+import { toHostMatcher } from '../wire/client/reach/host-glob.ts';
+
+/**
+ * Whether the operator runs the server behind a host, as far as the configuration says before a name is resolved: `upstream.resolve` leads
+ * to it, it is an address in `upstream.allow_private`, or it is one of the tenant's `org_domains` and `internal.hosts`.
+ */
+export type IsOwnUpstream = (tenantId: string, host: string) => boolean;
+
+export function createOwnUpstream(
+  { resolve, allowPrivate }: Config['upstream'],
+  tenants: Pick<Tenants, 'find'>,
+): IsOwnUpstream {
+  const replaced = resolve.map(({ host }) => toHostMatcher(host));
+  return (tenantId, host) => {
+    if (replaced.some((matches) => matches(host)) || isWithin(allowPrivate, host)) return true;
+    const tenant = tenants.find(tenantId);
+    return tenant !== undefined && isOwnHost(host, tenant);
+  };
+}

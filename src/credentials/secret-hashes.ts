@@ -1,0 +1,30 @@
+import { createHmac } from 'node:crypto';
+import type { Call, Finding } from '../core/call.ts';
+import { counts } from '../inspect/parts/sanitize.ts';
+
+/** Answers the credentials that a call carries where they do not belong, as hashes that nobody can guess without the key. */
+export type HashSecrets = (call: Call) => readonly string[];
+
+/** That one call can have, of so many findings: there may be many copies of one. */
+export const hashesMax = 64;
+export const hashedMax = 1_024;
+const none: readonly never[] = Object.freeze([]);
+
+/** `keyOf` is a secret of the tenant. */
+export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSecrets {
+  return function hashSecrets(call) {
+    const { findings, identity } = call;
+    if (findings.length === 0 || !identity) return none;
+    const secrets = findings.filter((it) => it.class === 'SECRETS' && counts(it)).slice(0, hashedMax);
+    if (secrets.length === 0) return none;
+    const key = keyOf(identity.tenantId);
+    return [...new Set(secrets.map((it) => hashOf(key, textOf(call, it))))].slice(0, hashesMax);
+  };
+}
+
+/** 72 bits: two of the few that one agent has in ten minutes are never the same by chance. */
+export const hashOf = (key: Buffer, text: Uint8Array): string =>
+  createHmac('sha256', key).update(text).digest('base64url').slice(0, 12);
+
+const textOf = (call: Call, { part, start, end }: Finding): Buffer =>
+  (part === 'head' ? call.head : (call.plain ?? call.body)).subarray(start, end);

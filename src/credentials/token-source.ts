@@ -1,0 +1,120 @@
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import type { MaybePromise } from '../state/store.ts';
+import type { IssuedTokens } from './issued-tokens.ts';
+import type { Token } from './token-endpoint.ts';
+
+/*
+ * The access token of one credential. However many calls want it, it is asked for once at a time; a failure is not repeated before its
+ * time; and while a token is valid, nothing that happens at the token endpoint keeps it from being used. Nothing runs by itself: without
+ * calls no token is fetched.
+ */
+
+export interface TokenSource {
+  /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
+  take(): MaybePromise<string>;
+  /**
+   * An upstream did not take it: the next call gets a new one, unless it is itself new, or so many others are still valid that one of
+   * them would have to be forgotten, and could be shown.
+   */
+  refuse(token: string): void;
+  /** Those that an upstream may know and show. Another list when they change. */
+  readonly known: readonly string[];
+}
+
+export interface TokenSourceOptions {
+  fetch(): Promise<Token>;
+  /** Of the credential, whoever has fetched them. */
+  readonly issued: IssuedTokens;
+  /** Milliseconds since anything, never set back. */
+  now(): number;
+  /** Told of every failure, of which there is a bounded number a minute. */
+  onFailure(error: GatewayError): void;
+}
+
+/** So long before its end, or for a fifth of its time, a new one is fetched while it goes on being used. */
+const refreshMsMax = 60_000;
+const refreshShare = 0.2;
+/** Not used so shortly before its end: it would end on the way. */
+const marginMsMax = 5_000;
+const marginShare = 0.05;
+/** A younger token is not thrown away: agents can make an upstream answer 401. */
+const ageMsMin = 30_000;
+const backoffMsMin = 1_000;
+const backoffMsMax = 60_000;
+
+interface Held {
+  readonly text: string;
+  readonly fetchedAtMs: number;
+  readonly refreshAtMs: number;
+  readonly endsAtMs: number;
+}
+
+export function createTokenSource({ fetch, issued, now, onFailure }: TokenSourceOptions): TokenSource {
+  let held: Held | undefined;
+  let flight: Promise<string> | undefined;
+  let failures = 0;
+  let retryAtMs = 0;
+  let failure: GatewayError | undefined;
+
+  async function fetchNew(): Promise<string> {
+    const askedAtMs = now();
+    try {
+      const token = await fetch();
+      held = toHeld(token, askedAtMs);
+      issued.add({ text: token.text, validMs: token.toldMs }, askedAtMs);
+      failures = 0;
+      return token.text;
+    } catch (error) {
+      failure = toGatewayError(error);
+      retryAtMs = now() + Math.min(backoffMsMin * 2 ** failures, backoffMsMax);
+      failures += 1;
+      onFailure(failure);
+      throw failure;
+    } finally {
+      flight = undefined;
+    }
+  }
+
+  function fetchOnce(): Promise<string> {
+    flight ??= fetchNew();
+    return flight;
+  }
+
+  return {
+    get known() {
+      return issued.at(now());
+    },
+    take() {
+      const nowMs = now();
+      const mayAsk = failures === 0 || nowMs >= retryAtMs;
+      if (held && nowMs < held.endsAtMs) {
+        // A failure was told to the log, and is no concern of a call that has its token.
+        if (nowMs >= held.refreshAtMs && mayAsk) fetchOnce().catch(() => undefined);
+        return held.text;
+      }
+      if (flight || mayAsk) return fetchOnce();
+      const retryAfterSeconds = Math.ceil((retryAtMs - nowMs) / 1000);
+      throw new GatewayError(
+        'CREDENTIAL_UNAVAILABLE',
+        failure?.message ?? '',
+        { retryAfterSeconds },
+        failure?.cause,
+      );
+    },
+    refuse(token) {
+      const nowMs = now();
+      const isOld = held?.text === token && nowMs - held.fetchedAtMs >= ageMsMin;
+      if (isOld && !issued.isFullAt(nowMs)) held = undefined;
+    },
+  };
+}
+
+function toHeld({ text, validMs }: Token, fetchedAtMs: number): Held {
+  const endsAtMs = fetchedAtMs + validMs - Math.min(marginMsMax, validMs * marginShare);
+  return {
+    text,
+    fetchedAtMs,
+    refreshAtMs: fetchedAtMs + validMs - Math.min(refreshMsMax, validMs * refreshShare),
+    endsAtMs,
+  };
+}

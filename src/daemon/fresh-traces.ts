@@ -1,0 +1,32 @@
+import { timeOfTraceId } from '../core/ids.ts';
+import type { Journal } from '../state/journal.ts';
+import type { Store } from '../state/store.ts';
+
+/** Lines are shipped within a quarter of a second, unless the state is away. */
+const freshMs = 5000;
+
+/**
+ * The store, in which a trace can be found as soon as its call is answered: what this process has in its journal and has not shipped yet
+ * is shipped when somebody asks for a call of the last seconds.
+ */
+export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): Store {
+  const shipped = async (traceId: string): Promise<void> => {
+    if (Math.abs(Date.now() - (timeOfTraceId(traceId) ?? 0)) < freshMs) await journal.flush();
+  };
+  return {
+    ...store,
+    async traceById(tenantId, traceId) {
+      await shipped(traceId);
+      return store.traceById(tenantId, traceId);
+    },
+    /** Nothing that was held against the agent before comes after it. */
+    async resetTrust(tenantId, agentId, audit) {
+      await journal.flush();
+      return store.resetTrust(tenantId, agentId, audit);
+    },
+    async addResponseScan(tenantId, traceId, scan) {
+      await shipped(traceId);
+      return store.addResponseScan(tenantId, traceId, scan);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import type { Environment } from '../config/checks/references.ts';
+import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { type Log, openLog } from '../core/log.ts';
+import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
+import { untilStateAnswers } from './patience.ts';
+import { readInThread } from './reload/read-in-thread.ts';
+import { openServing, type Prepared, type Serving } from './serving.ts';
+import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
+import { type FirstStart, firstStartConfig, openFirstStart } from './start/first-start.ts';
+import { alone } from './start/foundations.ts';
+import { type Loaded, loadedHere } from './start/loaded.ts';
+import { nextSteps } from './start/next-steps.ts';
+import type { Found } from './start/seed.ts';
+
+export interface Gateway {
+  /** URLs of the first listener of each kind. */
+  readonly proxyUrl: string;
+  readonly controlUrl: string;
+  readonly caFile: string;
+  readonly firstStart: FirstStart | undefined;
+  readonly log: Log;
+  /** Sentences on what is missing before anybody can call. */
+  readonly nextSteps: readonly string[];
+  /** Reads the configuration again; answers whether it was taken. A refused one leaves everything as it was. */
+  reload(): Promise<boolean>;
+  /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
+  stop(graceMs?: number): Promise<void>;
+  /** Resolves where the daemon cannot go on, with what went wrong: it is to be stopped then, and has failed. As a rule never. */
+  readonly broken: Promise<Error>;
+}
+
+const graceMsDefault = 30_000;
+
+/**
+ * Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when something is wrong; and with nothing
+ * made, where that is an address.
+ */
+export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
+  const file = findConfigFile(configFile, env);
+  const planned = loadConfig(file, env, disk);
+  const held = await holdAddresses(planned, disk);
+  try {
+    return await openGateway(planned, env, held);
+  } catch (error) {
+    await held.release();
+    throw error;
+  }
+}
+
+async function openGateway(planned: Config, env: Environment, held: HeldAddresses): Promise<Gateway> {
+  const { file } = planned;
+  const firstStart = file === undefined ? openFirstStart(env) : undefined;
+  const read = (): Config =>
+    firstStart
+      ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
+      : loadConfig(file, env, disk);
+  let config = firstStart ? read() : planned;
+  const log = openLog(config.log);
+  const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
+  const open = async (): Promise<{ serving: Serving; found: Found }> => {
+    const opened = await openServing(loadedHere(config, disk), { place: alone, log, standing, firstStart });
+    try {
+      return { serving: opened, found: await opened.seed() };
+    } catch (error) {
+      await opened.stop(0);
+      throw error;
+    }
+  };
+  const { serving, found } = await untilStateAnswers(config, log, open);
+  let bound: Bound;
+  try {
+    warn(config, log);
+    await held.release();
+    bound = await serving.listen();
+    announce(config, bound);
+  } catch (error) {
+    await serving.stop(0);
+    throw error;
+  }
+
+  const prepare = async (next: Loaded): Promise<[Config, Prepared]> => [
+    next.config,
+    await serving.prepare(next),
+  ];
+
+  async function takeOver(): Promise<void> {
+    const [next, prepared] = firstStart
+      ? await prepare(loadedHere(read(), disk))
+      : await readInThread({ file, env, taken: undefined }, config, prepare);
+    try {
+      await prepared.seed();
+    } catch (error) {
+      prepared.drop();
+      throw error;
+    }
+    standing.generation += 1;
+    standing.loadedAtMs = Date.now();
+    await prepared.take(standing);
+    config = next;
+    warn(next, log);
+    log.info({ generation: standing.generation }, 'configuration reloaded');
+  }
+
+  async function reload(): Promise<boolean> {
+    try {
+      await takeOver();
+      return true;
+    } catch (error) {
+      serving.refuse(error instanceof Error ? error.message : String(error));
+      tellRefusal(error, log);
+      return false;
+    }
+  }
+
+  let stopping: Promise<void> | undefined;
+  let reloading: Promise<unknown> = Promise.resolve();
+  return {
+    ...urlsOf(config, bound),
+    caFile: serving.certFile,
+    firstStart,
+    log,
+    nextSteps: nextSteps(config, found),
+    reload() {
+      // One after the other: two signals in a row must not build two generations at once.
+      const next = reloading.then(reload);
+      reloading = next;
+      return next;
+    },
+    stop(graceMs = graceMsDefault) {
+      stopping ??= serving.stop(graceMs).then(() => removePid(config));
+      return stopping;
+    },
+    // A process that is in trouble of this kind ends by itself.
+    broken: new Promise(() => undefined),
+  };
+}

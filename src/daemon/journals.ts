@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { lockDirectory } from '../state/embedded/lock.ts';
+import { type JournalOptions, openJournal } from '../state/journal.ts';
+import type { Closers } from './closers.ts';
+import type { Place } from './start/foundations.ts';
+
+/*
+ * Each process of a daemon has a journal of its own, by its place: `journal` that of the first, `journal/worker-2` that of the second. One
+ * that is started in the place of another ships what that has left behind. Where the daemon has fewer processes than it had before, the
+ * first one ships what those left behind whom nobody follows.
+ */
+
+/** How long the process before this one may take to end: after its parent was killed it is still on its way out. */
+const handOverMs = 15_000;
+const nameOfWorker = /^worker-(\d{1,2})$/;
+
+const dirOf = (stateDir: string, slot: number): string =>
+  slot === 1 ? join(stateDir, 'journal') : join(stateDir, 'journal', `worker-${slot}`);
+
+/**
+ * The folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE where another daemon writes there. An
+ * embedded state is locked as a whole.
+ */
+export function holdJournal({ url, dir: stateDir }: Config['state'], place: Place, closers: Closers): string {
+  const dir = dirOf(stateDir, place.slot);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  if (url.driver !== 'embedded') closers.add(lockDirectory(dir, handOverMs));
+  return dir;
+}
+
+/** Ships the journals of places that the daemon has no more. Rejects where the state does not take them. */
+export async function shipLeftBehind(
+  stateDir: string,
+  { slot, workers }: Place,
+  options: Omit<JournalOptions, 'dir'>,
+): Promise<void> {
+  if (slot !== 1) return;
+  const root = dirOf(stateDir, 1);
+  if (!existsSync(root)) return;
+  for (const name of readdirSync(root)) {
+    const [, digits] = nameOfWorker.exec(name) ?? [];
+    if (digits === undefined || Number(digits) <= workers) continue;
+    const dir = join(root, name);
+    const release = lockDirectory(dir, handOverMs);
+    try {
+      const journal = await openJournal({ ...options, dir });
+      try {
+        await journal.flush();
+      } finally {
+        await journal.close();
+      }
+      rmSync(dir, { recursive: true });
+    } finally {
+      release();
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/schema.ts';
+import { toGatewayError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
+import { createRestarts } from './workers/restarts.ts';
+
+/** A start goes on trying for so many times `state.timeout`: half a minute, where that is not written. */
+const timeoutsMax = 30;
+/** However long they take: where the machine is busy, to start several processes may use up that time by itself. */
+const attemptsMin = 3;
+
+/** Does what needs the state, and does it again while that does not answer; rejects as `attempt` does once it was away for too long. */
+export async function untilStateAnswers<T>(
+  { state }: Config,
+  log: Log,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const delays = createRestarts();
+  const endAtMs = performance.now() + timeoutsMax * state.timeoutMs;
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const { code, extra } = toGatewayError(error);
+      // What says nothing of trying again is wrong for good: a lock of another daemon, a file that is not there.
+      const isAway = code === 'STATE_UNAVAILABLE' && extra.retryAfterSeconds !== undefined;
+      const delayMs = delays.delayed();
+      const isOver = attempts >= attemptsMin && performance.now() + delayMs >= endAtMs;
+      if (!isAway || isOver) throw error;
+      log.warn({ err: error, retry_in_ms: delayMs }, 'the state does not answer; the start goes on trying');
+      await sleep(delayMs);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { ConfigError, type Files, type Mistake } from '../../config/load.ts';
+import type { Log } from '../../core/log.ts';
+import { type FileProblem, type KnownNames, parsePolicyFile } from '../../policy/index.ts';
+import type { PolicyDocument } from '../../policy/schema.ts';
+import { readPolicyFile } from './named-files.ts';
+
+/** A file of policies, as it was read last. */
+export interface PolicyFile {
+  readonly file: string;
+  /** Of its text: while that is the same, so are the documents. */
+  readonly digest: string;
+  readonly documents: readonly PolicyDocument[];
+}
+
+/** What reading one file, or one pattern, has come to. */
+export type ToldPolicies =
+  | { readonly unmatched: string }
+  | {
+      readonly file: string;
+      readonly digest: string;
+      /** undefined: they are those of the same text. */
+      readonly documents: readonly PolicyDocument[] | undefined;
+      readonly warnings: readonly FileProblem[];
+    }
+  | { readonly mistakes: readonly Mistake[] };
+
+/** Reads the files that the patterns name, one at a time. Of files whose text has the digest in `before` no documents are answered. */
+export function* readPolicies(
+  patterns: readonly string[],
+  { files, known, before }: { files: Files; known: KnownNames; before: ReadonlyMap<string, string> },
+): Generator<ToldPolicies> {
+  for (const pattern of patterns) {
+    const found = files.find(pattern);
+    if (found.length === 0) yield { unmatched: pattern };
+    for (const file of found) {
+      const text = readPolicyFile(files, file);
+      const digest = hash('sha256', text);
+      const parsed = parsePolicyFile(text, file, known);
+      if (parsed.ok) {
+        const documents = before.get(file) === digest ? undefined : parsed.policies;
+        yield { file, digest, documents, warnings: parsed.warnings };
+      } else yield { mistakes: parsed.errors.map(inFile) };
+    }
+  }
+}
+
+/** Takes what was read, in its order. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
+export class PolicyCollector {
+  readonly #log: Log;
+  readonly #before: ReadonlyMap<string, PolicyFile>;
+  readonly #mistakes: Mistake[] = [];
+  readonly #files: PolicyFile[] = [];
+
+  constructor(log: Log, before: readonly PolicyFile[] = []) {
+    this.#log = log;
+    this.#before = new Map(before.map((it) => [it.file, it]));
+  }
+
+  /** Those that need not be told again. */
+  get digests(): ReadonlyMap<string, string> {
+    return new Map([...this.#before.values()].map(({ file, digest }) => [file, digest]));
+  }
+
+  take(told: ToldPolicies): void {
+    if ('unmatched' in told) {
+      this.#log.warn({ pattern: told.unmatched }, 'no policy file matches this pattern');
+    } else if ('mistakes' in told) {
+      this.#mistakes.push(...told.mistakes);
+    } else {
+      const { file, digest, warnings } = told;
+      const documents = told.documents ?? this.#before.get(file)?.documents ?? [];
+      this.#files.push({ file, digest, documents });
+      for (const { line, message } of warnings)
+        this.#log.warn({ file, line, warning: message }, 'a policy is taken with a warning');
+    }
+  }
+
+  /** Throws `ConfigError` with the mistakes of all files. */
+  result(configFile: string | undefined): readonly PolicyFile[] {
+    if (this.#mistakes.length > 0) throw new ConfigError(configFile, this.#mistakes);
+    return this.#files;
+  }
+}
+
+/** All of it at once, for who has nothing else to do meanwhile. */
+export function loadPolicyFiles(
+  { file, policies }: { readonly file: string | undefined; readonly policies: readonly string[] },
+  known: KnownNames,
+  log: Log,
+  files: Files,
+): readonly PolicyFile[] {
+  const collector = new PolicyCollector(log);
+  for (const told of readPolicies(policies, { files, known, before: new Map() })) collector.take(told);
+  return collector.result(file);
+}
+
+/** Of another file than the configuration's, so that its line stands in the path. */
+function inFile({ file, line, column, path, message }: FileProblem): Mistake {
+  const place = [file, line, column].filter((it) => it !== undefined).join(':');
+  return { path: `${place} ${path}`.trimEnd(), line: undefined, message };
+}

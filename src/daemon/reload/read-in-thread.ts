@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import type { Environment } from '../../config/checks/references.ts';
+import { disk } from '../../config/load.ts';
+import type { Config, TenantConfig } from '../../config/schema.ts';
+import type { KnownNames, KnownTool } from '../../policy/index.ts';
+import { Pace } from '../../util/pace.ts';
+import { threadEnvironment } from '../../util/prepared.ts';
+import type { Loaded } from '../start/loaded.ts';
+import { type Failure, fromFailure } from '../workers/messages.ts';
+import { filesTaken, type TakenFiles } from '../workers/taken-files.ts';
+import { PolicyCollector, type ToldPolicies } from './policy-files.ts';
+
+/*
+ * A large configuration takes seconds to read, which no call shall wait behind. A thread reads it, and this one takes over what has changed,
+ * in slices: entries that say the same as before stay the same objects.
+ */
+
+export interface ReadTask {
+  readonly file: string | undefined;
+  readonly env: Environment;
+  /** undefined: the files are those of the disk. */
+  readonly taken: TakenFiles | undefined;
+  /** What is much goes through it in pieces, to be taken when there is time. */
+  readonly port: MessagePort;
+}
+
+/** What may have thousands of entries, and how two readings of it tell which are the same. */
+const idOf = {
+  tenants: (it) => it.id,
+  agents: (it) => it.id,
+  keys: (it) => it.hash,
+  credentials: (it) => `${it.tenantId}/${it.name}`,
+  inbound: (it) => it.prefix,
+} satisfies { [L in ListName]: (entry: EntryOf<L>) => string };
+
+type ListName = 'tenants' | 'agents' | 'keys' | 'credentials' | 'inbound';
+type EntryOf<L extends ListName> = Config[L] extends { values(): Iterable<infer E> } ? E : never;
+type Entry = EntryOf<ListName>;
+
+export const lists = Object.keys(idOf) as readonly ListName[];
+
+/** Few enough to be read from the port in a fraction of a millisecond. */
+export const entriesAtOnce = 50;
+
+/** All but what stands in the lists, which are empty here. */
+type Rest = Record<keyof Omit<Config, 'defaultTenant'>, unknown>;
+
+export type Told =
+  | { readonly rest: Rest; readonly bareTenant: TenantConfig }
+  | { readonly isRead: true }
+  | { readonly failure: Failure };
+
+export type Asked =
+  | { readonly tool: KnownTool }
+  | { readonly known: KnownNames; readonly digests: ReadonlyMap<string, string> };
+
+interface Piece {
+  readonly list: ListName;
+  readonly entries: readonly Entry[];
+}
+
+const heapMbMax = 1024;
+/** Nearly all that a reading makes lives to its end: a small nursery would copy it again and again. */
+const nurseryMb = 64;
+const answerMsMax = 60_000;
+
+/** Gives `use` the configuration as `before` has become, with its policies to be read as long as `use` runs. Throws what reading throws. */
+export async function readInThread<T>(
+  task: Omit<ReadTask, 'port'>,
+  before: Config,
+  use: (loaded: Loaded) => Promise<T>,
+): Promise<T> {
+  const { port1, port2 } = new MessageChannel();
+  const source = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url);
+  const worker = new Worker(source, {
+    workerData: { ...task, port: port2 },
+    env: threadEnvironment(),
+    transferList: [port2],
+    resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: nurseryMb },
+  });
+  const nextAnswer = answersOf(worker);
+  try {
+    const config = await takeConfig(await nextAnswer(), port1, before);
+    return await use({
+      config,
+      files: task.taken ? filesTaken(task.taken) : disk,
+      async readPolicies({ tools = [], ...known }, log, policiesBefore) {
+        const collector = new PolicyCollector(log, policiesBefore);
+        const pace = new Pace();
+        for (const { name, operations, takesOtherNames, categories, fields } of tools) {
+          const told = operations.map(({ name, verb, category }) => ({ name, verb, category }));
+          const tool: KnownTool = { name, operations: told, takesOtherNames, categories, fields };
+          worker.postMessage({ tool } satisfies Asked);
+          if (pace.isDue()) await pace.turn();
+        }
+        worker.postMessage({ known, digests: collector.digests } satisfies Asked);
+        await nextAnswer();
+        await drain<ToldPolicies>(port1, (told) => collector.take(told));
+        return collector.result(config.file);
+      },
+    });
+  } finally {
+    port1.close();
+    await worker.terminate();
+  }
+}
+
+type Answer = Exclude<Told, { readonly failure: Failure }>;
+
+/** Answers its next answer; throws what the thread has failed with. */
+function answersOf(worker: Worker): () => Promise<Answer> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  worker.once('error', reject);
+  worker.once('exit', () => reject(new Error('reading the configuration ended without a result')));
+  // It may end while nobody waits for it.
+  ended.catch(() => undefined);
+  return async () => {
+    const signal = AbortSignal.timeout(answerMsMax);
+    const [told] = (await Promise.race([once(worker, 'message', { signal }), ended])) as [Told];
+    if ('failure' in told) throw fromFailure(told.failure);
+    return told;
+  };
+}
+
+/** Takes all that waits in the port. */
+async function drain<T>(port: MessagePort, take: (message: T) => void): Promise<void> {
+  const pace = new Pace();
+  for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) {
+    take(got.message as T);
+    if (pace.isDue()) await pace.turn();
+  }
+}
+
+async function takeConfig(told: Answer, port: MessagePort, before: Config): Promise<Config> {
+  if (!('rest' in told)) throw new Error('the configuration was not read');
+  const { rest } = told;
+  const bareTenant = frozen(told.bareTenant);
+  const read = new Map(lists.map((list) => [list, new List(list, before)]));
+  await drain<Piece>(port, ({ list, entries }) => read.get(list)?.add(entries));
+  for (const key of Object.keys(rest) as (keyof Rest)[]) rest[key] = keptOr(before[key], rest[key]);
+  const asList = (list: ListName) => Object.freeze(read.get(list)?.entries ?? []);
+  const asMap = (list: ListName) => new Map(asList(list).map((it) => [nameOf(list, it), it]));
+  return Object.freeze({
+    ...rest,
+    defaultTenant: (id: string): TenantConfig => Object.freeze({ ...bareTenant, id, name: id }),
+    tenants: asMap('tenants'),
+    agents: asList('agents'),
+    keys: asList('keys'),
+    credentials: asList('credentials'),
+    inbound: asMap('inbound'),
+  }) as Config;
+}
+
+const nameOf = (list: ListName, entry: Entry): string => (idOf[list] as (entry: Entry) => string)(entry);
+
+/** One list of the configuration, as it comes in pieces. */
+class List {
+  readonly entries: Entry[] = [];
+  readonly #list: ListName;
+  readonly #before: ReadonlyMap<string, Entry>;
+
+  constructor(list: ListName, before: Config) {
+    this.#list = list;
+    this.#before = new Map([...before[list].values()].map((it) => [nameOf(list, it), it]));
+  }
+
+  add(entries: readonly Entry[]): void {
+    for (const it of entries) this.entries.push(keptOr(this.#before.get(nameOf(this.#list, it)), it));
+  }
+}
+
+const keptOr = <T>(before: unknown, next: T): T =>
+  isDeepStrictEqual(before, next) ? (before as T) : frozen(next);
+
+/** What comes from another thread is no longer frozen. Schemas bound how deep it is. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const it of value instanceof Map || value instanceof Set ? value.values() : Object.values(value))
+    frozen(it);
+  return Object.freeze(value);
+}

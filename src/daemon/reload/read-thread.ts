@@ -1,0 +1,47 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { disk, loadConfig } from '../../config/load.ts';
+import type { KnownTool } from '../../policy/index.ts';
+import { toFailure } from '../workers/messages.ts';
+import { filesTaken } from '../workers/taken-files.ts';
+import { readPolicies } from './policy-files.ts';
+import { type Asked, entriesAtOnce, lists, type ReadTask, type Told } from './read-in-thread.ts';
+
+/** The thread of `readInThread`: reads a configuration, and then its policies, when it is told what they may name. */
+const { file, env, taken, port } = workerData as ReadTask;
+const files = taken ? filesTaken(taken) : disk;
+const tools: KnownTool[] = [];
+
+const tell = (told: Told): void => parentPort?.postMessage(told);
+
+function attempt(work: () => Told): void {
+  try {
+    tell(work());
+  } catch (error) {
+    tell({ failure: toFailure(error) });
+  }
+}
+
+attempt(() => {
+  const config = loadConfig(file, env, files);
+  const { defaultTenant, ...rest } = config;
+  for (const list of lists) {
+    const entries = [...config[list].values()];
+    for (let from = 0; from < entries.length; from += entriesAtOnce)
+      port.postMessage({ list, entries: entries.slice(from, from + entriesAtOnce) });
+  }
+  const emptied = Object.fromEntries(lists.map((list) => [list, []]));
+  const patterns = config.policies;
+  parentPort?.on('message', (asked: Asked) => {
+    if ('tool' in asked) {
+      tools.push(asked.tool);
+      return;
+    }
+    attempt(() => {
+      const known = { ...asked.known, tools };
+      for (const told of readPolicies(patterns, { files, known, before: asked.digests }))
+        port.postMessage(told);
+      return { isRead: true };
+    });
+  });
+  return { rest: { ...rest, ...emptied }, bareTenant: defaultTenant('default') };
+});

@@ -1,0 +1,40 @@
+import { toGatewayError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Store } from '../../state/store.ts';
+import type { Standing } from '../serving.ts';
+
+/** Writes into the audit log of each tenant that its configuration was exchanged. Nobody waits for it but the end of the process. */
+export interface ReloadAudit {
+  note(tenantIds: readonly string[], standing: Standing): void;
+  /** Resolves when all that was noted is written, or cannot be. */
+  close(): Promise<void>;
+}
+
+export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log): ReloadAudit {
+  let writing = Promise.resolve();
+
+  async function write(tenantIds: readonly string[], { generation, loadedAtMs }: Standing): Promise<void> {
+    const details = { generation, loaded_at: new Date(loadedAtMs).toISOString() };
+    const event = { atMs: loadedAtMs, kind: 'config.reloaded', operator: 'config', details };
+    for (const tenantId of tenantIds) {
+      try {
+        await store.appendAudit({ ...event, tenantId, subject: tenantId });
+      } catch (error) {
+        // The log keeps what the audit log could not take.
+        log.error(
+          { err: error, tenant_id: tenantId, ...details },
+          'a reload could not be written to the audit log',
+        );
+        // Each further tenant would be waited for as long.
+        if (toGatewayError(error).code === 'STATE_UNAVAILABLE') return;
+      }
+    }
+  }
+
+  return {
+    note(tenantIds, standing) {
+      writing = writing.then(() => write(tenantIds, standing));
+    },
+    close: () => writing,
+  };
+}

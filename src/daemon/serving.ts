@@ -1,0 +1,176 @@
+import { checkFixedKeys } from '../config/reload.ts';
+import type { Config } from '../config/schema.ts';
+import type { ListenAddress } from '../config/sections/addresses.ts';
+import type { Log } from '../core/log.ts';
+import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
+import { Closers } from './closers.ts';
+import { configReloaded } from './gateway-notices.ts';
+import { createGate, openMaterial } from './reload/generation.ts';
+import { createReloadAudit } from './reload/reload-audit.ts';
+import type { Bound } from './start/announce.ts';
+import type { FirstStart } from './start/first-start.ts';
+import { openFoundations, type Place } from './start/foundations.ts';
+import { readListenersTls } from './start/listener-tls.ts';
+import { listen } from './start/listeners.ts';
+import type { Loaded } from './start/loaded.ts';
+import { applyTerms, type Found, seed } from './start/seed.ts';
+import { openServers } from './start/servers.ts';
+
+/*
+ * What one process serves with. It is put in force in steps, so that several processes can take each of them together: all prepare, one of
+ * them seeds the state, and then all take over, or none does.
+ */
+
+/** What `/readyz` tells of a configuration. */
+export interface Standing {
+  readonly generation: number;
+  readonly loadedAtMs: number;
+}
+
+export interface Serving {
+  readonly certFile: string;
+  /** By which it is told whether two processes stand on the same authority and the same secret. */
+  readonly certPem: string;
+  readonly pepper: Buffer;
+  /** In force. */
+  config(): Config;
+  /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
+  seed(): Promise<Found>;
+  /** Begins to serve; at `addresses`, where they are not those of the configuration. */
+  listen(addresses?: Addresses): Promise<Bound>;
+  /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
+  prepare(next: Loaded): Promise<Prepared>;
+  /** Notes why a reload was refused. */
+  refuse(reason: string): void;
+  /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** A generation that is not in force yet. */
+export interface Prepared {
+  seed(): Promise<Found>;
+  /** From the next call on this one judges. */
+  take(standing: Standing): Promise<void>;
+  drop(): void;
+}
+
+export interface Addresses {
+  readonly proxy: readonly ListenAddress[];
+  readonly control: readonly ListenAddress[];
+}
+
+export interface ServingOptions {
+  readonly place: Place;
+  readonly log: Log;
+  readonly standing: Standing & { readonly lastError: string | null };
+  readonly firstStart: FirstStart | undefined;
+}
+
+/** Opens everything that a process serves with. Throws, with nothing left open, when something is wrong. */
+export async function openServing(loaded: Loaded, options: ServingOptions): Promise<Serving> {
+  const closers = new Closers();
+  try {
+    return await openAll(loaded, options, closers);
+  } catch (error) {
+    // What went wrong first is told.
+    await closers.close().catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
+    throw error;
+  }
+}
+
+async function openAll(
+  { config: first, files, readPolicies }: Loaded,
+  { place, log, standing, firstStart }: ServingOptions,
+  closers: Closers,
+): Promise<Serving> {
+  let config = first;
+  const tls = readListenersTls(config, files);
+  let bound: Bound = { proxy: [], control: [] };
+  const status = { ...standing, isDraining: false };
+  const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
+    config,
+    {
+      files,
+      place,
+      log,
+      bound: () => bound,
+      status: () => status,
+      closers,
+    },
+  );
+  const seeding = { ...foundations, firstStart };
+  const reloads = createReloadAudit(foundations.store, log);
+  closers.add(() => reloads.close());
+  const material = openMaterial(config, files, foundations);
+  let policyFiles = await readPolicies(material.known, foundations.log, []);
+  let gate = createGate(material, policyFiles, foundations);
+  closers.add(() => gate.upstream.close());
+  const servers = openServers(() => gate, authority, tls, log);
+  closers.add(() => servers.close());
+  notifications.use(config, gate.transport);
+
+  return {
+    certFile: authority.certFile,
+    certPem: authority.certPem,
+    pepper: foundations.pepper,
+    config: () => config,
+    seed: () => seed(config, seeding),
+    async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
+      applyTerms(config, foundations);
+      const opened = { proxy: [] as string[], control: [] as string[] };
+      // What is bound is not dialled, from the first one on.
+      bound = opened;
+      for (const address of proxy) opened.proxy.push(await listen(servers.newProxy(), address));
+      for (const address of control) opened.control.push(await listen(servers.newControl(), address));
+      // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
+      notifications.start();
+      startReaders();
+      const sweep = createApprovalSweep({ store: foundations.store, log });
+      closers.add(() => sweep.close());
+      return opened;
+    },
+    async prepare(next) {
+      checkFixedKeys(config, next.config);
+      const nextTls = readListenersTls(next.config, next.files);
+      const useFeedConnections = feedConnections.prepare(next.config, next.files);
+      const material = openMaterial(next.config, next.files, foundations, gate);
+      const nextPolicies = await next.readPolicies(material.known, foundations.log, policyFiles);
+      const nextGate = createGate(material, nextPolicies, foundations);
+      try {
+        await nextGate.policies.follow(gate.policies, nextGate.tenants.ids());
+      } catch (error) {
+        nextGate.retire();
+        throw error;
+      }
+      return {
+        seed: () => seed(next.config, seeding),
+        async take({ generation, loadedAtMs }) {
+          useFeedConnections();
+          await foundations.feeds.use(next.config.feeds);
+          applyTerms(next.config, foundations);
+          const before = gate;
+          gate = nextGate;
+          policyFiles = nextPolicies;
+          notifications.use(next.config, nextGate.transport);
+          servers.showTls(nextTls);
+          config = next.config;
+          before.retire();
+          Object.assign(status, { generation, loadedAtMs, lastError: null });
+          log.level = next.config.log.level;
+          notifications.tell(configReloaded(generation, loadedAtMs));
+          // Of all processes of the daemon one says so.
+          if (place.slot === 1) reloads.note([...config.tenants.keys()], { generation, loadedAtMs });
+        },
+        drop: () => nextGate.retire(),
+      };
+    },
+    refuse(reason) {
+      status.lastError = reason;
+    },
+    async stop(graceMs) {
+      status.isDraining = true;
+      await Promise.all([servers.drain(graceMs), notifications.drain(graceMs)]);
+      await closers.close();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Log } from '../../core/log.ts';
+import type { Gateway } from '../gateway.ts';
+import { ignoredKeys } from '../not-yet.ts';
+
+/* What a daemon tells of itself, be it one process or many. */
+
+/** Addresses as URLs have them, in the order of the configuration. */
+export interface Bound {
+  readonly proxy: readonly string[];
+  readonly control: readonly string[];
+}
+
+export function urlsOf(config: Config, bound: Bound): Pick<Gateway, 'proxyUrl' | 'controlUrl'> {
+  return {
+    proxyUrl: `${config.proxy.tls ? 'https' : 'http'}://${bound.proxy[0]}`,
+    controlUrl: `${config.control.tls ? 'https' : 'http'}://${bound.control[0]}`,
+  };
+}
+
+/** What is allowed and yet unwise, and what has no effect. */
+export function warn(config: Config, log: Log): void {
+  for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
+  for (const ignored of ignoredKeys(config))
+    log.warn({ ignored }, 'the configuration has a key without effect');
+}
+
+export function tellRefusal(error: unknown, log: Log): void {
+  const reason = error instanceof ConfigError ? { mistakes: error.mistakes } : { err: error };
+  log.error(reason, 'the configuration was refused; the old one stays');
+}
+
+/** For scripts: where this daemon listens, and its process. */
+export function announce({ state, pidFile }: Config, bound: Bound): void {
+  const file = join(state.dir, 'listening.json');
+  // Replaced in one step, so that nobody reads half of it.
+  writeFileSync(`${file}.new`, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
+  renameSync(`${file}.new`, file);
+  if (pidFile) writeFileSync(pidFile, `${process.pid}\n`);
+}
+
+export function removePid({ pidFile }: Config): void {
+  if (pidFile) rmSync(pidFile, { force: true });
+}

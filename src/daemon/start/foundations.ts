@@ -1,0 +1,173 @@
+import { mkdirSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import type { Files } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Log } from '../../core/log.ts';
+import { openVault } from '../../credentials/credentials.ts';
+import { createTokenBook } from '../../credentials/issued-tokens.ts';
+import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
+import { createAnswerDesk } from '../../decision/approvals/answer-desk.ts';
+import { createApprovalDesk } from '../../decision/approvals/approval-desk.ts';
+import { createIncidentDesk } from '../../decision/approvals/incident-desk.ts';
+import { createAuthThrottles } from '../../decision/auth-throttle.ts';
+import type { GateStatus } from '../../decision/gate.ts';
+import { packagedInjections, packagedMeanings } from '../../decision/packaged-readers.ts';
+import { createEvents, usageAlert } from '../../decision/trace/events.ts';
+import { createTraceFeed } from '../../decision/trace/trace-feed.ts';
+import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
+import { channels } from '../../notify/channels/index.ts';
+import { createNotifications, type Notifications } from '../../notify/notifications.ts';
+import { createDownload } from '../../risk/feeds/download.ts';
+import { openFeeds } from '../../risk/feeds/feeds.ts';
+import { loadPrivileges } from '../../risk/signals/privileges.ts';
+import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
+import { openJournal } from '../../state/journal.ts';
+import { openStore } from '../../state/open.ts';
+import { ownTables } from '../../tenants/catalogues.ts';
+import { loadEngines } from '../../tenants/engines.ts';
+import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
+import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
+import type { Closers } from '../closers.ts';
+import { type FeedConnections, openFeedConnections } from '../feed-connections.ts';
+import { withFreshTraces } from '../fresh-traces.ts';
+import { feedFailed, withErrorsTold } from '../gateway-notices.ts';
+import { holdJournal, shipLeftBehind } from '../journals.ts';
+import { withNudges } from '../nudges.ts';
+import { openReaders } from '../reader-threads.ts';
+import type { Foundations } from '../reload/generation.ts';
+import type { Bound } from './announce.ts';
+import { loadPepper } from './pepper.ts';
+
+/** Which of the processes of a daemon this is. */
+export interface Place {
+  /** From 1. The first one does what one is to do for all. */
+  readonly slot: number;
+  readonly workers: number;
+}
+
+/** The only process of its daemon. */
+export const alone: Place = { slot: 1, workers: 1 };
+
+export interface FoundationsOptions {
+  readonly files: Files;
+  readonly place: Place;
+  readonly log: Log;
+  readonly bound: () => Bound;
+  readonly status: () => GateStatus;
+  readonly closers: Closers;
+}
+
+const dataFolder = resolve(import.meta.dirname, '../../../config');
+
+interface Opened {
+  readonly foundations: Foundations;
+  readonly authority: Authority;
+  readonly feedConnections: FeedConnections;
+  /** To be given the channels, and then started. */
+  readonly notifications: Notifications;
+  /** See `OpenedReaders`. */
+  startReaders(): void;
+}
+
+/** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
+export async function openFoundations(
+  config: Config,
+  { files, place, log: plainLog, bound, status, closers }: FoundationsOptions,
+): Promise<Opened> {
+  const { dir } = config.state;
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const { url, timeoutMs, caFile } = config.state;
+  const state = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
+  closers.add(() => state.close());
+  const controlUrl = () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`;
+  const notifications = createNotifications({
+    store: state,
+    config,
+    channels,
+    controlUrl,
+    // What goes wrong with notices is not told by notices.
+    log: plainLog,
+    sweeps: place.slot === 1,
+    async alertUsage(tenantId, percent, used, quota) {
+      const { alert, event } = usageAlert({ tenantId, atMs: Date.now(), percent, used, quota });
+      await store.alertUsage(tenantId, alert, event);
+    },
+  });
+  closers.add(() => notifications.close());
+  const store = withNudges(state, notifications.nudge);
+  const log = withErrorsTold(plainLog, notifications.tell, Date.now);
+  const vault = openVault(config);
+  const pepper = loadPepper(config, log);
+  const { cert: certFile, key: keyFile } = config.authority;
+  const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
+  const journalOptions = {
+    ship: notifications.shipTo(store.recordCalls.bind(store)),
+    onError: (error: unknown) => log.error({ err: error }, 'the journal has a problem'),
+  };
+  const journalDir = holdJournal(config.state, place, closers);
+  const journal = await openJournal({ ...journalOptions, dir: journalDir });
+  closers.add(() => journal.close());
+  // What a killed process left behind counts before the first call does: no quota and no use is given twice.
+  await journal.flush();
+  await shipLeftBehind(dir, place, journalOptions);
+  const incidents = createIncidentDesk(store, log);
+  closers.add(() => incidents.close());
+  const traces = withFreshTraces(store, journal);
+  const answers = createAnswerDesk(traces, log);
+  closers.add(() => answers.close());
+  const traceFeed = createTraceFeed(store, log);
+  closers.add(() => traceFeed.close());
+  const ownListeners = (): ListenerAddress[] =>
+    [...bound().proxy, ...bound().control].flatMap(toListenerAddress);
+  const feedConnections = openFeedConnections(config, files, ownListeners);
+  const feeds = await openFeeds({
+    feeds: config.feeds,
+    dir: join(dir, 'feeds'),
+    part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
+    log,
+    download: createDownload(feedConnections.connect),
+    onTrouble({ name, status, lastError }) {
+      plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
+      notifications.tell(feedFailed(name, status, Date.now()));
+    },
+  });
+  closers.add(() => feeds.close());
+  const engines = loadEngines();
+  const { readers, start: startReaders } = openReaders(config, engines, { place, log, closers });
+  const foundations: Foundations = {
+    store: traces,
+    journal,
+    engines,
+    readers,
+    injections: packagedInjections(),
+    meanings: packagedMeanings(),
+    beginnings: createBeginningMemory(),
+    riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
+    privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
+    toolTables: ownTables(),
+    feeds,
+    pepper,
+    secrets: createTenantSecrets(pepper),
+    vault,
+    issuedTokens: createTokenBook(),
+    throttles: createAuthThrottles(place.workers),
+    approvals: createApprovalDesk(store),
+    traceFeed,
+    incidents,
+    answers,
+    events: createEvents(store, log),
+    notifications: notifications.desk,
+    log,
+    registeredTenants: new Set(await store.registeredTenants()),
+    ownListeners,
+    controlUrl,
+    status,
+  };
+  return { foundations, authority, feedConnections, notifications, startReaders };
+}
+
+function toListenerAddress(bound: string): ListenerAddress[] {
+  const [, address = '', port = ''] = /^\[?([^\]]*)\]?:(\d+)$/.exec(bound) ?? [];
+  return isIP(address) ? [{ address, port: Number(port) }] : [];
+}

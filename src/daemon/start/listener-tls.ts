@@ -1,0 +1,45 @@
+import { createSecureContext } from 'node:tls';
+import { ConfigError, type Files } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+
+/** What a listener shows of itself in TLS. */
+export interface ListenerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly minVersion: 'TLSv1.2';
+}
+
+export interface ListenersTls {
+  /** Undefined where the listener speaks plain text. */
+  readonly proxy: ListenerTls | undefined;
+  readonly control: ListenerTls | undefined;
+}
+
+/** Reads certificates and keys. Throws ConfigError naming the file that cannot be read, or that they do not belong together. */
+export const readListenersTls = (config: Config, files: Files): ListenersTls => ({
+  proxy: readTls(config, files, 'proxy'),
+  control: readTls(config, files, 'control'),
+});
+
+const pemBytesMax = 1024 * 1024;
+
+function readTls(config: Config, files: Files, listener: 'proxy' | 'control'): ListenerTls | undefined {
+  const { tls } = config[listener];
+  if (tls === null) return undefined;
+  const mistaken = (path: string, message: string): ConfigError =>
+    new ConfigError(config.file, [{ path: `${listener}.tls${path}`, line: undefined, message }]);
+  const read = (name: 'cert' | 'key'): Buffer => {
+    try {
+      return files.read(tls[name], pemBytesMax);
+    } catch {
+      throw mistaken(`.${name}`, `the file ${tls[name]} cannot be read`);
+    }
+  };
+  const shown = { cert: read('cert'), key: read('key'), minVersion: 'TLSv1.2' } as const;
+  try {
+    createSecureContext(shown);
+  } catch {
+    throw mistaken('', 'cert must be certificates in PEM, the own one first, and key its private key');
+  }
+  return shown;
+}

@@ -1,0 +1,109 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import type { Config } from '../../config/schema.ts';
+import type { ListenAddress } from '../../config/sections/addresses.ts';
+import type { GatewayError } from '../../core/errors.ts';
+import { unmapped } from '../../util/ranges.ts';
+import { type Connections, untold } from '../../wire/server/connections.ts';
+import { tellPeerAddress } from '../../wire/server/peer-address.ts';
+import { rawProblem } from '../../wire/server/problem.ts';
+import { acceptTls } from '../../wire/tls/accept.ts';
+import type { ListenerTls } from './listener-tls.ts';
+import { readToldAddress } from './told-address.ts';
+
+export interface ListenerOptions {
+  readonly limits: () => Config['limits'];
+  /** Every connection begins with a header of the PROXY protocol; one without it is closed without an answer. */
+  readonly isTold: boolean;
+  /** Undefined where plain text is spoken. */
+  readonly tls: ListenerTls | undefined;
+  /** Counts those of this listener. */
+  readonly connections: Connections;
+  /** Answers for which address a connection counts until its client is known; undefined for none. */
+  readonly addressOf: (socket: Socket) => string | undefined;
+}
+
+export interface Listener {
+  readonly server: Server;
+  /** New connections see these certificates. */
+  showTls(tls: ListenerTls): void;
+}
+
+const alpnProtocols = ['http/1.1'];
+
+/**
+ * Takes connections, and hands on what speaks HTTP on them. TLS is done here and not by a `tls.Server`: of the sockets that such a server
+ * makes nobody can tell which connection they stand on, and so whose address was told.
+ */
+export function createListener(
+  serve: (socket: Socket) => void,
+  { limits, isTold, tls, connections, addressOf }: ListenerOptions,
+): Listener {
+  let secureContext = tls && createSecureContext(tls);
+
+  async function prepare(socket: Socket): Promise<void> {
+    const address = isTold ? await readToldAddress(socket, limits().headerTimeoutMs) : undefined;
+    const timeoutMs = limits().handshakeTimeoutMs;
+    const secured = secureContext
+      ? await acceptTls(socket, { secureContext, alpnProtocols, timeoutMs })
+      : socket;
+    if (secured.destroyed) return;
+    connections.alias(socket, secured);
+    if (address !== undefined) tellPeerAddress(secured, unmapped(address));
+    // Behind a load balancer the address was not known when the connection arrived.
+    const refusal = isTold ? connections.comeFrom(socket, address) : undefined;
+    if (refusal) turnAway(secured, refusal);
+    else serve(secured);
+  }
+
+  // To whoever speaks HTTP on it is left what it means that a client closes its side.
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    const refusal =
+      connections.arrive(socket) ?? connections.comeFrom(socket, isTold ? untold : addressOf(socket));
+    // Who is about to speak TLS could not read an answer.
+    if (refusal && secureContext) socket.destroy();
+    else if (refusal) turnAway(socket, refusal);
+    else if (isTold || secureContext) prepare(socket).catch(() => socket.destroy());
+    else serve(socket);
+  });
+  return {
+    server,
+    showTls(next) {
+      if (secureContext) secureContext = createSecureContext(next);
+    },
+  };
+}
+
+/** Answers a connection for which there is no place, and closes it. */
+function turnAway(socket: Socket, refusal: GatewayError): void {
+  socket.resume();
+  socket.end(rawProblem(refusal), () => socket.destroy());
+}
+
+/** Listens; resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. */
+export function listen(server: Server, address: ListenAddress): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, address)));
+    const onListening = (): void => {
+      const bound = server.address() as AddressInfo | string;
+      if (typeof bound === 'string') resolve(`unix:${bound}`);
+      else
+        resolve(
+          bound.family === 'IPv6' ? `[${bound.address}]:${bound.port}` : `${bound.address}:${bound.port}`,
+        );
+    };
+    if (address.kind === 'unix') server.listen(address.path, onListening);
+    else server.listen(address.port, address.host, onListening);
+  });
+}
+
+function toListenError(error: NodeJS.ErrnoException, address: ListenAddress): Error {
+  const place = address.kind === 'unix' ? address.path : `${address.host}:${address.port}`;
+  return error.code === 'EADDRINUSE'
+    ? new Error(
+        `${place} is taken by another program; name another address in proxy.listen or control.listen.`,
+        { cause: error },
+      )
+    : new Error(`cannot listen on ${place}: ${error.code ?? error.message}`, { cause: error });
+}

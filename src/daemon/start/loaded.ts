@@ -1,0 +1,25 @@
+import type { Files } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Log } from '../../core/log.ts';
+import type { KnownNames } from '../../policy/index.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
+import { loadPolicyFiles, type PolicyFile } from '../reload/policy-files.ts';
+
+/** A configuration, and the files that it was read from and names. */
+export interface Loaded {
+  readonly config: Config;
+  readonly files: Files;
+  /** Those whose text is as in `before` are the same. Throws `ConfigError` with the mistakes of all. */
+  readPolicies(
+    known: KnownNames,
+    log: Log,
+    before: readonly PolicyFile[],
+  ): MaybePromise<readonly PolicyFile[]>;
+}
+
+/** Its policies are read in this thread. */
+export const loadedHere = (config: Config, files: Files): Loaded => ({
+  config,
+  files,
+  readPolicies: (known, log) => loadPolicyFiles(config, known, log, files),
+});

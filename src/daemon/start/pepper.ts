@@ -1,0 +1,25 @@
+import { hkdfSync } from 'node:crypto';
+import { join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import type { Log } from '../../core/log.ts';
+import { parseVaultKeys, vaultKeyBytes } from '../../credentials/vault.ts';
+import { loadOrMakeSecret, loadOrMakeSecrets } from '../../state/rules/secrets.ts';
+
+const pepperBytes = 32;
+
+/**
+ * The secret that keys are hashed with. It is a file beside the local files, made on the first start; nodes that share a Redis share it by
+ * sharing the key of the vault, of which it is derived there (HKDF, RFC 5869): of the oldest one, which stands last. It never stands in the state itself.
+ */
+export function loadPepper({ vault, state }: Pick<Config, 'vault' | 'state'>, log: Log): Buffer {
+  if (state.url.driver === 'redis') {
+    const keys = vault.keyFile === null ? [] : loadOrMakeSecrets(vault.keyFile, vaultKeyBytes);
+    const shared = (vault.key === null ? keys : parseVaultKeys(vault.key))?.at(-1);
+    if (shared) return Buffer.from(hkdfSync('sha256', shared, '', 'postern pepper', pepperBytes));
+    log.warn(
+      { dir: state.dir },
+      'keys made by this node are valid on this node alone; name the key of the vault for several nodes',
+    );
+  }
+  return loadOrMakeSecret(join(state.dir, 'pepper'), pepperBytes);
+}

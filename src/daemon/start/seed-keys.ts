@@ -1,0 +1,247 @@
+import { routeKeyPrefix } from '../../api/fields/key-fields.ts';
+import { ConfigError } from '../../config/load.ts';
+import type { Config, InboundRoute, KeyConfig } from '../../config/schema.ts';
+import { derivedId } from '../../core/ids.ts';
+import { keyDigest, peppered } from '../../core/key-text.ts';
+import type { Log } from '../../core/log.ts';
+import { ownName } from '../../core/safe-name.ts';
+import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../../credentials/keyless.ts';
+import type { Keyless } from '../../decision/gate.ts';
+import { liveKey } from '../../state/rules/live-key.ts';
+import type { AuditEvent, KeyChange, KeyRecord, Store } from '../../state/store.ts';
+import { mapInSlices, Pace } from '../../util/pace.ts';
+import { inGroups } from '../in-groups.ts';
+
+/** A page is read in one go. */
+const pageSize = 100;
+
+export interface SeedKeysOptions {
+  readonly pepper: Buffer;
+  readonly log: Log;
+  /** Agents that belong to other tenants than the configuration says. */
+  readonly ofOthers: ReadonlySet<string>;
+}
+
+/**
+ * Makes the state agree with the keys of the configuration: new ones are added, changed ones changed, and those that were taken out of it
+ * are revoked. A key that was revoked stays so, also when it is written down again.
+ *
+ * The configuration that was read last is taken for the newest: nodes that share a state must not be started with an older one. Nothing
+ * tells a file that does not know a key yet from one that knows it no more, and a key that was taken out must not outlive that.
+ *
+ * Answers whether any of its tenants has a valid key then.
+ */
+export async function seedKeys(
+  store: Store,
+  config: Config,
+  { pepper, log, ofOthers }: SeedKeysOptions,
+): Promise<boolean> {
+  const nowMs = Date.now();
+  const terms = { pepper, nowMs, envOf: createEnvOf(config) };
+  const ofRoutes = await mapInSlices([...config.inbound.values()], (it) => ofRoute(it, terms));
+  const keys = [
+    ...(await mapInSlices(config.keys, (it) => fromConfig(it, terms))),
+    ...ofRoutes.flat(),
+    ...ofKeyless(config, pepper, nowMs),
+  ];
+  const seed = async (key: KeyRecord): Promise<void> => {
+    const about = { key_id: key.keyId, name: ownName(key.name) };
+    if (ofOthers.has(key.agentId)) {
+      log.error(about, 'a key whose agent belongs to another tenant is left out');
+      return;
+    }
+    const standing = await store.keyById(key.tenantId, key.keyId);
+    if (!standing) await add(store, config, key);
+    else if (standing.agentId !== key.agentId || standing.envName !== key.envName)
+      throw refusal(
+        config,
+        `the key "${key.name}" was made for another agent or environment; make a new one`,
+      );
+    else if (standing.revokedAtMs !== null) log.warn(about, 'a revoked key');
+    else await update(store, standing, key, nowMs);
+  };
+  await inGroups(keys, seed);
+  const ids = new Set(keys.map((it) => it.keyId));
+  let hasKeys = false;
+  for (const tenantId of config.tenants.keys())
+    if (await revokeOthers(store, tenantId, ids, nowMs, log)) hasKeys = true;
+  return hasKeys;
+}
+
+type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
+
+/** What the digest of a route's own key is made of: no text of a key has it, so nobody can present one. */
+const routeDigest = ({ tenantId, prefix, keyId }: RouteName): string =>
+  keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
+
+/** Stands for the callers of an inbound route who have no key of the gateway. */
+export const routeKey = (route: RouteName, pepper: Buffer) => ({
+  prefix: routeKeyPrefix,
+  hash: peppered(routeDigest(route), pepper),
+});
+
+/** Of the same kind, and of the agent: should that become another one, so does the key. */
+const keylessDigest = ({ tenantId, agentId, envName }: KeylessAgent): string =>
+  keyDigest(`no key ${tenantId} ${agentId} ${envName}`);
+
+/** What stands for callers of the forward proxy who bring no key. */
+export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
+  const agent = keylessAgentOf(config);
+  if (!agent) return undefined;
+  const key = { prefix: keylessKeyPrefix, hash: peppered(keylessDigest(agent), pepper) };
+  return { key, tenantId: agent.tenantId };
+}
+
+/** Adds a key unless it is there; one that was revoked stays revoked. */
+export async function addOnce(store: Store, key: KeyRecord, operator: string): Promise<void> {
+  if (await store.keyById(key.tenantId, key.keyId)) return;
+  await store.addKey(key, {
+    ...eventOf(key, 'key.created', key.createdAtMs, operator),
+    details: { prefix: key.prefix, name: key.name, agent_id: key.agentId },
+  });
+}
+
+async function add(store: Store, config: Config, key: KeyRecord): Promise<void> {
+  try {
+    await addOnce(store, key, 'config');
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'NOT_FOUND')
+      throw refusal(config, `the agent of the key "${key.name}" stands neither in agents: nor in the state`);
+    // The hash is taken: the key was minted, or belongs to another tenant.
+    if (code !== 'CONFLICT') throw error;
+    throw refusal(config, `the key "${key.name}" is known to the state as another one`);
+  }
+}
+
+async function update(store: Store, standing: KeyRecord, key: KeyRecord, nowMs: number): Promise<void> {
+  const wanted = {
+    name: key.name,
+    description: key.description,
+    permissions: key.permissions,
+    ipAllowlist: key.ipAllowlist,
+    expiresAtMs: key.expiresAtMs,
+  } satisfies KeyChange;
+  const fields = Object.keys(wanted) as (keyof typeof wanted)[];
+  const changed = fields.filter((it) => JSON.stringify(standing[it]) !== JSON.stringify(wanted[it]));
+  if (changed.length === 0) return;
+  const event = { ...eventOf(key, 'key.updated', nowMs, 'config'), details: { changed } };
+  await store.updateKey(key.tenantId, key.keyId, wanted, event);
+}
+
+/** Answers whether the tenant has a valid key left. */
+async function revokeOthers(
+  store: Store,
+  tenantId: string,
+  ids: ReadonlySet<string>,
+  nowMs: number,
+  log: Log,
+): Promise<boolean> {
+  const pace = new Pace();
+  let isAnyValid = false;
+  let cursor: string | undefined;
+  do {
+    const { items, nextCursor } = await store.listKeys(tenantId, { limit: pageSize, cursor });
+    for (const key of items) {
+      if (key.revokedAtMs !== null) continue;
+      if (!key.isFromConfig || ids.has(key.keyId)) {
+        isAnyValid ||= key.expiresAtMs === null || key.expiresAtMs > nowMs;
+        continue;
+      }
+      await store.revokeKey(tenantId, key.keyId, eventOf(key, 'key.revoked', nowMs, 'config'));
+      log.warn(
+        { key_id: key.keyId, name: ownName(key.name) },
+        'a key that the configuration has no more is revoked',
+      );
+    }
+    cursor = nextCursor ?? undefined;
+    if (pace.isDue()) await pace.turn();
+  } while (cursor !== undefined);
+  return isAnyValid;
+}
+
+const eventOf = (key: KeyRecord, kind: string, atMs: number, operator: string): AuditEvent => ({
+  tenantId: key.tenantId,
+  atMs,
+  kind,
+  operator,
+  subject: key.keyId,
+  details: { prefix: key.prefix },
+});
+
+const refusal = (config: Config, message: string): ConfigError =>
+  new ConfigError(config.file, [{ path: 'keys', line: undefined, message }]);
+
+/** What the records of all keys are made with. */
+interface KeyTerms {
+  readonly pepper: Buffer;
+  readonly nowMs: number;
+  readonly envOf: (tenantId: string, agentId: string) => string;
+}
+
+/** A key of which only the digest is known: its id follows from it, its prefix says so. */
+function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyRecord {
+  const { hash, tenantId, agentId, name, description, permissions, ipAllowlist, expiresAtMs } = key;
+  return liveKey({
+    keyId: derivedId(hash),
+    hash: peppered(hash, pepper),
+    prefix: 'config',
+    tenantId,
+    envName: key.envName ?? envOf(tenantId, agentId),
+    agentId,
+    name,
+    description,
+    permissions,
+    ipAllowlist,
+    createdAtMs: nowMs,
+    expiresAtMs,
+    isFromConfig: true,
+  });
+}
+
+/** The key of a route whose callers have none: the state counts and limits its calls like those of any other. */
+function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRecord[] {
+  const { tenantId, agentId, prefix, auth } = route;
+  if (auth.type === 'key' || agentId === null) return [];
+  return [
+    liveKey({
+      ...routeKey(route, pepper),
+      keyId: derivedId(routeDigest(route)),
+      tenantId,
+      envName: envOf(tenantId, agentId),
+      agentId,
+      name: `inbound ${prefix}`,
+      permissions: ['scan'],
+      createdAtMs: nowMs,
+      isFromConfig: true,
+    }),
+  ];
+}
+
+/**
+ * Not one of the configuration's keys, which are revoked for good when the file has them no more: this one is to be there again when
+ * `proxy.require_auth` is set back. Meanwhile nobody can present it.
+ */
+function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
+  const [agent, keyless] = [keylessAgentOf(config), keylessOf(config, pepper)];
+  if (!agent || !keyless) return [];
+  const { tenantId, agentId, envName, name } = agent;
+  return [
+    liveKey({
+      ...keyless.key,
+      keyId: derivedId(keylessDigest(agent)),
+      tenantId,
+      envName,
+      agentId,
+      name,
+      permissions: ['scan'],
+      createdAtMs: nowMs,
+    }),
+  ];
+}
+
+/** Tells the environment of an agent's keys. */
+function createEnvOf({ agents, tenants }: Config): KeyTerms['envOf'] {
+  const byId = new Map(agents.map((it) => [it.id, it.envName]));
+  return (tenantId, agentId) => byId.get(agentId) ?? tenants.get(tenantId)?.environments[0] ?? 'default';
+}

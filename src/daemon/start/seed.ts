@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { disk, readText } from '../../config/files.ts';
+import type { AgentConfig, Config } from '../../config/schema.ts';
+import { peppered, readKey } from '../../core/key-text.ts';
+import type { Log } from '../../core/log.ts';
+import { keylessAgentOf } from '../../credentials/keyless.ts';
+import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
+import type { Store } from '../../state/store.ts';
+import { inGroups } from '../in-groups.ts';
+import { type FirstStart, firstStartFile, firstStartRecords, readExports } from './first-start.ts';
+import { addOnce, seedKeys } from './seed-keys.ts';
+
+export interface SeedOptions {
+  readonly store: Store;
+  readonly pepper: Buffer;
+  readonly firstStart: FirstStart | undefined;
+  readonly log: Log;
+}
+
+/** What a start has found in the state. */
+export interface Found {
+  /** Whether a tenant of the configuration has a valid key. */
+  readonly hasKeys: boolean;
+  /** The exports of a first start beside the state, where the daemon does not take their key. */
+  readonly staleExports: string | undefined;
+}
+
+/**
+ * Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. An agent that another
+ * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Two processes must
+ * not do this at once.
+ */
+export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<Found> {
+  const nowMs = Date.now();
+  const ofOthers = new Set<string>();
+  const ensure = async (agent: AgentConfig): Promise<void> => {
+    const standing = await store.ensureAgent({
+      agentId: agent.id,
+      tenantId: agent.tenantId,
+      envName: agent.envName,
+      name: agent.name,
+      runtimeType: agent.runtimeType,
+      status: 'active',
+      createdAtMs: nowMs,
+    });
+    if (standing.tenantId === agent.tenantId) return;
+    ofOthers.add(agent.id);
+    const { id: agent_id, tenantId: tenant_id } = agent;
+    log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
+  };
+  await inGroups(agentsOf(config), ensure);
+  const hasKeys = await seedKeys(store, config, { pepper, log, ofOthers });
+  if (firstStart) {
+    const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
+    await store.ensureAgent(agent);
+    await addOnce(store, key, 'first-start');
+  }
+  return { hasKeys, staleExports: await findStaleExports(config, { store, pepper }, nowMs) };
+}
+
+const exportsBytesMax = 64 * 1024;
+
+/** A start without a configuration may have left its exports where this one keeps its state. */
+async function findStaleExports(
+  { state, tenants }: Config,
+  { store, pepper }: Pick<SeedOptions, 'store' | 'pepper'>,
+  nowMs: number,
+): Promise<string | undefined> {
+  const file = join(state.dir, firstStartFile);
+  let text: string;
+  try {
+    text = readText(disk, file, exportsBytesMax);
+  } catch {
+    // As a rule there is none, and what cannot be read is no concern of the daemon's.
+    return undefined;
+  }
+  const key = readKey(readExports(text).get('POSTERN_KEY') ?? '', pepper);
+  const holder = key && (await store.identify(key.hash, nowMs));
+  return holder?.ok && tenants.has(holder.identity.tenantId) ? undefined : file;
+}
+
+/** Those that the file names, and the one that calls without a key are of. */
+function agentsOf(config: Config): readonly AgentConfig[] {
+  const keyless = keylessAgentOf(config);
+  if (!keyless || config.agents.some((it) => it.id === keyless.agentId)) return config.agents;
+  const { agentId: id, tenantId, envName, name } = keyless;
+  return [...config.agents, { id, tenantId, envName, name, runtimeType: null }];
+}
+
+/** From now on this process restores trust and keeps traces as the configuration says. */
+export function applyTerms(config: Config, { store, log }: Pick<SeedOptions, 'store' | 'log'>): void {
+  store.restoreTrust(trustTermsOf(config.risk.trust));
+  // Not awaited: what has gathered while the daemon was away may be much.
+  store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
+}
+
+/** Of tenants that were registered by minting for them, as of one of which nothing is known. */
+function retentionOf({ tenants, defaultTenant }: Config): (tenantId: string) => number {
+  const otherMs = defaultTenant('default').retentionMs;
+  return (tenantId) => tenants.get(tenantId)?.retentionMs ?? otherMs;
+}

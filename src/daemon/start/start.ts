@@ -1,0 +1,17 @@
+import { flushCompileCache } from 'node:module';
+import type { Environment } from '../../config/checks/references.ts';
+import { disk, findConfigFile, loadConfig } from '../../config/load.ts';
+import type { Gateway } from '../gateway.ts';
+
+/** Starts the daemon in as many processes as its configuration says. The parent of several loads nothing that judges. */
+export async function startDaemon(configFile: string | undefined, env: Environment): Promise<Gateway> {
+  const file = findConfigFile(configFile, env);
+  if (file !== undefined && loadConfig(file, env, disk).workers > 1) {
+    const { startWorkers } = await import('../workers/supervisor.ts');
+    return startWorkers(file, env);
+  }
+  const { startGateway } = await import('../gateway.ts');
+  // Else it would be written at the end, where a first start that is ended at once would take a second for it.
+  flushCompileCache();
+  return startGateway(configFile, env);
+}

@@ -1,0 +1,78 @@
+import { ConfigError, type Mistake } from '../../config/load.ts';
+import { GatewayError, type ProblemCode } from '../../core/errors.ts';
+import type { Addresses, Standing } from '../serving.ts';
+import type { Bound } from '../start/announce.ts';
+import type { Place } from '../start/foundations.ts';
+import type { Found } from '../start/seed.ts';
+import type { TakenFiles } from './taken-files.ts';
+
+/*
+ * What parent and worker say to each other: the parent gives orders, one after the other, and each is answered once. A worker does nothing
+ * by itself but serve.
+ */
+
+export type Order =
+  | {
+      readonly to: 'open';
+      readonly file: string;
+      readonly taken: TakenFiles;
+      readonly place: Place;
+      readonly standing: Standing & { readonly lastError: string | null };
+    }
+  | { readonly to: 'listen'; readonly addresses: Addresses }
+  /** Of what was opened or prepared last. */
+  | { readonly to: 'seed' }
+  | { readonly to: 'prepare'; readonly taken: TakenFiles }
+  | { readonly to: 'take'; readonly standing: Standing }
+  /** What was prepared, if anything was; `reason` is for `/readyz`. */
+  | { readonly to: 'drop'; readonly reason: string }
+  | { readonly to: 'stop'; readonly graceMs: number };
+
+/** What a worker stands on that the files of the configuration do not say; the same for all of a daemon. */
+export interface Opened {
+  readonly groundDigest: string;
+}
+
+/** What each order is answered with. */
+export interface Answers {
+  open: Opened;
+  listen: Bound;
+  seed: Found;
+  prepare: undefined;
+  take: undefined;
+  drop: undefined;
+  stop: undefined;
+}
+
+export interface OrderMessage {
+  readonly id: number;
+  readonly order: Order;
+}
+
+export type AnswerMessage =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly failure: Failure };
+
+/** An error as it is told to the parent. */
+export interface Failure {
+  readonly message: string;
+  readonly code: ProblemCode | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly file: string | undefined;
+  readonly mistakes: readonly Mistake[] | undefined;
+}
+
+export const toFailure = (error: unknown): Failure => ({
+  message: error instanceof Error ? error.message : String(error),
+  code: error instanceof GatewayError ? error.code : undefined,
+  retryAfterSeconds: error instanceof GatewayError ? error.extra.retryAfterSeconds : undefined,
+  file: error instanceof ConfigError ? error.file : undefined,
+  mistakes: error instanceof ConfigError ? error.mistakes : undefined,
+});
+
+/** The error again, of the same kind. */
+export function fromFailure({ message, code, retryAfterSeconds, file, mistakes }: Failure): Error {
+  if (mistakes) return new ConfigError(file, mistakes);
+  if (code === undefined) return new Error(message);
+  return new GatewayError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+}

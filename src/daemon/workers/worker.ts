@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import type { Environment } from '../../config/checks/references.ts';
+import { loadConfig } from '../../config/load.ts';
+import { openLog } from '../../core/log.ts';
+import { readInThread } from '../reload/read-in-thread.ts';
+import { openServing, type Prepared, type Serving } from '../serving.ts';
+import { type Loaded, loadedHere } from '../start/loaded.ts';
+import { type AnswerMessage, type Answers, type Order, type OrderMessage, toFailure } from './messages.ts';
+import { filesTaken, type TakenFiles } from './taken-files.ts';
+
+/*
+ * A worker: the program that the parent starts as often as `workers` says. It serves as its parent orders. When the parent is gone, however it
+ * went, the channel to it closes, and Node's cluster ends the worker at once: without its parent nobody could reload or stop it, and what it
+ * has recorded is in its journal.
+ */
+
+type OrderTo<To extends Order['to']> = Extract<Order, { to: To }>;
+
+class Worker {
+  readonly #env: Environment;
+  #file = '';
+  #serving: Serving | undefined;
+  #prepared: Prepared | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  async obey(order: Order): Promise<Answers[Order['to']]> {
+    switch (order.to) {
+      case 'open':
+        return this.#open(order);
+      case 'listen':
+        return this.#opened().listen(order.addresses);
+      case 'seed':
+        return (this.#prepared ?? this.#opened()).seed();
+      case 'prepare':
+        await this.#prepare(order.taken);
+        return undefined;
+      case 'take':
+        await this.#takeOver(order);
+        return undefined;
+      case 'drop':
+        this.#prepared?.drop();
+        this.#prepared = undefined;
+        this.#opened().refuse(order.reason);
+        return undefined;
+      case 'stop':
+        await this.stop(order.graceMs);
+        return undefined;
+    }
+  }
+
+  /** Once, whoever asks for it. */
+  stop(graceMs: number): Promise<void> {
+    this.#stopping ??= this.#serving?.stop(graceMs);
+    return this.#stopping ?? Promise.resolve();
+  }
+
+  async #open({ file, taken, place, standing }: OrderTo<'open'>): Promise<Answers['open']> {
+    this.#file = file;
+    const loaded = this.#load(taken);
+    const log = openLog(loaded.config.log);
+    endOnBugs((error) => log.fatal({ err: error }, 'a bug: the worker ends'));
+    const serving = await openServing(loaded, { place, log, standing, firstStart: undefined });
+    this.#serving = serving;
+    const ground = createHash('sha256').update(serving.certPem).update(serving.pepper);
+    return { groundDigest: ground.digest('hex') };
+  }
+
+  async #prepare(taken: TakenFiles): Promise<void> {
+    const serving = this.#opened();
+    const task = { file: this.#file, env: this.#env, taken };
+    const prepared = await readInThread(task, serving.config(), (it) => serving.prepare(it));
+    // Of an order that nobody waited for any more.
+    this.#prepared?.drop();
+    this.#prepared = prepared;
+  }
+
+  async #takeOver({ standing }: OrderTo<'take'>): Promise<void> {
+    if (!this.#prepared) throw new Error('nothing was prepared');
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    await prepared.take(standing);
+  }
+
+  #load(taken: TakenFiles): Loaded {
+    const files = filesTaken(taken);
+    return loadedHere(loadConfig(this.#file, this.#env, files), files);
+  }
+
+  #opened(): Serving {
+    if (!this.#serving) throw new Error('nothing is open');
+    return this.#serving;
+  }
+}
+
+/** Whatever nobody caught is a bug. A gate in an unknown state must not go on judging; the parent starts another one. */
+function endOnBugs(tell: (error: unknown) => void): void {
+  process.on('uncaughtException', (error) => {
+    tell(error);
+    process.exit(1);
+  });
+}
+
+const graceMsOfTerm = 30_000;
+
+function serveParent(): void {
+  const worker = new Worker(process.env);
+  const answer = (message: AnswerMessage): void => {
+    // A parent that is gone needs no answer: its worker is about to end.
+    process.send?.(message, undefined, undefined, () => undefined);
+  };
+  process.on('message', ({ id, order }: OrderMessage) => {
+    worker.obey(order).then(
+      (value) => answer({ id, ok: true, value }),
+      (error: unknown) => answer({ id, ok: false, failure: toFailure(error) }),
+    );
+  });
+  // A terminal sends these to all processes of a group; what becomes of them is the parent's to say.
+  process.on('SIGINT', () => undefined);
+  process.on('SIGHUP', () => undefined);
+  // Of one worker alone: it drains and ends, and the parent starts another one.
+  process.on('SIGTERM', () => {
+    worker.stop(graceMsOfTerm).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  });
+}
+
+serveParent();

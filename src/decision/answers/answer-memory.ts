@@ -1,0 +1,99 @@
+import type { SeenSecrets } from '../../core/history.ts';
+import { registrableDomain } from '../../credentials/registrable-domain.ts';
+import { hashedMax, hashesMax, hashOf } from '../../credentials/secret-hashes.ts';
+import type { TenantSecrets } from '../../credentials/tenant-secrets.ts';
+import type { Store } from '../../state/store.ts';
+import type { ToolSettings } from '../../tenants/tool-settings.ts';
+import type { AnswerReading } from './read-answer.ts';
+
+/** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
+export interface AnswerMemory {
+  saw(answer: SeenAnswer, reading: AnswerReading): void;
+  /** Whether what this tool answers is sensitive, whatever is found in it. */
+  isSensitive(tenantId: string, toolName: string): boolean;
+}
+
+export interface SeenAnswer {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly traceId: string;
+  readonly toolName: string;
+  /** From which it came. */
+  readonly host: string;
+  /** The organisation, account or bucket there. */
+  readonly account?: string | undefined;
+  readonly atMs: number;
+  /** What the call itself has sent, where that is known: an answer that shows it again has not brought it. */
+  readonly sent?: () => readonly Buffer[];
+}
+
+/** A page or a ticket has an address or two, which goes out with the answer to it; a list of customers or patients does not. */
+export const listValuesMin = 3;
+/** A longer name is nobody's. */
+const hostLengthMax = 255;
+
+export function createAnswerMemory(
+  store: Pick<Store, 'noteSighting'>,
+  { shingler, credentialKey }: Pick<TenantSecrets, 'shingler' | 'credentialKey'>,
+  tools: Pick<ToolSettings, 'isSensitive'>,
+): AnswerMemory {
+  const isSensitive = (tenantId: string, toolName: string): boolean =>
+    tools.isSensitive(tenantId, toolName) === true;
+
+  const isSlight = (tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean =>
+    !isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
+
+  function noteSecrets(
+    { tenantId, host, ...seen }: Pick<SeenAnswer, 'tenantId' | 'agentId' | 'traceId' | 'host' | 'atMs'>,
+    { secrets, granted }: Pick<AnswerReading, 'secrets' | 'granted'>,
+  ): void {
+    if (secrets.length === 0) return;
+    const key = credentialKey(tenantId);
+    const note = (all: readonly Buffer[], how: Pick<SeenSecrets, 'isGranted' | 'cameFrom'>): void => {
+      if (all.length === 0) return;
+      const hashes = new Set(all.slice(0, hashedMax).map((it) => hashOf(key, it)));
+      store.noteSighting(tenantId, {
+        kind: 'secrets',
+        ...seen,
+        hashes: [...hashes].slice(0, hashesMax),
+        ...how,
+      });
+    };
+    // What is reported may be invented, and says nothing of where credentials belong.
+    if (host === '') {
+      note(secrets, {});
+      return;
+    }
+    const cameFrom = registrableDomain(host.slice(0, hostLengthMax));
+    const { access, renewal } = granted;
+    note(access, { isGranted: true });
+    note(renewal, { isGranted: true, cameFrom });
+    note(
+      secrets.filter((it) => !access.includes(it) && !renewal.includes(it)),
+      { cameFrom },
+    );
+  }
+
+  return {
+    isSensitive,
+    saw({ tenantId, toolName, host, account, sent, ...seen }, reading) {
+      const { sensitiveClasses: classes, texts } = reading;
+      // Before the read: whoever sends on what was granted to him has not carried it out.
+      noteSecrets({ tenantId, host, ...seen }, reading);
+      const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
+      if (!isRead) return;
+      const { ofRead, ofWrite } = shingler(tenantId);
+      const own = new Set(sent && ofWrite(sent()));
+      const shingles = ofRead(texts).filter((it) => !own.has(it));
+      store.noteSighting(tenantId, {
+        kind: 'read',
+        ...seen,
+        host: host.slice(0, hostLengthMax),
+        ...(account === undefined ? {} : { account }),
+        ...(isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
+        classes,
+        shingles,
+      });
+    },
+  };
+}

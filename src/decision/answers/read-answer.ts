@@ -1,0 +1,206 @@
+import type { TenantConfig } from '../../config/schema.ts';
+import type { Identity } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { type Across, acrossReader } from '../../inspect/boundary/answer-across.ts';
+import {
+  CleanFields,
+  type FieldsText,
+  fieldsPart,
+  fieldsText,
+} from '../../inspect/boundary/answer-fields.ts';
+import {
+  type AnswerContent,
+  type AnswerReading,
+  nothingFound,
+  type Redaction,
+  readAnswerPart,
+  unreadWithin,
+} from '../../inspect/boundary/answer-jobs.ts';
+import type { DetectorEngine } from '../../inspect/match/engine.ts';
+import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
+import type { ReadingTools } from '../../inspect/read-body.ts';
+import type { Part, ReadBounds } from '../../inspect/read-part.ts';
+import { lostReading, onTheLoop, type Readers, type Task } from '../../inspect/threads/readers.ts';
+import type { Rules } from '../../tenants/policy-book.ts';
+import type { Tenants } from '../../tenants/tenants.ts';
+import { kept } from '../../util/kept.ts';
+import { CleanAnswers } from './clean-answers.ts';
+
+export type { AnswerContent, AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
+
+/** Whose turn it is where answers wait to be read. */
+type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
+
+export interface AnswerReader {
+  /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
+  read(identity: Owned, content: AnswerContent): Promise<AnswerReading>;
+  /**
+   * The same of header fields or trailers, at once: `host` has answered, and what it tells of its own sessions counts for nothing. Throws for a
+   * tenant that is not served, or whose rules were never read.
+   */
+  readFields(identity: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string): AnswerReading;
+  /** The same of those fields of a flat list that were not found clean before. Undefined where there is none. */
+  readNewFields(
+    identity: Pick<Identity, 'tenantId'>,
+    fields: readonly string[],
+    from: { readonly ownPrefix: string; readonly host: string },
+  ): AnswerReading | undefined;
+  /** Whether the same content was read a short while ago and had nothing in it: then it need not be read, nor waited for. */
+  isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
+  /**
+   * What was read without its findings of these classes, in the same way as they are cut out of calls; read again, it shows none of them.
+   * Undefined where they cannot be cut. Throws for a tenant that is not served.
+   */
+  redact(
+    identity: Owned,
+    reading: Pick<AnswerReading, 'plain' | 'findings'>,
+    contentType: string,
+    redaction: Redaction,
+  ): Promise<Buffer | undefined>;
+  /** Reads what goes on behind what came before it, within the time for one content. Throws for a tenant that is not served. */
+  acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<Across>;
+}
+
+export interface AnswerReaderOptions {
+  readonly policies: Rules;
+  /** Whose bounds count. */
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly injections: ReadingTools['injections'];
+  readonly meanings: ReadingTools['meanings'];
+  /** By default all is read on the event loop. */
+  readonly readers?: Readers;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** In place of a type, for heads: no type has a blank before it. */
+const fieldsOnly = ' fields';
+const noBytes = Buffer.alloc(0);
+/** Senders choose theirs. */
+const contentTypesMax = 64;
+
+export function createAnswerReader({
+  policies,
+  tenants,
+  injections,
+  meanings,
+  clock,
+  readers = onTheLoop,
+}: AnswerReaderOptions): AnswerReader {
+  /** By the engine, since another one may find what this one does not, and by the declared type, which says how a content is taken apart. */
+  const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
+
+  function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
+    const byType = cleanOf.get(engine) ?? new Map<string, CleanAnswers>();
+    cleanOf.set(engine, byType);
+    if (byType.size >= contentTypesMax) byType.clear();
+    return kept(byType, contentType, () => new CleanAnswers());
+  }
+
+  const cleanFieldsOf = new WeakMap<DetectorEngine, CleanFields>();
+
+  function cleanFields(engine: DetectorEngine): CleanFields {
+    const known = cleanFieldsOf.get(engine) ?? new CleanFields();
+    cleanFieldsOf.set(engine, known);
+    return known;
+  }
+
+  function taskOf(owner: Owned, tenant: TenantConfig, engine: DetectorEngine, bytes: number): Task {
+    const { tenantId, agentId = '' } = owner;
+    return {
+      tools: { engine, injections, meanings },
+      bounds: boundsOf(tenant, bytes),
+      timeoutMs: scanTimeMs(tenant.scanTimeoutMs, bytes),
+      owner: { tenantId, agentId },
+      bytes,
+    };
+  }
+
+  async function read(content: AnswerContent, task: Task): Promise<AnswerReading> {
+    const { bytes, contentType, contentEncoding } = content;
+    const clean = cleanAnswers(task.tools.engine, contentType);
+    if (contentEncoding === '' && clean.has(bytes)) {
+      const reading = { ...nothingFound, plain: bytes, texts: [bytes] };
+      return { ...reading, unreadable: unreadWithin(content, bytes) };
+    }
+    const reading = await readers.run('answer', content, task);
+    if ('lost' in reading) return { ...nothingFound, ...lostReading(reading), plain: noBytes, texts: [] };
+    // The same bytes, which crossed to a thread and back.
+    const plain = contentEncoding === '' ? bytes : reading.plain;
+    if (reading.isClean) clean.add(plain);
+    return { ...reading, plain };
+  }
+
+  /** At once: a head is short. */
+  function readThe(
+    part: Part,
+    { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
+    engine: DetectorEngine,
+    tenant: TenantConfig,
+  ): AnswerReading {
+    const reading = readAnswerPart(part, body, { engine, injections }, boundsOf(tenant));
+    if (reading.isClean) onClean();
+    return reading;
+  }
+
+  /** Without waiting: the call was judged by the same rules. */
+  function readersNow(tenantId: string): { tenant: TenantConfig; engine: DetectorEngine } {
+    const tenant = tenants.find(tenantId);
+    const engine = policies.lastKnown(tenantId)?.engine;
+    if (!tenant || !engine) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    return { tenant, engine };
+  }
+
+  async function readersOf(tenantId: string): Promise<{ tenant: TenantConfig; engine: DetectorEngine }> {
+    const tenant = tenants.find(tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const { engine } = await policies.rulesFor(tenantId);
+    return { tenant, engine };
+  }
+
+  const boundsOf = ({ maxDecodedBytes, scanTimeoutMs }: TenantConfig, bytes = 0): ReadBounds => {
+    const endsAt = clock() + scanTimeMs(scanTimeoutMs, bytes);
+    return { maxDecodedBytes, isOver: () => clock() > endsAt };
+  };
+
+  return {
+    async read(owner, content) {
+      const { tenant, engine } = await readersOf(owner.tenantId);
+      return read(content, taskOf(owner, tenant, engine, content.bytes.length));
+    },
+    readFields({ tenantId }, fields, host) {
+      const { tenant, engine } = readersNow(tenantId);
+      const part = fieldsPart(fields, host);
+      const { bytes: body } = part;
+      const clean = cleanAnswers(engine, fieldsOnly);
+      return clean.has(body)
+        ? { ...nothingFound, plain: body, texts: [body] }
+        : readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
+    },
+    readNewFields({ tenantId }, fields, { ownPrefix, host }) {
+      const { tenant, engine } = readersNow(tenantId);
+      const clean = cleanFields(engine);
+      const text = fieldsText(fields, ownPrefix, clean);
+      if (text.text === '') return undefined;
+      const part = fieldsPart(text, host);
+      return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
+    },
+    async redact(owner, { plain, findings }, contentType, redaction) {
+      const { tenant, engine } = await readersOf(owner.tenantId);
+      const job = { plain, contentType, findings, redaction };
+      const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
+      return 'lost' in cut ? undefined : cut.left;
+    },
+    async acrossReader({ tenantId }) {
+      const { tenant, engine } = await readersOf(tenantId);
+      return acrossReader(engine, injections, boundsOf(tenant));
+    },
+    isKnownClean({ tenantId }, content) {
+      const { bytes, contentType, contentEncoding } = content;
+      const engine = policies.lastKnown(tenantId)?.engine;
+      const isKnown =
+        engine !== undefined && contentEncoding === '' && cleanAnswers(engine, contentType).has(bytes);
+      return isKnown && unreadWithin(content, bytes) === undefined;
+    },
+  };
+}

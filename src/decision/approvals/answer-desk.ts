@@ -1,0 +1,48 @@
+import { toGatewayError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Store } from '../../state/store.ts';
+
+/** Beyond so many the state is too slow or away: what was found is in the log then. */
+export const waitingMax = 1000;
+
+/**
+ * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. One after the other, since a trace is
+ * found only once its call was shipped, and the first of several that wait has them all shipped.
+ */
+export interface AnswerDesk {
+  /** `scan` is JSON without any of the content. */
+  take(tenantId: string, traceId: string, scan: string): void;
+  /** Resolves when all that was taken is in the state, or was tried. */
+  close(): Promise<void>;
+}
+
+export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log): AnswerDesk {
+  let running = Promise.resolve();
+  let waiting = 0;
+
+  async function keep(tenantId: string, traceId: string, scan: string): Promise<void> {
+    try {
+      if (await store.addResponseScan(tenantId, traceId, scan)) return;
+      log.error({ trace_id: traceId, scan }, 'the trace of an answer is not in the state');
+    } catch (error) {
+      log.error(
+        { trace_id: traceId, scan, err: toGatewayError(error) },
+        'what was found in an answer was not kept',
+      );
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  return {
+    take(tenantId, traceId, scan) {
+      if (waiting >= waitingMax) {
+        log.error({ trace_id: traceId, scan }, 'what was found in an answer was not kept');
+        return;
+      }
+      waiting += 1;
+      running = running.then(() => keep(tenantId, traceId, scan));
+    },
+    close: () => running,
+  };
+}

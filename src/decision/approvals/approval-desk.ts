@@ -1,0 +1,231 @@
+import { hash } from 'node:crypto';
+import { overridingMethods } from '../../catalogue/overriding-method.ts';
+import type { TenantConfig } from '../../config/schema.ts';
+import type { Call, Finding, Verdict } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import { ownName } from '../../core/safe-name.ts';
+import { counts } from '../../inspect/parts/sanitize.ts';
+import { toCanonicalJson } from '../../state/rules/canonical-json.ts';
+import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../../state/store.ts';
+import { toRequest } from '../request.ts';
+import { publicFinding, recordedFindingsMax } from '../trace/record.ts';
+import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
+import { shownOperationOf } from '../trace/safe-names.ts';
+
+/** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
+export const waitersMax = 1000;
+/** Of one tenant: the others must find room. */
+export const waitersOfTenantMax = 500;
+/** How soon a decision that was made on another node is seen. */
+const pollMs = 500;
+
+/** Where calls are held, and where one waits for what people decide. */
+export interface ApprovalDesk {
+  /** Spends a grant of the identical call, meets a denial that stands, or finds or opens its approval: on disk when this resolves. */
+  hold(call: Call, verdict: Verdict, tenant: TenantConfig): Promise<Hold>;
+  /**
+   * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits it any more. Undefined where
+   * there is no such approval. Throws GATEWAY_BUSY where too many wait already.
+   */
+  wait(
+    tenantId: string,
+    approvalId: string,
+    waitMs: number,
+    isAwaited?: () => boolean,
+  ): Promise<ApprovalRecord | undefined>;
+  /** As many wait as may, here or of this tenant. */
+  isFull(tenantId: string): boolean;
+  /** Something was decided here: who waits for it on this node need not look for it. */
+  wake(approvalId: string): void;
+  /** Whether the holder of this key may decide: who has asked, in whatever way, may not. */
+  mayDecide(approval: ApprovalRecord, key: KeyRecord): Promise<boolean>;
+}
+
+export function createApprovalDesk(store: Store, now: () => number = Date.now): ApprovalDesk {
+  const waiters = new Map<string, Set<() => void>>();
+  const waitingOf = new Map<string, number>();
+  let waiting = 0;
+
+  const isFull = (tenantId: string): boolean =>
+    waiting >= waitersMax || (waitingOf.get(tenantId) ?? 0) >= waitersOfTenantMax;
+
+  function count(tenantId: string, by: 1 | -1): void {
+    const ofTenant = (waitingOf.get(tenantId) ?? 0) + by;
+    waiting += by;
+    if (ofTenant === 0) waitingOf.delete(tenantId);
+    else waitingOf.set(tenantId, ofTenant);
+  }
+
+  /** Until somebody wakes, or the time is over. */
+  async function rest(approvalId: string, ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const own = waiters.get(approvalId) ?? new Set();
+    waiters.set(approvalId, own.add(resolve));
+    const timer = setTimeout(resolve, ms);
+    await promise;
+    clearTimeout(timer);
+    own.delete(resolve);
+    if (own.size === 0 && waiters.get(approvalId) === own) waiters.delete(approvalId);
+  }
+
+  async function watch(
+    tenantId: string,
+    approvalId: string,
+    endsAtMs: number,
+    isAwaited: () => boolean,
+  ): Promise<ApprovalRecord | undefined> {
+    for (;;) {
+      const approval = await store.approvalById(tenantId, approvalId, now());
+      const leftMs = endsAtMs - now();
+      if (approval?.status !== 'pending' || leftMs <= 0 || !isAwaited()) return approval;
+      await rest(approvalId, Math.min(pollMs, leftMs));
+    }
+  }
+
+  return {
+    hold: (call, verdict, tenant) =>
+      store.holdCall(toApproval(call, verdict, tenant, now()), (hold) => stepOf(hold, call)),
+    isFull,
+    async wait(tenantId, approvalId, waitMs, isAwaited = () => true) {
+      if (isFull(tenantId))
+        throw new GatewayError('GATEWAY_BUSY', 'Too many wait for approvals here; ask again later.', {
+          retryAfterSeconds: 5,
+        });
+      count(tenantId, 1);
+      try {
+        return await watch(tenantId, approvalId, now() + waitMs, isAwaited);
+      } finally {
+        count(tenantId, -1);
+      }
+    },
+    wake(approvalId) {
+      for (const resolve of waiters.get(approvalId) ?? []) resolve();
+    },
+    async mayDecide(approval, key) {
+      return !isRequester(approval, key, await store.keyById(approval.tenantId, approval.keyId));
+    },
+  };
+}
+
+/**
+ * Whether the holder of this key asked for the approval: with the key itself, with one that it was made with or has made, or with another
+ * of the same agent, be it the agent that the call names or the one of the key that `asked` (undefined where it is not there any more).
+ */
+const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
+  liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
+  [approval.agentId, approval.ownAgentId, asked?.agentId].includes(key.agentId);
+
+/** An ephemeral key is its maker's. */
+const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
+
+/** What the audit log is told of a call that met the desk: what is pending already, or stands for a while, is told by its trace. */
+function stepOf({ kind, isNew, approval }: Hold, call: Call): AuditEvent | undefined {
+  const isUsedUp = kind === 'granted' && approval.scope === 'once';
+  const { identity, traceId, receivedAtMs } = call;
+  if (!identity || !(isNew || isUsedUp)) return undefined;
+  return {
+    tenantId: approval.tenantId,
+    atMs: isNew ? approval.createdAtMs : (approval.spentAtMs ?? receivedAtMs),
+    kind: isNew ? 'approval.requested' : 'approval.used',
+    operator: identity.keyPrefix,
+    subject: approval.approvalId,
+    details: { trace_id: traceId, agent_id: approval.agentId },
+  };
+}
+
+function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: number): ApprovalRecord {
+  const { identity, operation } = call;
+  if (!identity || !operation) throw new Error('an approval needs a call that was identified and understood');
+  return {
+    approvalId: newId(),
+    status: 'pending',
+    callHash: callHash(call, grantTerms(call, identity.agentId), tenant),
+    denialHash: callHash(call, null, tenant),
+    traceId: call.traceId,
+    tenantId: identity.tenantId,
+    envName: identity.envName,
+    agentId: identity.agentId,
+    agentName: call.agentName ?? ownName(identity.agentName),
+    ownAgentId: identity.ownAgent.agentId,
+    keyId: identity.keyId,
+    toolName: call.safeName(operation.toolName),
+    operation: shownOperationOf(call),
+    method: redactedMethod(call),
+    url: redactedUrl(call),
+    bodyPreview: redactedPreview(call),
+    bodyBytes: call.body.length,
+    opensWebSocket: call.opensWebSocket,
+    findings: call.findings.slice(0, recordedFindingsMax).map(publicFinding),
+    reasonCodes: verdict.reasonCodes,
+    riskScore: call.riskScore,
+    riskBand: call.riskBand,
+    policyId: verdict.decidedBy?.policyId ?? null,
+    ruleId: verdict.decidedBy?.ruleId ?? null,
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + tenant.approvals.ttlMs,
+    decidedAtMs: null,
+    decidedBy: null,
+    note: null,
+    scope: null,
+    countsUntilMs: null,
+    spentAtMs: null,
+  };
+}
+
+/** What else a grant is for. A denial stands whatever agent is named, whatever way the call takes, and whatever else is in the headers. */
+interface GrantTerms {
+  readonly agentId: string;
+  /** That its way names. */
+  readonly credential: string | null;
+  readonly opensWebSocket: boolean;
+  readonly headers: readonly string[];
+}
+
+const grantTerms = (call: Call, agentId: string): GrantTerms => ({
+  agentId,
+  credential: call.wayCredential ?? null,
+  opensWebSocket: call.opensWebSocket,
+  headers: [...tellingHeaders(call), ...headerFindings(call)].sort(),
+});
+
+/** Fields by which a request says what it does to what, where its method, its URL and its body do not. */
+const telling =
+  /^(?:destination|soapaction|content-range|x-(?:amz|goog|ms|oss|cos|obs)-(?:.*-)?(?:source|source-.*|acl|grant-.*|public-access|permissions|owner))$/;
+
+function tellingHeaders({ headers }: Call): string[] {
+  const found: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase();
+    if (telling.test(name)) found.push(`${name}: ${headers[at + 1]}`);
+  }
+  return found;
+}
+
+/** What counts of what was found in the headers, and where it stands. */
+const headerFindings = ({ head, findings }: Call): string[] =>
+  findings
+    .filter((it) => it.location.startsWith('header:') && counts(it))
+    .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
+
+/**
+ * What makes two calls the same call: who makes it with whose key, what was asked for, and whatever servers may read that from. Of the
+ * headers those count that the operation was read from, for it is in here, and those that say how the body is read.
+ */
+function callHash(call: Call, terms: GrantTerms | null, { maxDecodedBytes }: TenantConfig): string {
+  const { identity, operation, method, target, contentType, contentEncoding, body } = call;
+  const head = toCanonicalJson([
+    identity?.ownAgent.agentId,
+    terms,
+    identity?.envName,
+    operation,
+    [method, ...overridingMethods(toRequest(call, maxDecodedBytes))],
+    target.href,
+    target.fragment,
+    target.userInfo,
+    contentType,
+    contentEncoding,
+  ]);
+  // JSON has no line breaks, so nothing runs into the body.
+  return hash('sha256', Buffer.concat([Buffer.from(`${head}\n`), body]));
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../core/log.ts';
+import type { Store } from '../../state/store.ts';
+
+/** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
+export interface ApprovalSweep {
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+export interface ApprovalSweepOptions {
+  readonly store: Pick<Store, 'expireApprovals'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** Between two looks, give or take a quarter: several daemons look at the same state. */
+  readonly everyMs?: number;
+}
+
+/** In one look, so that a state that takes nothing is not asked without end. */
+const stepsMax = 100;
+
+export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSweepOptions): ApprovalSweep {
+  const closing = new AbortController();
+
+  async function look(): Promise<void> {
+    for (let step = 0; step < stepsMax && !closing.signal.aborted; step += 1)
+      if ((await store.expireApprovals(Date.now())).length === 0) return;
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        await look();
+      } catch (err) {
+        // They stay where they are until the state is back.
+        log.warn({ err }, 'expired approvals could not be written down');
+      }
+      const pauseMs = everyMs * (0.75 + Math.random() / 2);
+      await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {
+        // It is closed, and the loop ends.
+      });
+    }
+  }
+
+  const running = run();
+  return {
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}

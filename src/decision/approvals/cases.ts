@@ -1,0 +1,181 @@
+import { join, resolve } from 'node:path';
+import type { TenantConfig } from '../../config/schema.ts';
+import type { Decision, Identity, Verdict } from '../../core/call.ts';
+import { createCredentialHomes } from '../../credentials/credential-homes.ts';
+import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
+import { loadPhrasebook } from '../../inspect/injection/phrasebook.ts';
+import { createInjectionReader } from '../../inspect/injection/reader.ts';
+import { loadMeanings } from '../../inspect/intent/reader.ts';
+import { loadDetectors } from '../../inspect/patterns/load.ts';
+import { workedMs } from '../../inspect/threads/worked-ms.ts';
+import { compilePolicies } from '../../policy/index.ts';
+import { signalEngines } from '../../risk/signals/index.ts';
+import { loadPrivileges } from '../../risk/signals/privileges.ts';
+import { defaultWeights } from '../../risk/signals/score.ts';
+import type { HomeStore } from '../../state/store.ts';
+import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
+import { createEngines } from '../../tenants/engines.ts';
+import type { TenantRules } from '../../tenants/policy-book.ts';
+import { withCandidates } from '../candidates.ts';
+import { createNoticing } from '../noticing.ts';
+import { createSimulator, noStanding, type Simulator } from '../simulation/simulate.ts';
+import { toSimulatedCall } from '../simulation/simulated-call.ts';
+import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
+
+export { CaseFileError } from './case-file.ts';
+
+/*
+ * Test cases of policies, as their authors keep them beside the policies: each a call and what should become of it. They are judged
+ * without a daemon and without a state, by the stages that judge live calls.
+ */
+
+export interface Expected {
+  readonly decision: Decision;
+  /** All of these must be there; others may. */
+  readonly reasons?: readonly string[] | undefined;
+  /** The id of the rule that decides; null: none does. */
+  readonly rule?: string | null | undefined;
+}
+
+export interface CaseResult {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly expected: Expected;
+  readonly actual: {
+    readonly decision: Decision;
+    readonly reasonCodes: readonly string[];
+    readonly ruleId: string | undefined;
+    readonly policyName: string | undefined;
+    readonly explanation: readonly string[];
+  };
+}
+
+export interface Cases {
+  /**
+   * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of a policy file that the case
+   * file names. Throws `CaseFileError` with everything that is wrong, and what `readPolicies` throws.
+   */
+  run(file: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>): Promise<CaseResult[]>;
+}
+
+export interface CasesOptions {
+  /** The folder with `detectors/`, `injection/` and `tools/`. Default: the one that comes with the gateway. */
+  readonly dataFolder?: string;
+}
+
+const ownData = resolve(import.meta.dirname, '../../../config');
+/** Before a case nobody has used any credential. */
+const nobodysHomes: HomeStore = {
+  homesOf: (_, credentials) => credentials.map(() => undefined),
+  bindHomes: async () => 'full',
+};
+/** Who makes the calls of cases that name no agent. */
+const someAgent = '00000000-0000-4000-8000-000000000001';
+
+/** Loads what calls are understood and read by. */
+export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
+  const tables = ownTables();
+  const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
+  const meanings = loadMeanings(join(dataFolder, 'meaning'));
+  const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
+  // Before a case there is nothing: what it is known again by is of no use.
+  const secrets = createTenantSecrets(Buffer.alloc(0));
+  const homes = createCredentialHomes(nobodysHomes, secrets);
+  const noticing = createNoticing(secrets, loadPrivileges(join(dataFolder, 'signals/privileges.yaml')));
+
+  return {
+    async run(written, readPolicies) {
+      const file = parseCaseFile(written);
+      const config = configOf(file);
+      const tenant = config.tenants.get(caseTenantId) ?? config.defaultTenant(caseTenantId);
+      const policies = await policiesOf(file, tenant, readPolicies);
+      const page = { rules: compilePolicies(withCandidates([], policies, true)), engine: engines.of(tenant) };
+      const simulator = createSimulator({
+        catalogues: sayingOfFile(() => createCatalogues(config, tables)),
+        engines: signalEngines,
+        weights: { ...defaultWeights, ...config.risk.weights },
+        bounds: config.risk.bands,
+        mode: config.mode,
+        clock: workedMs,
+        injections,
+        meanings,
+        // Cases give what a feed would say as a fact.
+        findThreats: () => [],
+        tenants: { find: () => tenant },
+        homes,
+        ...noticing,
+      });
+      const judge = (it: Case): Promise<Verdict> => judgeCase(it, tenant, page, simulator);
+      const results: CaseResult[] = [];
+      for (const it of file.cases) results.push(toResult(it, await judge(it)));
+      return results;
+    },
+  };
+}
+
+async function judgeCase(
+  { call: described }: Case,
+  tenant: TenantConfig,
+  page: TenantRules,
+  simulator: Simulator,
+): Promise<Verdict> {
+  const { body, facts, env = tenant.environments[0] } = described;
+  const isText = typeof body === 'string' || body === undefined || body === null;
+  const headers = flatHeaders(described.headers);
+  const call = toSimulatedCall(
+    {
+      method: described.method,
+      url: described.url,
+      headers,
+      body: Buffer.from(isText ? (body ?? '') : JSON.stringify(body)),
+      // What is described as a value is JSON, whatever its header says: as `POST /v1/scan` has it.
+      contentType: isText ? contentTypeIn(headers) : 'application/json',
+      identity: identityOf(env, facts.agent_id ?? someAgent, facts.runtime_type ?? null),
+      agentStatus: 'active',
+    },
+    facts,
+    Date.now(),
+  );
+  const ground = { tenant, page, given: facts, standingOf: async () => noStanding };
+  const [verdict] = await simulator.run(call, ground, [page.rules]);
+  if (!verdict) throw new Error('one set of rules gives one verdict');
+  return verdict;
+}
+
+function toResult({ name, expect: expected }: Case, verdict: Verdict): CaseResult {
+  const { decision, reasonCodes, decidedBy, explanation } = verdict;
+  const ok =
+    decision === expected.decision &&
+    (expected.reasons ?? []).every((it) => reasonCodes.includes(it)) &&
+    (expected.rule === undefined || (decidedBy?.ruleId ?? null) === expected.rule);
+  const actual = {
+    decision,
+    reasonCodes,
+    ruleId: decidedBy?.ruleId,
+    policyName: decidedBy?.policyName,
+    explanation,
+  };
+  return { name, ok, expected, actual };
+}
+
+const identityOf = (envName: string, agentId: string, runtimeType: string | null): Identity => ({
+  keyId: someAgent,
+  keyPrefix: caseTenantId,
+  tenantId: caseTenantId,
+  envName,
+  agentId,
+  agentName: agentId,
+  ownAgent: { agentId, name: agentId, runtimeType },
+  permissions: new Set(),
+});
+
+/** Flat [name, value, …] in which, as on the wire, one character is one byte. */
+const flatHeaders = (described: Case['call']['headers']): string[] =>
+  Object.entries(described).flatMap(([name, values]) =>
+    [values].flat().flatMap((value) => [name, Buffer.from(value, 'utf8').toString('latin1')]),
+  );
+
+function contentTypeIn(flat: readonly string[]): string {
+  const at = flat.findIndex((it, index) => index % 2 === 0 && it.toLowerCase() === 'content-type');
+  return at < 0 ? '' : (flat[at + 1] ?? '');
+}

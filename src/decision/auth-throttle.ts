@@ -1,0 +1,70 @@
+import { GatewayError } from '../core/errors.ts';
+import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/rules/limits.ts';
+import { networkOf } from '../util/ranges.ts';
+
+/** Failures that an address may have in a row, and how fast they are forgiven. */
+const whole = { perMinute: 30, capacity: 60 } as const;
+export const addressesMax = 10_000;
+
+/** Slows down who tries keys and secrets. Only failures cost anything: an address that never fails is never held up. */
+export interface AuthThrottle {
+  /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
+  check(address: string, nowMs: number): void;
+  /**
+   * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that of one key, which is valid and
+   * may not be used from this address: each of them counts for itself.
+   */
+  failed(address: string, nowMs: number, keyId?: string): void;
+}
+
+/** Each counts for itself: who tries keys does not hold up those who show something else from the same address. */
+export interface AuthThrottles {
+  /** Nobody guesses a key: one that is valid passes whatever failed before it, and only what fails is held up. */
+  readonly keys: AuthThrottle;
+  /** Secrets that people chose: they are not even compared where too many failed. */
+  readonly adminSecret: AuthThrottle;
+  readonly routeTokens: AuthThrottle;
+}
+
+/** Of one of so many processes, among which the connections of an address are spread evenly: each gives its share. */
+export const createAuthThrottles = (processes = 1): AuthThrottles => ({
+  keys: createAuthThrottle(processes),
+  adminSecret: createAuthThrottle(processes),
+  routeTokens: createAuthThrottle(processes),
+});
+
+/** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
+export function createAuthThrottle(processes = 1): AuthThrottle {
+  const rate = {
+    perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
+    capacity: Math.max(1, Math.floor(whole.capacity / processes)),
+  };
+  // In the order of the last failure.
+  const buckets = new Map<string, Bucket>();
+
+  /** What the bucket holds: at least a token, or this throws. */
+  function levelOf(source: string, nowMs: number): number {
+    const bucket = buckets.get(source);
+    const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
+    if (level >= partsPerToken) return level;
+    throw new GatewayError(
+      'RATE_LIMITED',
+      'Too many requests from this address had no valid key; wait before the next.',
+      { retryAfterSeconds: secondsUntilToken(level, rate) },
+    );
+  }
+
+  return {
+    check(address, nowMs) {
+      levelOf(networkOf(address), nowMs);
+    },
+    failed(address, nowMs, keyId) {
+      const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
+      const level = levelOf(source, nowMs) - partsPerToken;
+      buckets.delete(source);
+      const oldest = buckets.size >= addressesMax ? buckets.keys().next().value : undefined;
+      if (oldest !== undefined) buckets.delete(oldest);
+      buckets.set(source, { level, atMs: nowMs });
+    },
+  };
+}

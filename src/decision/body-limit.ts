@@ -1,0 +1,67 @@
+import type { Call } from '../core/call.ts';
+import type { Target } from '../core/target.ts';
+import type { Gate } from './gate.ts';
+import { toRequest } from './request.ts';
+
+/**
+ * How many bytes the body of a call may have, as far as that can be told before any of it is read: the way that it came on (`wayMax`) and
+ * what the configuration says of the tool at its host and path, then the smaller of both counts; else the tenant, or what the vendor takes.
+ * What only the body itself tells of the tool is asked at admission, and lowers the bound alone.
+ */
+export function bodyBytesMaxOf(
+  gate: Pick<Gate, 'tenants' | 'catalogues' | 'toolSettings'>,
+  tenantId: string,
+  { toolName, bodyless, wayMax, target, isOneOfMany = false }: KnownBefore,
+): number {
+  const toolMax = toolLimit(gate, tenantId, { toolName, bodyless });
+  const said = least(wayMax, toolMax);
+  if (said !== undefined) return said;
+  return isOneOfMany
+    ? (gate.tenants.find(tenantId)?.maxBodyBytes ?? 0)
+    : unsaidBytesMax(gate, tenantId, target, toolName);
+}
+
+/** What is known of a call before its body is read. */
+export interface KnownBefore {
+  /** Where the way names it. */
+  readonly toolName?: string | undefined;
+  readonly bodyless: () => Call;
+  readonly wayMax?: number | undefined;
+  readonly target: Pick<Target, 'host' | 'path'>;
+  /** The bound is that of each message of many: what vendors say is for whole bodies. */
+  readonly isOneOfMany?: boolean;
+}
+
+/**
+ * The bound of a body of which neither way nor tool says anything. What the tenant, its plan or the limits of the daemon say counts; where
+ * nobody has written a limit, it is the default or what the vendor is known to take, whichever is more.
+ */
+export function unsaidBytesMax(
+  { tenants, catalogues }: Pick<Gate, 'tenants' | 'catalogues'>,
+  tenantId: string,
+  { host, path }: Pick<Target, 'host' | 'path'>,
+  toolName?: string,
+): number {
+  const tenant = tenants.find(tenantId);
+  if (!tenant) return 0;
+  const { maxBodyBytes, bodyLimitSetBy } = tenant;
+  if (bodyLimitSetBy !== null) return maxBodyBytes;
+  const { bodyLimits } = catalogues.of(tenantId);
+  const known =
+    bodyLimits.at(host, path) ?? (toolName === undefined ? undefined : bodyLimits.ofTool(toolName));
+  return Math.max(maxBodyBytes, known ?? 0);
+}
+
+function toolLimit(
+  { catalogues, toolSettings }: Pick<Gate, 'catalogues' | 'toolSettings'>,
+  tenantId: string,
+  { toolName, bodyless }: Pick<KnownBefore, 'toolName' | 'bodyless'>,
+): number | undefined {
+  if (toolSettings.smallestMaxBodyBytes === Infinity) return undefined;
+  const name = toolName ?? catalogues.of(tenantId).understand(toRequest(bodyless(), 0)).toolName;
+  return toolSettings.maxBodyBytes(tenantId, name);
+}
+
+/** Of two bounds, each of which may be missing. */
+export const least = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);

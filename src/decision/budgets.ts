@@ -1,0 +1,147 @@
+import { overridingMethods } from '../catalogue/overriding-method.ts';
+import type { Budget, TenantConfig } from '../config/schema.ts';
+import type { BodyValue, Call, Identity, OperationPart } from '../core/call.ts';
+import { compileMatch, type MatchFacts, PlaceTree, parsePath } from '../policy/index.ts';
+import type { BudgetCharge } from '../state/store.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import { kept } from '../util/kept.ts';
+import { bodyValue } from './facts/body.ts';
+import { toRequest } from './request.ts';
+
+/** Sums of money are counted in millionths, so that they are exact: 0.1 has no double of its own. */
+const partsPerUnit = 1_000_000;
+
+/** What a call charges to each budget of its tenant: 0 where it does not count for it. */
+export type ChargesOf = (call: Call, identity: Identity) => readonly BudgetCharge[];
+
+interface CompiledBudget {
+  readonly name: string;
+  readonly daily: number;
+  readonly day: ZoneDay;
+  readonly isCounted: (facts: MatchFacts) => boolean;
+  readonly amountOf: (call: Call) => number;
+}
+
+/** Undefined where no tenant has a budget: then no call pays for asking. Those that are registered later have none either. */
+export function createBudgets(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
+  if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
+  const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
+  return (call, identity) => {
+    const tenant = tenants.find(identity.tenantId);
+    if (!tenant || tenant.budgets.length === 0) return noCharges;
+    let budgets = compiled.get(tenant);
+    if (!budgets) {
+      budgets = compileBudgets(tenant);
+      compiled.set(tenant, budgets);
+    }
+    const whole = toFacts(call, identity, tenant);
+    const parts = call.operation?.parts ?? [];
+    const facts = [whole, ...parts.map((part) => factsOfPart(whole, part))];
+    return budgets.map((it) => chargeOf(it, call, facts));
+  };
+}
+
+const noCharges: readonly BudgetCharge[] = [];
+
+/** One of several things that the call does is enough. A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
+const chargeOf = (budget: CompiledBudget, call: Call, facts: readonly MatchFacts[]): BudgetCharge => ({
+  name: budget.name,
+  day: budget.day.of(call.receivedAtMs),
+  amount: facts.some(budget.isCounted) ? Math.min(budget.amountOf(call), budget.daily) : 0,
+  daily: budget.daily,
+});
+
+function compileBudgets(tenant: TenantConfig): readonly CompiledBudget[] {
+  const days = new Map<string, ZoneDay>();
+  return tenant.budgets.map((budget) => ({
+    name: budget.name,
+    daily: dailyParts(budget),
+    day: kept(days, budget.tz, () => new ZoneDay(budget.tz)),
+    isCounted: compileMatch(budget.match),
+    amountOf: amountReader(budget, tenant),
+  }));
+}
+
+function dailyParts({ unit, daily }: Budget): number {
+  const parts = unit === 'amount' ? Math.round(daily * partsPerUnit) : Math.ceil(daily);
+  return Math.min(Math.max(1, parts), Number.MAX_SAFE_INTEGER);
+}
+
+function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call: Call) => number {
+  if (unit === 'calls') return () => 1;
+  if (unit === 'bytes') return ({ body }) => body.length;
+  const steps = parsePath(amountPath ?? '');
+  if (!steps) throw new TypeError('A budget has an amount path that was not validated.');
+  const tree = new PlaceTree();
+  const { index } = tree.add(steps);
+  const sumOf = (readings: readonly unknown[]): number => tree.read(readings)[index]?.values.sum() ?? 0;
+  return (call) => {
+    const bodies = [bodyValue(call, tenant.maxDecodedBytes), ...bodiesOfParts(call)];
+    return bodies.reduce((sum, body) => sum + amountIn(body, sumOf), 0);
+  };
+}
+
+/** Of the requests in a batch: each says an amount of its own. */
+const bodiesOfParts = ({ operation }: Call): BodyValue[] =>
+  operation?.parts?.flatMap(({ body }) => body ?? []) ?? [];
+
+/** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
+function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {
+  if (body.kind === 'none') return 0;
+  if (body.kind === 'unclear') return Number.POSITIVE_INFINITY;
+  const sum = sumOf(body.readings);
+  // Many payments of less than a part are not free.
+  return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
+}
+
+const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {
+  if (!call.operation) throw new Error('budgets need a call that was understood');
+  return {
+    envName: identity.envName,
+    operation: call.operation,
+    method: call.method,
+    overridingMethods: overridingMethods(toRequest(call, tenant.maxDecodedBytes)),
+    target: call.target,
+    agentId: identity.agentId,
+    runtimeType: call.claimed.runtimeType,
+    ownAgent: identity.ownAgent,
+  };
+};
+
+const factsOfPart = (whole: MatchFacts, { operation, method, target }: OperationPart): MatchFacts => ({
+  ...whole,
+  operation,
+  method: method ?? whole.method,
+  target: target ?? whole.target,
+});
+
+const minuteMs = 60_000;
+
+/** The date in one zone, as `2026-11-21`. Formatting costs a microsecond, hence once a minute: no zone's midnight lies within one. */
+export class ZoneDay {
+  readonly #format: Intl.DateTimeFormat;
+  #minute = Number.NaN;
+  #day = '';
+
+  constructor(zone: string) {
+    const [year, month, day] = ['numeric', '2-digit', '2-digit'] as const;
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      calendar: 'iso8601',
+      year,
+      month,
+      day,
+    });
+  }
+
+  of(nowMs: number): string {
+    const minute = Math.floor(nowMs / minuteMs);
+    if (minute !== this.#minute) {
+      const parts = this.#format.formatToParts(minute * minuteMs);
+      const part = (type: string): string => parts.find((it) => it.type === type)?.value ?? '';
+      this.#day = `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+      this.#minute = minute;
+    }
+    return this.#day;
+  }
+}

@@ -1,0 +1,47 @@
+import type { AgentStatus, Call } from '../core/call.ts';
+import { GatewayError } from '../core/errors.ts';
+import { keylessKeyPrefix } from '../credentials/keyless.ts';
+import { isAddressAllowed } from '../state/rules/admission.ts';
+import type { KeyRecord, Store } from '../state/store.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import type { Keyless } from './gate.ts';
+
+export type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
+
+/** By which it is known who may still call. */
+export interface CallerSources {
+  readonly store: CallerStore;
+  readonly tenants: Pick<Tenants, 'find'>;
+  /** The key that stands for callers who bring none, where there may be such. */
+  readonly keyless?: Pick<Keyless, 'key'> | undefined;
+}
+
+export interface CallerNow {
+  readonly key: KeyRecord;
+  readonly agentStatus: AgentStatus;
+}
+
+/**
+ * What has become of the key and the agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY where the
+ * key is none any more, and IP_NOT_ALLOWED where the call's address may not use it any more.
+ */
+export async function callerNow(
+  { store, tenants, keyless }: CallerSources,
+  { key, identity, clientAddress }: Pick<Call, 'key' | 'identity' | 'clientAddress'>,
+): Promise<CallerNow> {
+  // It is never revoked, so that it is there again when calls without a key are.
+  const isForgone = key?.prefix === keylessKeyPrefix && key.hash !== keyless?.key.hash;
+  const holder = key && !isForgone ? await store.identify(key.hash, Date.now()) : undefined;
+  if (!holder?.ok || !tenants.find(holder.identity.tenantId))
+    throw new GatewayError('INVALID_KEY', 'The key is not valid any more.');
+  const { tenantId, parentKeyId } = holder.key;
+  const parent = parentKeyId === null ? undefined : await store.keyById(tenantId, parentKeyId);
+  if (![holder.key, parent].every((it) => !it || isAddressAllowed(it, clientAddress)))
+    throw new GatewayError(
+      'IP_NOT_ALLOWED',
+      'The address that the call comes from is not on the allowlist of the key any more.',
+    );
+  const agent = identity && (await store.agentById(identity.agentId));
+  const agentStatus = holder.agentStatus === 'active' ? (agent?.status ?? 'suspended') : holder.agentStatus;
+  return { key: holder.key, agentStatus };
+}

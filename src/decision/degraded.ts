@@ -1,0 +1,59 @@
+import { toGatewayError } from '../core/errors.ts';
+import { noHabits, noSightings } from '../core/history.ts';
+import { examine } from '../state/rules/admission.ts';
+import { wholeTrust } from '../state/rules/trust.ts';
+import type { AdmitRequest, Admitted, Identification, NotAdmitted, Store } from '../state/store.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+
+/** How long ago the state must have known the key, at most. */
+export const recallMs = 5 * 60_000;
+
+/**
+ * While the state is away: what the last records say of the call, where its tenant's `on_failure` is open and its key was in use a
+ * moment ago. Nothing is counted. Undefined where the call must wait for the state: ephemeral keys, whose uses nobody could count, and
+ * calls that name another agent than their key's.
+ */
+export function admitDegraded(
+  store: Store,
+  tenants: Tenants,
+  request: AdmitRequest,
+): (Admitted & { readonly isDegraded: true }) | NotAdmitted | undefined {
+  const known = store.recall(request.keyHash, request.nowMs, recallMs);
+  if (!known?.ok || known.key.type === 'ephemeral') return undefined;
+  const { key, identity, agentStatus } = known;
+  if (tenants.find(identity.tenantId)?.onFailure !== 'open') return undefined;
+  const { ownAgent, tenantId, envName } = identity;
+  const agent = { ...ownAgent, tenantId, envName, status: 'active', createdAtMs: 0 } as const;
+  const holder = { key, parent: undefined, agent, isTenantSuspended: false };
+  const examined = examine(holder, undefined, request);
+  if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
+  // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets and tools nothing is known.
+  const unknown = {
+    isNewDestination: true,
+    exceededBudgets: [],
+    charges: [],
+    toolConcerns: [],
+    newNames: [],
+    habits: noHabits,
+    trust: wholeTrust,
+    sightings: noSightings,
+    scansUsed: 0,
+  };
+  return { ...examined, ...unknown, agentStatus, key, isDegraded: true };
+}
+
+/** `Store.identify`; while the state is away, what it said a moment ago, where the key's tenant wants that. */
+export async function identifyOrRecall(
+  { store, tenants }: { readonly store: Store; readonly tenants: Tenants },
+  keyHash: string,
+  nowMs: number,
+): Promise<Identification> {
+  try {
+    return await store.identify(keyHash, nowMs);
+  } catch (error) {
+    const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
+    const known = isAway ? store.recall(keyHash, nowMs, recallMs) : undefined;
+    if (!known?.ok || tenants.find(known.identity.tenantId)?.onFailure !== 'open') throw error;
+    return known;
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { parseUuid } from '../../core/ids.ts';
+import type { Facts } from '../../policy/index.ts';
+
+const score = z.number().min(0).max(1);
+
+/** Facts that are given with a simulated call, as requests and case files write them; what is not given is found out. */
+export const givenFacts = z.strictObject({
+  now: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-03-04T12:00:00Z' })
+    .transform((text) => Date.parse(text))
+    .optional()
+    .describe('When the call is made'),
+  runtime_type: z.string().max(64).optional(),
+  agent_id: z
+    .string()
+    .refine((text) => parseUuid(text) !== undefined, 'must be a UUID')
+    .toLowerCase()
+    .optional(),
+  agent_status: z.enum(['active', 'suspended']).optional(),
+  risk_score: score.optional(),
+  trust_score: score.optional(),
+  is_new_destination: z.boolean().optional(),
+  is_volume_burst: z.boolean().optional(),
+  is_external_principal: z.boolean().optional(),
+  threat_intel_match: z.boolean().optional(),
+  exceeded_budgets: z.array(z.string().max(128)).max(1000).optional(),
+});
+
+export type GivenFacts = z.output<typeof givenFacts>;
+
+/** Facts of which some are said rather than found out. */
+export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bodyBytes): Facts {
+  return {
+    envName: facts.envName,
+    operation: facts.operation,
+    method: facts.method,
+    overridingMethods: facts.overridingMethods,
+    target: facts.target,
+    agentId: facts.agentId,
+    runtimeType: facts.runtimeType,
+    ownAgent: facts.ownAgent,
+    nowMs: facts.nowMs,
+    classes: facts.classes,
+    riskScore: facts.riskScore,
+    bodyBytes,
+    get bodyTexts() {
+      return facts.bodyTexts;
+    },
+    bodyValue: () => facts.bodyValue(),
+    get bodyHidesNames() {
+      return facts.bodyHidesNames;
+    },
+    isNewDestination: facts.isNewDestination,
+    get isExternalPrincipal() {
+      return given.is_external_principal ?? facts.isExternalPrincipal;
+    },
+    isVolumeBurst: given.is_volume_burst ?? facts.isVolumeBurst,
+    trustScore: given.trust_score ?? facts.trustScore,
+    threatIntelMatch: given.threat_intel_match ?? facts.threatIntelMatch,
+    isBudgetExceeded: (name) => given.exceeded_budgets?.includes(name) ?? facts.isBudgetExceeded(name),
+  };
+}

@@ -1,0 +1,46 @@
+import { type Call, type Operation, operationAndParts } from '../../core/call.ts';
+import { type Target, toAuthority } from '../../core/target.ts';
+import type { McpCall } from '../../state/store.ts';
+import { bodyValue } from './body.ts';
+
+/* What the catalogue's reading of a call means to the memory of MCP tools. */
+
+type Done = Omit<Operation, 'parts'>;
+
+const isOfMcp = ({ toolName }: Done): boolean => toolName === 'mcp';
+const isToolCall = (it: Done): boolean => isOfMcp(it) && it.category === 'tools' && it.verb === 'WRITE';
+const isToolList = (it: Done): boolean => isOfMcp(it) && it.name === 'list_tools' && it.verb === 'READ';
+
+/** Whether the operation is such a one, or one of its parts. Asked of every call. */
+const does = (operation: Operation | undefined, is: (it: Done) => boolean): boolean =>
+  operation !== undefined && (is(operation) || (operation.parts?.some((it) => is(it.operation)) ?? false));
+
+/** By which a server is known: who runs it may move it to another path with every session. */
+export const serverOrigin = ({ scheme, host, port }: Target): string =>
+  `${scheme}://${toAuthority(scheme, host, port)}`;
+
+/** The tools of a server that are called; undefined where there are none. */
+export function mcpCallOf(operation: Operation, target: Target): McpCall | undefined {
+  if (!does(operation, isToolCall)) return undefined;
+  const tools = new Set(
+    operationAndParts(operation)
+      .filter(isToolCall)
+      .map(({ name }) => name),
+  );
+  return { origin: serverOrigin(target), tools: [...tools] };
+}
+
+export const speaksMcp = ({ operation }: Call): boolean => does(operation, isOfMcp);
+
+/** Whether the call asks the server for its tools. */
+export const asksForTools = ({ operation }: Call): boolean => does(operation, isToolList);
+
+/** Whether it asks for another page of them than the first. */
+export function asksForFurtherPage(call: Call, maxDecodedBytes: number): boolean {
+  const body = bodyValue(call, maxDecodedBytes);
+  const messages = body.kind === 'value' ? body.readings.flat() : [];
+  return messages.some((it) => {
+    const { method, params } = (it ?? {}) as { method?: unknown; params?: { cursor?: unknown } | null };
+    return method === 'tools/list' && params?.cursor !== undefined && params.cursor !== null;
+  });
+}

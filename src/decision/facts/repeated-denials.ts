@@ -1,0 +1,80 @@
+import { hourMs } from '../../state/rules/limits.ts';
+import type { Store } from '../../state/store.ts';
+
+/** So many denials of one agent within an hour are worth a look. */
+export const denialsEnough = 5;
+/** Agents whose denials are remembered here; beyond that the one that was not denied for longest is forgotten. */
+export const rememberedAgentsMax = 10_000;
+
+const pageLimit = 100;
+/** Of traces, for one question: beyond it, what is older is not seen. */
+export const pagesMax = 16;
+
+export interface Denial {
+  readonly tenantId: string;
+  readonly agentId: string;
+  readonly atMs: number;
+}
+
+/** Finds agents that are denied again and again, on one node or on many. */
+export interface RepeatedDenials {
+  /** Notes a denial; true where this node has seen enough of them by itself, and nobody need be asked. */
+  note(denial: Denial): boolean;
+  /**
+   * Whether the state has enough of them around this one, seen by whatever node. Each node asks when its own denial has got there, so the
+   * one that gets there last sees them all. Looks at a bounded number of traces.
+   */
+  isRepeated(denial: Denial): Promise<boolean>;
+}
+
+export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTraces'>): RepeatedDenials {
+  /** When the last ones were, oldest first, by agent; in the order of the last denial. */
+  const lately = new Map<string, readonly number[]>();
+
+  return {
+    note({ agentId, atMs }) {
+      const times = [...(lately.get(agentId) ?? []), atMs].sort((a, b) => a - b).slice(-denialsEnough);
+      lately.delete(agentId);
+      const oldest = lately.size >= rememberedAgentsMax ? lately.keys().next().value : undefined;
+      if (oldest !== undefined) lately.delete(oldest);
+      lately.set(agentId, times);
+      return isRun(times);
+    },
+
+    async isRepeated({ tenantId, agentId, atMs }) {
+      // Cheap, and answers for nearly all agents. It counts refused calls too, and a day: the traces are more exact.
+      const [usage] = await store.agentUsage(tenantId, [agentId], Date.now());
+      if (!usage || usage.decisions24h.DENY < denialsEnough) return false;
+      const filter = { agentId, decision: 'DENY', fromMs: atMs - hourMs } as const;
+      let times: readonly number[] = [];
+      let cursor: string | undefined;
+      for (let pages = 0; pages < pagesMax; pages += 1) {
+        const { items, nextCursor } = await store.listTraces(tenantId, filter, { limit: pageLimit, cursor });
+        for (const time of items.flatMap(timeOfDenial)) {
+          times = [time, ...times].slice(0, denialsEnough);
+          if (isRun(times)) return true;
+        }
+        if (nextCursor === null) return false;
+        cursor = nextCursor;
+      }
+      return false;
+    },
+  };
+}
+
+/** Of times in their order. */
+const isRun = (times: readonly number[]): boolean =>
+  times.length === denialsEnough && (times.at(-1) ?? 0) - (times[0] ?? 0) < hourMs;
+
+/**
+ * Nothing for a call that was refused rather than judged, whose trace says DENY as well but explains nothing, and nothing for a denial that
+ * was the gateway's own doing.
+ */
+function timeOfDenial(line: string): readonly number[] {
+  const { at, explanation, excuse } = JSON.parse(line) as {
+    readonly at: string;
+    readonly explanation?: unknown;
+    readonly excuse?: unknown;
+  };
+  return explanation === undefined || excuse !== undefined ? [] : [Date.parse(at)];
+}

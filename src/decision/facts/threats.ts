@@ -1,0 +1,52 @@
+import type { TenantConfig } from '../../config/schema.ts';
+import { type Call, type Threat, targetsOf } from '../../core/call.ts';
+import { ifValid, parseTarget, type Target } from '../../core/target.ts';
+import { urlsIn } from '../../inspect/parts/urls-in-texts.ts';
+import type { Feeds } from '../../risk/feeds/feeds.ts';
+import type { ThreatHit } from '../../risk/feeds/index/threat-index.ts';
+import { compileAllowlist, type DestinationList } from '../../tenants/destination-list.ts';
+import type { Tenants } from '../../tenants/tenants.ts';
+
+/** What threat feeds list of a call: where it goes, and the URLs in what it carries; save what its tenant allows. */
+export type FindThreats = (call: Call) => readonly Threat[];
+
+/** Of one call. */
+const threatsMax = 16;
+const none: readonly Threat[] = Object.freeze([]);
+
+export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Tenants, 'find'>): FindThreats {
+  const allowlists = new WeakMap<TenantConfig, DestinationList>();
+
+  function isAllowed(tenant: TenantConfig, target: Target): boolean {
+    if (tenant.allowlist.length === 0) return false;
+    const allowlist = allowlists.get(tenant) ?? compileAllowlist(tenant.allowlist);
+    allowlists.set(tenant, allowlist);
+    return allowlist(target);
+  }
+
+  return (call) => {
+    const { index } = feeds;
+    const tenant = call.identity && tenants.find(call.identity.tenantId);
+    if (index.indicators === 0 || !tenant) return none;
+    const threats: Threat[] = [];
+    const add = (
+      hit: ThreatHit | undefined,
+      location: Threat['location'],
+      target: Target | undefined,
+    ): void => {
+      if (hit && threats.length < threatsMax && !(target && isAllowed(tenant, target)))
+        threats.push({ ...hit, location });
+    };
+    for (const target of targetsOf(call)) add(index.findTarget(target), 'target', target);
+    for (const readings of call.bodyUrls ?? urlsIn(call.bodyTexts)) {
+      const url = readings.find((it) => index.findUrl(it));
+      if (url !== undefined)
+        add(
+          index.findUrl(url),
+          'body',
+          ifValid(() => parseTarget(url)),
+        );
+    }
+    return threats.length > 0 ? threats : none;
+  };
+}

@@ -1,0 +1,185 @@
+import type { Call, Identity } from '../../core/call.ts';
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
+import { toAuthority } from '../../core/target.ts';
+import { decodeViews } from '../../inspect/decode/views.ts';
+import type { InjectionReader } from '../../inspect/injection/reader.ts';
+import { scoreMin } from '../../inspect/injection/reader.ts';
+import type { RiskyParameters } from '../../risk/signals/risky-parameters.ts';
+import { createCache } from '../../state/cache.ts';
+import { anyTool, hashedName, mcpServerId, toolsMax } from '../../state/rules/mcp-tools.ts';
+import type { SeenTool, Store, ToolDrift, ToolMark } from '../../state/store.ts';
+import { type DescribedTool, describeTool } from '../../tenants/listed-tools.ts';
+import type { Rules } from '../../tenants/policy-book.ts';
+import type { Tenants } from '../../tenants/tenants.ts';
+import { redactedUrl } from '../trace/redacted.ts';
+import { namesOf } from '../trace/safe-names.ts';
+import { serverOrigin } from './mcp-call.ts';
+
+/** Remembers the tools that MCP servers list, and tells what is new about them. */
+export interface ToolMemory {
+  /**
+   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never rejects: what could not be
+   * remembered is in the log.
+   */
+  saw(call: Call, list: SeenList): Promise<ShownDrift | undefined>;
+}
+
+export interface SeenList {
+  /** As they were parsed; undefined for a list that nobody could read. */
+  readonly tools: readonly unknown[] | undefined;
+  readonly isPart: boolean;
+  readonly hasMore: boolean;
+}
+
+/** As traces have it. Names that were found to hold something, or that no tool should have, stand as their hash. */
+export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
+
+export interface ToolMemoryOptions {
+  readonly store: Pick<Store, 'rememberTools'>;
+  readonly policies: Pick<Rules, 'rulesFor'>;
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly injections: InjectionReader;
+  readonly risky: RiskyParameters;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Beyond so many the state is too slow or away. */
+const waitingMax = 1_000;
+/** Of each kind that one trace names. */
+export const shownNamesMax = 50;
+/** As the catalogue names calls by their tool. */
+const usableName = /^[\w.:/-]{1,128}$/;
+const judgedMax = 8_192;
+const listIdLength = 22;
+
+export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
+  const { store, policies, tenants, injections, risky, log, clock } = options;
+  /** By version: what is the same in every list is judged once. */
+  const judged = createCache<readonly ToolMark[]>(judgedMax);
+  let waiting = 0;
+
+  function marksOf({ version, text, parameters }: DescribedTool, bounds: Bounds): readonly ToolMark[] {
+    const known = judged.get(version);
+    if (known) return known;
+    const injected = givesOrders(text, bounds);
+    const isRisky = parameters.some((it) => risky.kindOf(it) !== undefined);
+    const marks: ToolMark[] = isRisky ? ['risky'] : [];
+    if (injected === undefined) return [...marks, 'unread'];
+    if (injected) marks.push('injected');
+    judged.set(version, marks);
+    return marks;
+  }
+
+  /** Undefined where it could not be read to its end. */
+  function givesOrders(text: string, { maxDecodedBytes, isOver }: Bounds): boolean | undefined {
+    const { views, unreadable } = decodeViews(Buffer.from(text), { maxDecodedBytes, depthMax, isOver });
+    let isWhole = unreadable === undefined;
+    for (const { bytes } of views) {
+      const { score, complete } = injections.read(bytes, isOver);
+      if (score >= scoreMin) return true;
+      isWhole &&= complete;
+    }
+    return isWhole ? false : undefined;
+  }
+
+  async function seenTools(tools: readonly unknown[], tenantId: string): Promise<SeenTool[]> {
+    const tenant = tenants.find(tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const { engine } = await policies.rulesFor(tenantId);
+    const endsAt = clock() + tenant.scanTimeoutMs;
+    const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt };
+    const described = tools.slice(0, toolsMax).map(describeTool);
+    const safeName = namesOf(engine);
+    const nameOf = ({ name }: DescribedTool): SafeName =>
+      usableName.test(name) && safeName(name) === name ? safeName(name) : hashedName(name);
+    const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>
+      it && name !== undefined ? { name, version: it.version, marks: marksOf(it, bounds) } : unreadTool;
+    const seen = described.map((it) => toSeen(it, it && nameOf(it)));
+    // Millions of them may stand in a message: those that nobody would remember one by one are looked at as one.
+    const rest = tools.slice(toolsMax);
+    return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
+  }
+
+  async function remember(call: Call, { tenantId }: Identity, list: SeenList): Promise<ToolDrift> {
+    const tools = list.tools ? await seenTools(list.tools, tenantId) : [unreadTool];
+    const { origin, path } = shownPlace(call);
+    return store.rememberTools({
+      tenantId,
+      server: { serverId: mcpServerId(tenantId, serverOrigin(call.target)), origin },
+      listId: hashedName(pathOf(call.target.path)).slice(-listIdLength),
+      path,
+      tools,
+      // What could not be read says nothing of what is gone, nor is it the end of a list.
+      isPart: list.isPart || list.tools === undefined,
+      hasMore: list.hasMore || list.tools === undefined,
+      nowMs: Date.now(),
+    });
+  }
+
+  return {
+    async saw(call, list) {
+      const { identity, traceId } = call;
+      if (!identity) return undefined;
+      if (waiting >= waitingMax) {
+        log.error({ trace_id: traceId }, 'the tools of an MCP server were not remembered: too many wait');
+        return undefined;
+      }
+      waiting += 1;
+      try {
+        const drift = toShown(await remember(call, identity, list));
+        if (!drift) return undefined;
+        log.warn({ trace_id: traceId, mcp_drift: drift }, 'an MCP server lists other tools, or bad ones');
+        return drift;
+      } catch (error) {
+        const err = toGatewayError(error);
+        log.error({ trace_id: traceId, err }, 'the tools of an MCP server were not remembered');
+        return undefined;
+      } finally {
+        waiting -= 1;
+      }
+    },
+  };
+}
+
+interface Bounds {
+  readonly maxDecodedBytes: number;
+  readonly isOver: () => boolean;
+}
+
+const depthMax = 3;
+
+/** Stands for what of a list could not be read. */
+const unreadTool: SeenTool = { name: anyTool, version: 'unread', marks: ['unread'] };
+
+const pathOf = (path: string): string => path.split('?', 1)[0] ?? '';
+
+/** Origin and path with all that was found in them cut out. */
+function shownPlace(call: Call): { origin: SafeName; path: SafeName } {
+  const { scheme, host, port } = call.target;
+  const url = redactedUrl(call);
+  const start = url.indexOf('/', scheme.length + '://'.length);
+  const isShown = url.startsWith(`${scheme}://${toAuthority(scheme, host, port)}/`);
+  return {
+    origin: isShown
+      ? call.safeName(serverOrigin(call.target))
+      : safely`${ownName(scheme)}://${hashedName(host)}`,
+    path: ownName(pathOf(start < 0 ? '/' : url.slice(start)).split('#', 1)[0] ?? ''),
+  };
+}
+
+function toShown(drift: ToolDrift): ShownDrift | undefined {
+  if (Object.values(drift).every((names) => names.length === 0)) return undefined;
+  const some = (names: readonly SafeName[]): SafeName[] => names.slice(0, shownNamesMax);
+  return {
+    added: some(drift.added),
+    removed: some(drift.removed),
+    changed: some(drift.changed),
+    risky: some(drift.risky),
+    injected: some(drift.injected),
+    unread: some(drift.unread),
+  };
+}

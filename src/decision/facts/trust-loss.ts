@@ -1,0 +1,75 @@
+import type { Call, Verdict } from '../../core/call.ts';
+import type { TrustMark } from '../../core/history.ts';
+import { burstFrom } from '../../risk/signals/volume-burst.ts';
+import { isOneTooMany } from '../../state/rules/trust.ts';
+import type { TrustTerms } from '../../state/store.ts';
+import { excuseOf } from '../simulation/excuse.ts';
+
+/** What each cause takes, 0 to 1 of the whole trust. */
+export interface TrustLosses {
+  readonly denial: number;
+  readonly analystDenial: number;
+  readonly threatHit: number;
+  readonly anomaly: number;
+}
+
+/** How trust comes back, as the state counts it. */
+export const trustTermsOf = ({
+  recovery,
+  recoveryCalls,
+}: {
+  readonly recovery: number;
+  readonly recoveryCalls: number;
+}): TrustTerms => ({ parts: toParts(recovery), calls: recoveryCalls });
+
+const partsPerTrust = 10_000;
+export const toParts = (trust: number): number => Math.round(trust * partsPerTrust);
+
+/** An anomaly graver than a new host, which is all in a day's work for who browses: what is a little odd only weighs. */
+const anomalyMin = 0.6;
+
+/** What a call can carry that makes an anomaly more than a new turn of the agent's work, and how grave it must be. */
+const carriedNames: ReadonlySet<string> = new Set([
+  'SENSITIVE_DATA',
+  'THREAT_INTEL_MATCH',
+  'READ_THEN_WRITE',
+  'CROSS_AGENT_EXFIL',
+]);
+const carriedMin = 0.7;
+
+/**
+ * Answers what is held against the agent for a call that was decided. Nothing is in monitor mode, for an agent that is suspended or whose
+ * tenant is, and for what strangers do; nothing but a threat is where the gateway itself has failed.
+ */
+export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
+  const { verdict, isMonitored, isAnonymous } = call;
+  if (!verdict || isMonitored || isAnonymous || call.agentStatus !== 'active') return none;
+  const { receivedAtMs: atMs, traceId, trustMarks } = call;
+  return causesOf(call, verdict)
+    .map((cause) => ({ cause, parts: toParts(losses[lossOf[cause]]), atMs, traceId }))
+    .filter((it) => it.parts > 0 && !isOneTooMany(trustMarks, it));
+}
+
+function causesOf(call: Call, verdict: Verdict): readonly Cause[] {
+  const isThreat = call.threats.some((it) => it.location === 'target');
+  // A denial that is the gateway's own doing tells nothing of the agent, nor does how often its client tries again.
+  if (excuseOf(call, verdict)) return isThreat ? ['threat'] : none;
+  const causes: Cause[] = [];
+  if (isThreat) causes.push('threat');
+  else if (verdict.decision === 'DENY') causes.push('denial');
+  if (isGraveAnomaly(call) || isStartOfBurst(call)) causes.push('anomaly');
+  return causes;
+}
+
+type Cause = Exclude<TrustMark['cause'], 'analyst-denial'>;
+const lossOf = { denial: 'denial', threat: 'threatHit', anomaly: 'anomaly' } as const;
+
+/** New hosts and new operations are what work is made of: they count together with something that the call carries. */
+const isGraveAnomaly = ({ signals }: Call): boolean =>
+  signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) &&
+  signals.some((it) => carriedNames.has(it.name) && it.score >= carriedMin);
+
+/** Of a burst one call counts, not each. */
+const isStartOfBurst = ({ habits }: Call): boolean => habits.lately === burstFrom(habits);
+
+const none: readonly never[] = Object.freeze([]);

@@ -1,0 +1,122 @@
+import type { Config, InboundRoute } from '../config/schema.ts';
+import type { PresentedKey } from '../core/call.ts';
+import type { Log } from '../core/log.ts';
+import type { SafeName } from '../core/safe-name.ts';
+import type { Credentials } from '../credentials/credentials.ts';
+import type { IsOwnUpstream } from '../credentials/own-upstream.ts';
+import type { RouteBook } from '../credentials/route-book.ts';
+import type { Vault } from '../credentials/vault.ts';
+import type { Transport } from '../notify/channel.ts';
+import type { NotificationDesk } from '../notify/notifications.ts';
+import type { Feeds } from '../risk/feeds/feeds.ts';
+import type { Store } from '../state/store.ts';
+import type { Catalogues } from '../tenants/catalogues.ts';
+import type { PolicyBook } from '../tenants/policy-book.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import type { ToolSettings } from '../tenants/tool-settings.ts';
+import type { Guard } from '../wire/client/reach/guard.ts';
+import type { Upstream } from '../wire/client/upstream.ts';
+import type { HeaderNames } from '../wire/server/decision-headers.ts';
+import type { AnswerMemory } from './answers/answer-memory.ts';
+import type { AnswerReader } from './answers/read-answer.ts';
+import type { AnswerDesk } from './approvals/answer-desk.ts';
+import type { ApprovalDesk } from './approvals/approval-desk.ts';
+import type { AuthThrottles } from './auth-throttle.ts';
+import type { ToolMemory } from './facts/tool-memory.ts';
+import type { CheckOpen, InspectMessage } from './message.ts';
+import type { OpenCall } from './open-call.ts';
+import type { Inspect, Recorder } from './pipeline.ts';
+import type { Simulator } from './simulation/simulate.ts';
+import type { Events } from './trace/events.ts';
+import type { TraceFeed } from './trace/trace-feed.ts';
+
+/**
+ * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
+ * assignment; a running request keeps the one that it began with.
+ */
+export interface Gate {
+  readonly config: Config;
+  readonly store: Store;
+  readonly tenants: Tenants;
+  readonly policies: PolicyBook;
+  /** What the configuration says of tools. */
+  readonly toolSettings: ToolSettings;
+  /** What calls are understood by. */
+  readonly catalogues: Catalogues;
+  readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
+  readonly guard: Guard;
+  readonly upstream: Upstream;
+  readonly isOwnUpstream: IsOwnUpstream;
+  /** Whether tunnels to a host are not read. */
+  isPassedThrough(host: string): boolean;
+  readonly credentials: Credentials;
+  readonly routes: RouteBook;
+  /** Takes the coding off the body of a call, for entrances that look into it before it is inspected. */
+  readonly open: OpenCall;
+  readonly inspect: Inspect;
+  /** Judges what follows on a call that was let out and stays open. */
+  readonly inspectMessage: InspectMessage;
+  /** Whether the caller of such a call may go on. */
+  readonly checkOpen: CheckOpen;
+  /** Reads what came back. */
+  readonly answerReader: AnswerReader;
+  /** Keeps what was found in answers with the traces of their calls. */
+  readonly answers: AnswerDesk;
+  /** Remembers answers by what they are known again by. */
+  readonly answerMemory: AnswerMemory;
+  /** Remembers what MCP servers list. */
+  readonly toolMemory: ToolMemory;
+  /** Judges calls without letting anything follow from it. */
+  readonly simulator: Simulator;
+  /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
+  readonly record: Recorder;
+  readonly names: HeaderNames;
+  /** By address, for failures to authenticate: everywhere where keys and secrets are presented. They outlive reloads. */
+  readonly throttles: AuthThrottles;
+  readonly approvals: ApprovalDesk;
+  /** Traces as they become findable. It outlives reloads. */
+  readonly traceFeed: TraceFeed;
+  /** Seals and opens stored credentials. */
+  readonly vault: Vault;
+  readonly events: Events;
+  /** How the channels do that people are told by. */
+  readonly notifications: NotificationDesk;
+  /** How notices, and answers to what people do with them, leave. */
+  readonly transport: Transport;
+  readonly log: Log;
+  /** Where the control plane is reached, without a trailing slash. */
+  readonly controlUrl: string;
+  /** Whether clients reach the daemon under this host, which is in its normal form. */
+  isOwnName(host: string): boolean;
+  /** The presented key, or undefined where the text is none. */
+  readKey(text: string): PresentedKey | undefined;
+  /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
+  safeName(tenantId: string, name: string): SafeName;
+  /** What is stored of a key's digest. */
+  hashKey(digestHex: string): string;
+  /** By which a content of the tenant, or a good part of it, is recognised but not guessed: see `contentFingerprint`. */
+  fingerprint(tenantId: string, content: Buffer): string;
+  /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
+  routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
+  /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
+  readonly keyless: Keyless | undefined;
+  status(): GateStatus;
+  /** A request begins that will use this gate; answers what must be called once when it is over. */
+  enter(): () => void;
+  /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
+  retire(): void;
+}
+
+export interface Keyless {
+  readonly key: PresentedKey;
+  readonly tenantId: string;
+}
+
+export interface GateStatus {
+  /** 1 at the start, one more with each reload that was taken. */
+  readonly generation: number;
+  readonly loadedAtMs: number;
+  /** Why the last reload was refused; null when it was taken. */
+  readonly lastError: string | null;
+  readonly isDraining: boolean;
+}

@@ -1,0 +1,118 @@
+import type { TenantConfig } from '../config/schema.ts';
+import { type Call, type OperationPart, targetsOf } from '../core/call.ts';
+import { ownName, safely } from '../core/safe-name.ts';
+import type { Facts, PolicySet } from '../policy/index.ts';
+import { compileDenylist, type DestinationList } from '../tenants/destination-list.ts';
+import { CallFacts } from './facts/facts.ts';
+import { withGiven } from './facts/given-facts.ts';
+import {
+  classesOf,
+  denial,
+  type Enforceable,
+  enforceable,
+  monitored,
+  type Opinion,
+  opinionOfPolicy,
+  opinionOfPosture,
+  outOfScope,
+  withoutOwnKeys,
+} from './opinion.ts';
+import { judgeByPosture } from './posture.ts';
+import { strictestOpinion } from './simulation/strictest-opinion.ts';
+import { shownPart } from './trace/safe-names.ts';
+
+export interface Judged {
+  readonly opinion: Enforceable;
+  /** In monitor mode: everything passes, and nothing follows from it. */
+  readonly isMonitored: boolean;
+}
+
+/**
+ * What becomes of a call that was read and weighed, as far as it can be told without people: suspension and unreadable bodies end it;
+ * then the strictest of the policies; then the posture. SANITIZE makes the redacted body here, so that what cannot be made becomes a
+ * denial. Changes nothing, so that simulation judges by it as well; `given` may then put other facts in the place of the call's own.
+ */
+export type Judge = (
+  call: Call,
+  tenant: TenantConfig,
+  rules: PolicySet,
+  given?: (facts: Facts) => Facts,
+) => Judged;
+
+const whySuspended = {
+  suspended: safely`The agent is suspended; an analyst can reactivate it.`,
+  'tenant-suspended': safely`All agents of the tenant are suspended; an administrator can lift that.`,
+} as const;
+
+/** `mode` is the daemon's own; a tenant's may be laxer still. */
+export function createJudge(mode: 'enforce' | 'monitor'): Judge {
+  const denylists = new WeakMap<TenantConfig, DestinationList>();
+
+  function isDenylisted(tenant: TenantConfig, call: Call): boolean {
+    if (tenant.denylist.length === 0) return false;
+    let denylist = denylists.get(tenant);
+    if (!denylist) {
+      denylist = compileDenylist(tenant.denylist);
+      denylists.set(tenant, denylist);
+    }
+    return targetsOf(call).some(denylist);
+  }
+
+  function opinionOn(call: Call, tenant: TenantConfig, rules: PolicySet, given: Given): Opinion {
+    const classes = classesOf(call);
+    if (call.agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[call.agentStatus]);
+    if (isDenylisted(tenant, call)) {
+      return denial('DENYLISTED', safely`The destination is on the denylist of the tenant.`);
+    }
+    const threat = tenant.blockThreats && call.threats.find((it) => it.location === 'target');
+    if (threat) {
+      return denial(
+        'THREAT_INTEL_MATCH',
+        safely`The threat feed ${ownName(threat.feed)} lists the destination; an entry in the tenant's allowlist would lift that.`,
+      );
+    }
+    if (call.scopeViolations.length > 0) return outOfScope(call);
+    if (call.unreadable !== undefined) {
+      const byHead = call.isOutOfTime
+        ? rules.decide(withoutBody(given(new CallFacts(call, none, tenant))))
+        : undefined;
+      // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
+      if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
+      return denial(
+        'UNREADABLE',
+        safely`The call cannot be read to its end, so it is not let out: ${ownName(call.unreadable)}.`,
+      );
+    }
+    const opinionOnPart = (part?: OperationPart): Opinion => {
+      const byPolicy =
+        rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant, part)));
+      if (byPolicy?.action) return opinionOfPolicy(byPolicy);
+      return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
+    };
+    const whole = opinionOnPart();
+    const parts = call.operation?.parts;
+    return parts ? strictestOpinion(whole, parts, opinionOnPart, (it) => shownPart(call, it)) : whole;
+  }
+
+  return (call, tenant, rules, given = asTheyAre) => {
+    const judged = enforceable(call, opinionOn(call, tenant, rules, given));
+    // Whether an agent may call at all, and what its key may do, is no matter of policy: that binds in monitor mode as well.
+    const isBound = call.agentStatus !== 'active' || call.scopeViolations.length > 0;
+    const isMonitored = (mode === 'monitor' || tenant.mode === 'monitor') && !isBound;
+    return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
+  };
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** The facts as if the call had no body: what is left is known of a call that could not be read. */
+const withoutBody = (facts: Facts): Facts => ({
+  ...withGiven(facts, {}),
+  classes: none,
+  bodyTexts: none,
+  bodyValue: () => ({ kind: 'none' }),
+  bodyHidesNames: false,
+});
+
+type Given = (facts: Facts) => Facts;
+const asTheyAre: Given = (facts) => facts;

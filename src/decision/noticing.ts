@@ -1,0 +1,15 @@
+import { createSecretHashes } from '../credentials/secret-hashes.ts';
+import type { TenantSecrets } from '../credentials/tenant-secrets.ts';
+import { createPrivilegesOf, type PrivilegeTable } from '../risk/signals/privileges.ts';
+import { createCarriedReads } from './facts/carried-reads.ts';
+import type { WeighOptions } from './stages/weigh.ts';
+
+/** What the weigh stage brings together with what was seen before. */
+export const createNoticing = (
+  { credentialKey, shingler }: Pick<TenantSecrets, 'credentialKey' | 'shingler'>,
+  privileges: PrivilegeTable,
+): Pick<WeighOptions, 'findCarriedReads' | 'hashSecrets' | 'privilegesOf'> => ({
+  findCarriedReads: createCarriedReads(shingler),
+  hashSecrets: createSecretHashes(credentialKey),
+  privilegesOf: createPrivilegesOf(privileges),
+});

@@ -1,0 +1,51 @@
+import type { Call } from '../core/call.ts';
+import type { ReadingTools } from '../inspect/read-body.ts';
+import { lostReading, type Readers } from '../inspect/threads/readers.ts';
+import type { MaybePromise, Store } from '../state/store.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import { after } from '../util/maybe-promise.ts';
+
+/** Takes the coding off the body of a call before anybody asks what stands in it, where that is not to be done on the event loop. */
+export type OpenCall = (call: Call) => MaybePromise<void>;
+
+export interface OpenOptions {
+  readonly readers: Readers;
+  readonly tools: ReadingTools;
+  readonly store: Pick<Store, 'recall'>;
+  readonly tenants: Pick<Tenants, 'largestMaxDecodedBytes'>;
+}
+
+const openMsMax = 1_000;
+const noBytes = Buffer.alloc(0);
+/** Nobody knows yet whose call it is: strangers have one turn together. */
+const stranger = { tenantId: '', agentId: '' };
+
+export function createOpener({ readers, tools, store, tenants }: OpenOptions): OpenCall {
+  return function open(call) {
+    const { body, contentEncoding, key, identity, receivedAtMs } = call;
+    if (!readers.hasThreads || contentEncoding === '' || body.length === 0 || call.plain) return;
+    const known =
+      identity || !key ? undefined : store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
+    const opened = readers.run(
+      'open',
+      { body, contentEncoding },
+      {
+        tools,
+        bounds: { maxDecodedBytes: tenants.largestMaxDecodedBytes, isOver: () => false },
+        timeoutMs: openMsMax,
+        owner: identity ?? (known?.ok ? known.identity : stranger),
+        bytes: body.length,
+      },
+    );
+    return after(opened, (it) => {
+      if ('body' in it) {
+        call.plain = it.body;
+        return;
+      }
+      const { unreadable, isOutOfTime } = 'lost' in it ? lostReading(it) : { ...it, isOutOfTime: false };
+      call.plain = noBytes;
+      call.unreadable ??= unreadable;
+      call.isOutOfTime ||= isOutOfTime;
+    });
+  };
+}

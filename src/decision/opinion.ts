@@ -1,0 +1,305 @@
+import {
+  type Call,
+  type DataClass,
+  type Decision,
+  dataClasses,
+  type Finding,
+  type IncidentCause,
+  isTunnel,
+  type MatchedRule,
+  type Verdict,
+} from '../core/call.ts';
+import { ownName, type SafeName, safely } from '../core/safe-name.ts';
+import { counts, defaultCuts, sanitizedBody } from '../inspect/parts/sanitize.ts';
+import type { PolicyDecision, RuleAction } from '../policy/index.ts';
+import { isCertain } from '../risk/signals/read-then-write.ts';
+import type { PostureOpinion } from './posture.ts';
+import { excuseOf } from './simulation/excuse.ts';
+import { sentenceOf } from './trace/told-agent.ts';
+
+/* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */
+
+/** An opinion before it is enforced. */
+export interface Opinion {
+  readonly decision: Decision;
+  readonly reasonCodes: readonly string[];
+  readonly explanation: readonly SafeName[];
+  readonly matched: readonly MatchedRule[];
+  readonly decidedBy: MatchedRule | undefined;
+  /** What SANITIZE cuts. */
+  readonly cuts: readonly DataClass[];
+  /** A held call goes out sanitised, once it may. */
+  readonly alsoSanitize: boolean;
+  readonly tags: readonly string[];
+  /** Kinds of channels that must be told, whatever their filters. */
+  readonly escalateTo: readonly string[];
+  readonly incidents: readonly IncidentCause[];
+  /** What rules in monitor mode would have done. */
+  readonly wouldBe: Decision | undefined;
+}
+
+/** What no policy is asked about. */
+export const denial = (reasonCode: string, sentence: SafeName): Opinion => ({
+  decision: 'DENY',
+  reasonCodes: [reasonCode],
+  explanation: [sentence],
+  matched: [],
+  decidedBy: undefined,
+  cuts: [],
+  alsoSanitize: false,
+  tags: [],
+  escalateTo: [],
+  incidents: [],
+  wouldBe: undefined,
+});
+
+export const outOfScope = (call: Call): Opinion => ({
+  ...denial('EPHEMERAL_SCOPE_VIOLATION', safely`The call is outside the scope of its key.`),
+  explanation: call.scopeViolations,
+  incidents: [
+    {
+      trigger: safely`scope-violation`,
+      title: safely`An ephemeral key was used outside its scope`,
+      severity: 'HIGH',
+    },
+  ],
+});
+
+const toDecision = (action: RuleAction): Decision => (action === 'OPEN_INCIDENT' ? 'DENY' : action);
+
+export function opinionOfPolicy(policy: PolicyDecision): Opinion {
+  return {
+    decision: toDecision(policy.action ?? 'DENY'),
+    reasonCodes: policy.reasonCodes,
+    explanation: policy.explanation.map(ownName),
+    matched: policy.matched,
+    decidedBy: policy.decidedBy,
+    cuts: policy.namedClasses.length > 0 ? policy.namedClasses : defaultCuts,
+    alsoSanitize: policy.alsoSanitize,
+    tags: policy.tags,
+    escalateTo: policy.escalateTo,
+    incidents: incidentOfPolicy(policy),
+    wouldBe: policy.wouldBe && toDecision(policy.wouldBe.action),
+  };
+}
+
+/** Where no rule decides. `byPolicy` has what the rules that hold leave all the same: tags, and what those in monitor mode say. */
+export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
+  decision: posture.decision,
+  reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
+  explanation: [ownName(posture.explanation)],
+  matched: byPolicy?.matched ?? [],
+  decidedBy: undefined,
+  cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
+  alsoSanitize: posture.sanitizes.length > 0,
+  tags: byPolicy?.tags ?? [],
+  escalateTo: [],
+  incidents: [],
+  wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe.action),
+});
+
+function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readonly IncidentCause[] {
+  const rule = matched.find((it) => it.action === 'OPEN_INCIDENT');
+  if (incidentSeverity === undefined || !rule) return [];
+  const trigger = ownName(`policy:${rule.policyName}/${rule.ruleId}`);
+  return [
+    {
+      trigger,
+      title: ownName(`Rule "${rule.ruleId}" of policy "${rule.policyName}" holds`),
+      severity: incidentSeverity,
+    },
+  ];
+}
+
+/**
+ * What an analyst should look at: what the opinion says; content on its way out and a listed destination, whatever becomes of the call; and
+ * one denial of critical risk that is not the gateway's own doing.
+ */
+export function incidentsOf(call: Call, opinion: Opinion): readonly IncidentCause[] {
+  const { decision, incidents: given } = opinion;
+  const noticed: IncidentCause[] = [];
+  if (carriesContent(call)) noticed.push(readThenWrite);
+  if (isThreatHit(call)) noticed.push(threatHit);
+  const isCritical = decision === 'DENY' && call.riskBand === 'CRITICAL';
+  if (isCritical && !excuseOf(call, opinion)) noticed.push(criticalDenial);
+  return noticed.length === 0 ? given : [...given, ...noticed];
+}
+
+const readThenWrite: IncidentCause = {
+  trigger: safely`read-then-write`,
+  title: safely`What an agent was answered was on its way out of the organisation`,
+  severity: 'CRITICAL',
+};
+
+const threatHit: IncidentCause = {
+  trigger: safely`threat-hit`,
+  title: safely`A call to a destination that a threat feed lists`,
+  severity: 'HIGH',
+};
+
+const criticalDenial: IncidentCause = {
+  trigger: safely`critical-denial`,
+  title: safely`A call of critical risk was denied`,
+  severity: 'CRITICAL',
+};
+
+const isThreatHit = ({ threats }: Call): boolean => threats.some((it) => it.location === 'target');
+
+const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some(isCertain);
+
+/** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
+export type Enforceable = Opinion & { readonly sanitized?: Buffer };
+
+/** In monitor mode everything passes, and it is noted what would have become of it. */
+export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: 'ALLOW',
+  escalateTo: [],
+  wouldBe: opinion.decision === 'ALLOW' ? opinion.wouldBe : opinion.decision,
+});
+
+/** The detector of the gateway's own keys. */
+const ownKey = 'postern-key';
+
+/**
+ * Whatever the opinion was, no key of the gateway goes out with the call: of the body it is cut, and elsewhere nothing can be done but to
+ * deny the call. A key in its home place was taken out before.
+ */
+export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
+  // What is sanitised has lost all its secrets.
+  if (opinion.decision === 'DENY' || opinion.sanitized || !call.findings.some(isOwnKey)) return opinion;
+  const allowed = {
+    decision: 'SANITIZE',
+    reasonCodes: ['SECRETS', ...opinion.reasonCodes],
+    decidedBy: undefined,
+  } as const;
+  return enforceable(call, {
+    ...opinion,
+    ...(opinion.decision === 'ALLOW' ? allowed : {}),
+    alsoSanitize: true,
+    cuts: [],
+    explanation: [
+      safely`The call carries a key of this gateway, which never leaves it.`,
+      ...opinion.explanation,
+    ],
+  });
+}
+
+const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
+
+/** SANITIZE that cannot be done is a denial; of a call that must be held first, before anybody is asked. */
+export function enforceable(call: Call, opinion: Opinion): Enforceable {
+  const { decision, alsoSanitize, cuts } = opinion;
+  if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;
+  const sanitized = isTunnel(call) ? undefined : sanitizedBody(call, cuts);
+  if (sanitized) return { ...opinion, sanitized };
+  return {
+    ...opinion,
+    decision: 'DENY',
+    reasonCodes: ['UNSANITIZABLE', ...opinion.reasonCodes],
+    explanation: [
+      ...opinion.explanation,
+      isTunnel(call)
+        ? safely`Nothing can be cut out of a tunnel that is not read.`
+        : safely`What must be cut out sits in the URL, in a header, or where cutting would break the body; send the call without it.`,
+    ],
+  };
+}
+
+export const afterGrant = (opinion: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: opinion.sanitized ? 'SANITIZE' : 'ALLOW',
+  reasonCodes: ['RECENT_APPROVAL_GRANT', ...opinion.reasonCodes],
+  explanation: [safely`The identical call was approved a moment ago.`, ...opinion.explanation],
+});
+
+export const afterDenial = (opinion: Enforceable): Enforceable => ({
+  ...opinion,
+  decision: 'DENY',
+  reasonCodes: ['RECENT_APPROVAL_DENIAL', ...opinion.reasonCodes],
+  explanation: [safely`The identical call was denied a moment ago.`, ...opinion.explanation],
+});
+
+/** Signals that are reason codes of the calls that have them. */
+export const signalReasons: ReadonlySet<string> = new Set([
+  'THREAT_INTEL_MATCH',
+  'EXTERNAL_PRINCIPAL',
+  'NEW_DESTINATION',
+  'BASELINE_ANOMALY',
+  'VOLUME_BURST',
+  'READ_THEN_WRITE',
+  'CROSS_AGENT_EXFIL',
+  'PRIVILEGE_ESCALATION',
+  'MASS_ACTION',
+  'TOKEN_HARVESTING',
+  'MCP_TOOL_DRIFT',
+  'PROMPT_INJECTION',
+  'EXFILTRATION',
+  'DESTRUCTIVE',
+  'LATERAL_MOVEMENT',
+  'LOW_TRUST',
+  'OPAQUE_CONTENT',
+]);
+/** Signals that the explanation leaves to others: findings are named one by one. */
+const notExplained: ReadonlySet<string> = new Set(['SENSITIVE_DATA', 'NEW_DESTINATION', 'OPAQUE_CONTENT']);
+/** That one explanation names. */
+export const explainedFindingsMax = 20;
+const nothing: readonly Finding[] = [];
+
+/** The opinion as the answer to the call, with what else was noticed of it. */
+export function toVerdict(call: Call, opinion: Enforceable): Verdict {
+  const found = thatCount(call);
+  const classifications = classesIn(found);
+  const noticed: string[] = [...classifications];
+  if (found.some((it) => it.class === 'SECRETS' && (it.vendorHosts.length > 0 || it.isMisdirected)))
+    noticed.push('SECRET_MISDIRECTED');
+  if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
+  if (call.charges.some((it) => call.exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
+  for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
+  const places = found
+    .slice(0, explainedFindingsMax)
+    // Places quote nothing that was found.
+    .map((it) =>
+      ownName(
+        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isMisdirected ? ', at home elsewhere' : ''}).`,
+      ),
+    );
+  // Why it is risky, which a rule or a band does not say.
+  for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(sentenceOf(signal));
+  if (call.signals.length > 0) places.push(riskSentence(call));
+  return {
+    decision: opinion.decision,
+    reasonCodes:
+      noticed.length === 0 ? opinion.reasonCodes : [...new Set([...opinion.reasonCodes, ...noticed])],
+    classifications,
+    explanation: places.length === 0 ? opinion.explanation : [...opinion.explanation, ...places],
+    matchedRules: opinion.matched,
+    decidedBy: opinion.decidedBy,
+    tags: opinion.tags,
+    escalateTo: opinion.escalateTo,
+    violations: call.scopeViolations,
+    wouldBe: opinion.wouldBe,
+    sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
+    cuts: opinion.decision === 'SANITIZE' ? opinion.cuts : undefined,
+    approval: undefined,
+  };
+}
+
+/** How the score has come about. */
+function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor }: Call): SafeName {
+  const parts = riskParts.map(({ engine, part }) => `${engine} ${toText(part)}`);
+  if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
+  const least = riskFloor > 0 ? `, at least ${riskFloor} for what was found` : '';
+  return ownName(`Risk ${riskScore} (${riskBand}): ${parts.join(', ')}${least}.`);
+}
+
+const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
+
+/** The data classes that the call carries, in their fixed order. */
+export const classesOf = (call: Call): DataClass[] => classesIn(thatCount(call));
+
+const thatCount = ({ findings }: Call): readonly Finding[] =>
+  findings.length === 0 ? nothing : findings.filter(counts);
+
+const classesIn = (found: readonly Finding[]): DataClass[] =>
+  found.length === 0 ? [] : dataClasses.filter((name) => found.some((it) => it.class === name));

@@ -1,0 +1,57 @@
+import { type Band, type Call, type DataClass, type Decision, decisions } from '../core/call.ts';
+
+/** What happens when no rule matches: by data class, and by the band of the risk. */
+export interface Posture {
+  readonly secrets: Decision;
+  readonly pii: Decision;
+  readonly phi: Decision;
+  readonly internal: Decision;
+  readonly bands: Readonly<Partial<Record<Band, Decision>>>;
+}
+
+export interface PostureOpinion {
+  readonly decision: Decision;
+  /** The reason that decided; undefined where everything is allowed anyway. */
+  readonly reasonCode: string | undefined;
+  /** The classes that the posture wants cut out. */
+  readonly sanitizes: readonly DataClass[];
+  readonly explanation: string;
+}
+
+const fieldOf = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
+
+export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf(a) > decisions.indexOf(b);
+
+/**
+ * The strictest of what the posture says of the classes found and of the band. The band is the one that is left once the
+ * classes to be sanitised are cut out: a secret raises the risk to HIGH by itself, and a redacted call carries it no more.
+ */
+export function judgeByPosture(call: Call, classes: readonly DataClass[], posture: Posture): PostureOpinion {
+  const sanitizes = classes.filter((name) => posture[fieldOf[name]] === 'SANITIZE');
+  let opinion: PostureOpinion = {
+    decision: 'ALLOW',
+    reasonCode: undefined,
+    sanitizes,
+    explanation: 'No policy rule matches, and the posture allows what the call carries.',
+  };
+  for (const name of classes) {
+    const decision = posture[fieldOf[name]];
+    if (!stricter(decision, opinion.decision)) continue;
+    opinion = {
+      decision,
+      reasonCode: name,
+      sanitizes,
+      explanation: `No policy rule matches; for ${name} the posture says ${decision}.`,
+    };
+  }
+  const everythingIsCut = classes.length > 0 && sanitizes.length === classes.length;
+  const band = everythingIsCut ? call.residualBand : call.riskBand;
+  const decision = posture.bands[band] ?? 'ALLOW';
+  if (!stricter(decision, opinion.decision)) return opinion;
+  return {
+    decision,
+    reasonCode: `RISK_${band}`,
+    sanitizes,
+    explanation: `No policy rule matches; for risk ${band} (${call.riskScore}) the posture says ${decision}.`,
+  };
+}

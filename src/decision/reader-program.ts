@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { type ReadingTools, readBody } from '../inspect/read-body.ts';
+import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
+import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
+import { packedFindings } from '../inspect/threads/packed-findings.ts';
+import { serveJobs } from '../inspect/threads/serve-jobs.ts';
+import { workDeadline } from '../inspect/threads/worked-ms.ts';
+import { loadEngines, type Settings } from '../tenants/engines.ts';
+import { after } from '../util/maybe-promise.ts';
+import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
+
+/** What runs in a reader thread: the jobs, with the same tools as on the event loop. */
+const engines = loadEngines();
+const injections = packagedInjections();
+const meanings = packagedMeanings();
+const beginnings = createBeginningMemory();
+
+/** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
+const warmUpMs = 250;
+/** Code of the package, which stands beside this file as source and as JavaScript alike. */
+const samples = ['read-part', 'read-body', 'parts/sanitize', 'parts/chance'];
+
+function warmUp(): void {
+  const extension = extname(import.meta.url);
+  const urls = samples.map((it) => new URL(`../inspect/${it}${extension}`, import.meta.url));
+  const texts = urls.map((it) => readFileSync(it, 'utf8'));
+  const body = Buffer.from(JSON.stringify({ messages: texts.map((content) => ({ role: 'tool', content })) }));
+  const tools = { engine: engines.common, injections, meanings };
+  const isOver = workDeadline(warmUpMs);
+  const job = {
+    ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
+    ...{ isBroken: false, context: undefined, messages: undefined, seam: undefined },
+    ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '' },
+  };
+  while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
+}
+
+warmUp();
+serveJobs<ReadingTools>({
+  toolsOf(told) {
+    const { settings, words } = told as { settings: Settings; words: readonly string[] | undefined };
+    return { engine: engines.of(settings), injections, meanings, beginnings, words };
+  },
+  run: (name, input, tools, bounds) =>
+    after(jobOf(name as JobName)(input as never, tools, bounds), packedFindings),
+});

@@ -1,0 +1,64 @@
+import type { Request } from '../catalogue/catalogue.ts';
+import type { BodyValue, Call } from '../core/call.ts';
+import { kept } from '../util/kept.ts';
+import { bodyValue, hidesNames, plainBody } from './facts/body.ts';
+import { readBody, structuredBytesMax } from './facts/body-structure.ts';
+
+const structureOf = (contentType: string, body: string): BodyValue =>
+  readBody(contentType, Buffer.from(body));
+
+/** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
+export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
+  method: call.method,
+  target: call.target,
+  headers: call.headers,
+  contentType: call.contentType,
+  bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
+  mentions: (text) => mentions(call, text, maxDecodedBytes),
+  isInOtherCharset: () => hidesNames(call, maxDecodedBytes),
+  bodyValue: () => bodyValue(call, maxDecodedBytes),
+  structureOf,
+});
+
+/** A body is gone through for each text once, whoever asks. */
+function mentions(call: Call, text: string, maxDecodedBytes: number): boolean {
+  call.mentioned ??= new Map();
+  const body = plainBody(call, maxDecodedBytes);
+  if (text.startsWith(escapeStart)) {
+    if (!call.mentioned.has(escapeStart)) noteEscapes(body, call.mentioned);
+    if (call.mentioned.get(escapeStart) === false) return false;
+  }
+  return kept(call.mentioned, text, () => holds(body, text));
+}
+
+/** Node looks for so few characters by the first of them, ten times as fast as for more where that one is rare. */
+const quicklyFound = 5;
+/** A body made of that one character takes a millisecond so. */
+const quickBytesMax = 128 * 1024;
+
+/** Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body. */
+function holds(body: Buffer, text: string): boolean {
+  if (body.length > quickBytesMax) return body.includes(text, 0, 'latin1');
+  const at = body.indexOf(text.slice(0, quicklyFound), 0, 'latin1');
+  return at >= 0 && (text.length <= quicklyFound || body.includes(text, at, 'latin1'));
+}
+
+const escapeStart = '\\u00';
+const hexDigits = '0123456789abcdef';
+/** Where there are more, each digit is looked for by itself, and is soon found. */
+const escapesMax = 10_000;
+
+/** Escapes are asked for by the digit that follows: of a large body one pass tells all of them, where each would take one. */
+function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
+  const digits = new Set<string>();
+  let at = body.indexOf(escapeStart, 0, 'latin1');
+  mentioned.set(escapeStart, at >= 0);
+  if (at < 0) return;
+  for (let count = 0; at >= 0; count++) {
+    if (count === escapesMax) return;
+    const digitAt = at + escapeStart.length;
+    digits.add(String.fromCharCode(body[digitAt] ?? 0));
+    at = body.indexOf(escapeStart, digitAt, 'latin1');
+  }
+  for (const digit of hexDigits) mentioned.set(`${escapeStart}${digit}`, digits.has(digit));
+}

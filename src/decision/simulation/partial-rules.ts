@@ -1,0 +1,140 @@
+import { type Decision, decisions } from '../../core/call.ts';
+import {
+  type CompiledInput,
+  compilePolicies,
+  type Facts,
+  type PolicySet,
+  type Rule,
+} from '../../policy/index.ts';
+import type { Lack } from '../trace/recorded-call.ts';
+
+/*
+ * Rules over a call of which not everything is known. A rule that asks for something that is lacking holds perhaps, where all else that
+ * it asks holds; and then the policy's decision is one of several. What all of them have in common is certain, and nothing else.
+ */
+
+const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
+  body: [
+    'body_contains_any',
+    'body_contains_all',
+    'body_path_equals',
+    'body_path_gt',
+    'body_path_gte',
+    'body_path_lt',
+    'body_path_lte',
+  ],
+  resource: [
+    'org_patterns',
+    'repo_patterns',
+    'channel_patterns',
+    'region_patterns',
+    'account_patterns',
+    'aws_tags',
+    'principal_patterns',
+    'is_external_principal',
+  ],
+  url: ['url_patterns'],
+  // What it was then, no trace tells.
+  state: ['trust_score_lt', 'daily_budget_exceeded'],
+};
+
+export interface PartialRules {
+  /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
+  readonly certain: PolicySet;
+  /** What the decision depends on that is not known; undefined where it does not. */
+  doubts(facts: Facts): string | undefined;
+}
+
+interface PartialRule {
+  readonly rule: Rule;
+  /** Keys that ask for something lacking. */
+  readonly lacking: readonly string[];
+  /** The rule without those keys, by itself; compiled when first asked for. */
+  alone: PolicySet | undefined;
+}
+
+export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly Lack[]): PartialRules {
+  const keys = new Set([...lacks, 'state' as const].flatMap((it) => needed[it]));
+  const enforced = inputs.filter((it) => it.mode === 'enforce');
+  // Several policies may have one id: those of a file's environments.
+  const policies = enforced.map((input, index) => ({
+    input: { ...input, policyId: `${index}` },
+    rules: input.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => toPartial(rule, keys)),
+  }));
+  const certain = compilePolicies(
+    policies.map(({ input, rules }) => ({
+      ...input,
+      rules: rules.filter((it) => it.lacking.length === 0).map((it) => it.rule),
+    })),
+  );
+  const doubtful = policies.filter(({ rules }) => rules.some((it) => it.lacking.length > 0));
+
+  return {
+    certain,
+    doubts(facts) {
+      if (doubtful.length === 0) return undefined;
+      const decided = certain.decide(facts).matched;
+      let [mildest, strictest] = [-1, -1];
+      const because = new Set<string>();
+      let maySanitize = false;
+      for (const { policyId, action } of decided) {
+        if (doubtful.some(({ input }) => input.policyId === policyId)) continue;
+        mildest = Math.max(mildest, rank(action));
+        strictest = Math.max(strictest, rank(action));
+      }
+      for (const { input, rules } of doubtful) {
+        const first = decided.find((it) => it.policyId === input.policyId);
+        const ranks = [first ? rank(first.action) : -1];
+        for (const it of rules) {
+          if (it.rule.rule_id === first?.ruleId) break;
+          // One rule of an action says as much as all of them.
+          if (it.lacking.length === 0 || ranks.includes(rank(it.rule.action))) continue;
+          if (!mayHold(it, input, facts)) continue;
+          ranks.push(rank(it.rule.action));
+          maySanitize ||= it.rule.action === 'SANITIZE';
+          because.add(
+            `rule "${it.rule.rule_id}" of policy "${input.policyName}" asks for ${it.lacking.join(', ')}`,
+          );
+        }
+        mildest = Math.max(mildest, Math.min(...ranks));
+        strictest = Math.max(strictest, Math.max(...ranks));
+      }
+      const isHeld = decisions[strictest] === 'REQUIRE_APPROVAL';
+      // Where it must be held, what would be cut out before it is sent decides whether it can be sent at all.
+      if (mildest === strictest && !(isHeld && maySanitize)) return undefined;
+      return namesSome([...because]);
+    },
+  };
+}
+
+/** Of the rules that one trace depends on; an answer has thousands of traces. */
+const namedMax = 5;
+
+const namesSome = (causes: readonly string[]): string =>
+  [
+    ...causes.slice(0, namedMax),
+    ...(causes.length > namedMax ? [`and ${causes.length - namedMax} more`] : []),
+  ].join('; ');
+
+function mayHold(it: PartialRule, input: CompiledInput, facts: Facts): boolean {
+  it.alone ??= compilePolicies([{ ...input, rules: [withoutKeys(it.rule, it.lacking)] }]);
+  return it.alone.decide(facts).action !== undefined;
+}
+
+function toPartial(rule: Rule, keys: ReadonlySet<string>): PartialRule {
+  const used = [...Object.keys(rule.match), ...Object.keys(rule.condition)];
+  return { rule, lacking: used.filter((key) => keys.has(key)), alone: undefined };
+}
+
+const withoutKeys = (rule: Rule, keys: readonly string[]): Rule => ({
+  ...rule,
+  match: without(rule.match, keys),
+  condition: without(rule.condition, keys),
+});
+
+const without = <T extends object>(from: T, keys: readonly string[]): T =>
+  Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key))) as T;
+
+/** As strict as the decision that the action comes to. */
+const rank = (action: string): number =>
+  decisions.indexOf(action === 'OPEN_INCIDENT' ? 'DENY' : (action as Decision));

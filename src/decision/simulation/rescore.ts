@@ -1,0 +1,19 @@
+import type { Band } from '../../core/call.ts';
+import { type BandBounds, bandOf, riskOf, type Weights } from '../../risk/signals/score.ts';
+import type { Trace } from '../trace/recorded-call.ts';
+
+/** How risky a call is. */
+export interface Risk {
+  readonly score: number;
+  readonly band: Band;
+}
+
+/** As it was recorded; undefined of a call that was refused before it could be weighed. */
+export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): Risk | undefined =>
+  explanation === undefined ? undefined : { score: risk_score, band: risk_band };
+
+/** The risk of a recorded call under these weights and bands: under those that it was weighed with, what was recorded. */
+export function rescore({ signals = [], risk }: Trace, weights: Weights, bounds: BandBounds): Risk {
+  const score = riskOf(signals, weights, risk);
+  return { score, band: bandOf(score, bounds) };
+}

@@ -1,0 +1,108 @@
+import type { TenantConfig } from '../../config/schema.ts';
+import type { Decision, OwnAgent } from '../../core/call.ts';
+import { dataClasses } from '../../core/call.ts';
+import { ifValid, parseTarget } from '../../core/target.ts';
+import type { CompiledInput, Facts } from '../../policy/index.ts';
+import { CallFacts } from '../facts/facts.ts';
+import { withGiven } from '../facts/given-facts.ts';
+import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
+import { type RecordedCall, type Trace, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
+import { compilePartial, type PartialRules } from './partial-rules.ts';
+import type { Simulator } from './simulate.ts';
+
+/* What other rules would have made of calls that are recorded. Nothing that a trace lacks is guessed. */
+
+/** What became of a call, or would. */
+export interface Outcome {
+  readonly decision: Decision;
+  readonly reasonCodes: readonly string[];
+  readonly policyName: string | undefined;
+  readonly ruleId: string | undefined;
+}
+
+export type TraceOutcome =
+  | { readonly kind: 'judged'; readonly before: Outcome; readonly after: Outcome }
+  /** `because` names what the decision depends on. */
+  | { readonly kind: 'undetermined'; readonly because: string };
+
+/** Judges a recorded call by the rules. `ownAgent` is that of the key with which it was made. */
+export type TraceJudge = (trace: Trace, ownAgent: OwnAgent) => TraceOutcome;
+
+/** Signs of a call, not of rules: they stay. */
+const noticed: ReadonlySet<string> = new Set([
+  ...dataClasses,
+  'SECRET_MISDIRECTED',
+  'GATEWAY_DEGRADED',
+  ...signalReasons,
+]);
+const cannotTell = 'whether what it carries could be cut out is not in the trace';
+
+export function createTraceJudge(
+  simulator: Simulator,
+  tenant: TenantConfig,
+  inputs: readonly CompiledInput[],
+): TraceJudge {
+  const compiled = new Map<string, PartialRules>();
+
+  function rulesFor({ lacks }: RecordedCall): PartialRules {
+    const key = lacks.join();
+    const known = compiled.get(key);
+    if (known) return known;
+    const made = compilePartial(inputs, lacks);
+    compiled.set(key, made);
+    return made;
+  }
+
+  return (trace, ownAgent) => {
+    const before = outcomeOf(trace);
+    if (!wasJudged(trace)) return { kind: 'judged', before, after: before };
+    // A URL that was cut short, or had something cut out of it, may be one no more.
+    const target = ifValid(() => parseTarget(trace.url));
+    if (!target) return { kind: 'undetermined', because: 'the URL is not whole in the trace' };
+    const recorded = toRecordedCall(trace, { ownAgent, target }, simulator);
+    const { call } = recorded;
+    const rules = rulesFor(recorded);
+    const given = (facts: Facts): Facts => withGiven(facts, {}, trace.body_bytes);
+    const because = rules.doubts(given(new CallFacts(call, classesOf(call), tenant)));
+    if (because !== undefined) return { kind: 'undetermined', because };
+    const { opinion } = simulator.judge(call, tenant, rules.certain, given);
+    if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };
+    return { kind: 'judged', before, after: afterPeople(trace, opinion) };
+  };
+}
+
+/** Whether the body could be cut is known where it was, and where there is nothing to cut. */
+function isCutDoubtful(
+  { decision, reason_codes = [], classifications = [] }: Trace,
+  opinion: Enforceable,
+): boolean {
+  if (classifications.length === 0 || decision === 'SANITIZE') return false;
+  return (
+    opinion.reasonCodes.includes('UNSANITIZABLE') ||
+    (opinion.sanitized !== undefined && reason_codes.includes('UNSANITIZABLE'))
+  );
+}
+
+/** What people had said of the identical call stands. */
+function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): Outcome {
+  const isHeld = opinion.decision === 'REQUIRE_APPROVAL';
+  const decided =
+    isHeld && reason_codes.includes('RECENT_APPROVAL_GRANT')
+      ? afterGrant(opinion)
+      : isHeld && reason_codes.includes('RECENT_APPROVAL_DENIAL')
+        ? afterDenial(opinion)
+        : opinion;
+  return {
+    decision: decided.decision,
+    reasonCodes: [...new Set([...decided.reasonCodes, ...reason_codes.filter((it) => noticed.has(it))])],
+    policyName: decided.decidedBy?.policyName,
+    ruleId: decided.decidedBy?.ruleId,
+  };
+}
+
+const outcomeOf = ({ decision, reason_codes = [], policy_name, rule_id }: Trace): Outcome => ({
+  decision,
+  reasonCodes: reason_codes,
+  policyName: policy_name,
+  ruleId: rule_id,
+});

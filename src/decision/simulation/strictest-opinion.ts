@@ -1,0 +1,49 @@
+import type { OperationPart } from '../../core/call.ts';
+import { type SafeName, safely } from '../../core/safe-name.ts';
+import type { Opinion } from '../opinion.ts';
+import { stricter } from '../posture.ts';
+
+/* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
+
+/** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, their tags stay, and whom they escalate to is told. */
+export function strictestOpinion(
+  whole: Opinion,
+  parts: readonly OperationPart[],
+  opinionOn: (part: OperationPart) => Opinion,
+  nameOf: (part: OperationPart) => SafeName,
+): Opinion {
+  let strictest = whole;
+  const opinions = parts.map((part) => {
+    const opinion = opinionOn(part);
+    if (stricter(opinion.decision, strictest.decision))
+      strictest = ofPart(opinion, nameOf(part), parts.length);
+    return opinion;
+  });
+  const all = [whole, ...opinions];
+  const cutting = all.filter(({ decision, alsoSanitize }) => decision === 'SANITIZE' || alsoSanitize);
+  return {
+    ...strictest,
+    cuts: distinct((cutting.length > 0 ? cutting : [strictest]).flatMap(({ cuts }) => cuts)),
+    alsoSanitize: cutting.length > 0,
+    tags: distinct(all.flatMap(({ tags }) => tags)),
+    escalateTo: distinct(all.flatMap(({ escalateTo }) => escalateTo)),
+    matched: distinct(all.flatMap(({ matched }) => matched)),
+    incidents: distinct(all.flatMap(({ incidents }) => incidents)),
+    wouldBe: all
+      .map(({ wouldBe }) => wouldBe)
+      .reduce((most, it) => (it !== undefined && (most === undefined || stricter(it, most)) ? it : most)),
+  };
+}
+
+const ofPart = (opinion: Opinion, name: SafeName, count: number): Opinion => ({
+  ...opinion,
+  explanation: [
+    safely`Of ${count} things that the call does at once, ${name} decides.`,
+    ...opinion.explanation,
+  ],
+});
+
+/** An incident of several parts is one: causes are compared by what opened them. */
+function distinct<T>(items: readonly T[]): readonly T[] {
+  return [...new Map(items.map((it) => [typeof it === 'string' ? it : JSON.stringify(it), it])).values()];
+}

@@ -1,0 +1,265 @@
+import { type Call, type Operation, operationAndParts, verbs } from '../../core/call.ts';
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { ownName } from '../../core/safe-name.ts';
+import { isAddressAllowed } from '../../state/rules/admission.ts';
+import { alertAt } from '../../state/rules/limits.ts';
+import { trustPartsAt, trustPartsMax } from '../../state/rules/trust.ts';
+import type {
+  Admission,
+  AdmitRequest,
+  Admitted,
+  MaybePromise,
+  NotAdmitted,
+  Store,
+  TrustTerms,
+} from '../../state/store.ts';
+import type { Catalogues } from '../../tenants/catalogues.ts';
+import type { PolicyBook } from '../../tenants/policy-book.ts';
+import type { Tenants } from '../../tenants/tenants.ts';
+import type { ToolSettings } from '../../tenants/tool-settings.ts';
+import { after } from '../../util/maybe-promise.ts';
+import { tooLarge } from '../../wire/server/collect.ts';
+import { least, unsaidBytesMax } from '../body-limit.ts';
+import { type ChargesOf, createBudgets } from '../budgets.ts';
+import { admitDegraded, identifyOrRecall } from '../degraded.ts';
+import { mcpCallOf } from '../facts/mcp-call.ts';
+import type { Stage } from '../pipeline.ts';
+import type { Events } from '../trace/events.ts';
+import { readName } from '../trace/safe-names.ts';
+import { namesOf } from '../trace/touched-names.ts';
+
+const dayMs = 86_400_000;
+/** Of one tenant, by this process. */
+export const registrationsPerDayMax = 10_000;
+
+export interface AdmitOptions {
+  readonly store: Store;
+  readonly tenants: Tenants;
+  readonly catalogues: Catalogues;
+  readonly policies: Pick<PolicyBook, 'rulesFor'>;
+  readonly events: Events;
+  readonly toolSettings: Pick<ToolSettings, 'maxBodyBytes' | 'smallestMaxBodyBytes'>;
+  /** How trust comes back. */
+  readonly trust: TrustTerms;
+}
+
+const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>> = {
+  IP_NOT_ALLOWED: 'blocked',
+  RATE_LIMITED: 'limited',
+};
+
+/** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
+export function admit(options: AdmitOptions): Stage {
+  const { store, tenants, catalogues, policies, events, toolSettings, trust } = options;
+  const chargesOf = createBudgets(tenants);
+
+  const ask = (request: AdmitRequest): MaybePromise<Admission> => {
+    try {
+      const admission = store.admit(request);
+      return admission instanceof Promise
+        ? admission.catch((error: unknown) => withoutState(request, error))
+        : admission;
+    } catch (error) {
+      return withoutState(request, error);
+    }
+  };
+
+  /** What is known of the key from a moment ago, where its tenant wants that; else the failure stands. */
+  function withoutState(request: AdmitRequest, error: unknown): Admission {
+    const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
+    const admission = isAway ? admitDegraded(store, tenants, request) : undefined;
+    if (!admission) throw error;
+    return admission;
+  }
+
+  /**
+   * A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. The call is not read yet,
+   * but what it says of the agent is.
+   */
+  async function registerAgent(call: Call, request: AdmitRequest): Promise<void> {
+    const holder = await store.identify(request.keyHash, request.nowMs);
+    if (!holder.ok || request.agentId === undefined) {
+      throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    }
+    const { tenantId } = holder.identity;
+    if (!tenants.find(tenantId)?.autoRegisterAgents) {
+      throw new GatewayError(
+        'FORBIDDEN',
+        'This agent is not known, and agents are not registered by their calls here.',
+      );
+    }
+    countRegistration(tenantId, request.nowMs);
+    const { engine } = await policies.rulesFor(tenantId);
+    const { agentName, runtimeType } = call.claimed;
+    await store.ensureAgent({
+      agentId: request.agentId,
+      tenantId,
+      envName: request.envName ?? holder.identity.envName,
+      name: (agentName && readName(engine, agentName)) || request.agentId,
+      runtimeType: (runtimeType && readName(engine, runtimeType)) || null,
+      status: 'active',
+      createdAtMs: request.nowMs,
+    });
+    accept(call, await ask(request));
+  }
+
+  /** Registered since the day began, by tenant. */
+  const registered = new Map<string, number>();
+  let day = 0;
+
+  function countRegistration(tenantId: string, nowMs: number): void {
+    const today = Math.floor(nowMs / dayMs);
+    if (today !== day) registered.clear();
+    day = today;
+    const count = (registered.get(tenantId) ?? 0) + 1;
+    if (count > registrationsPerDayMax) {
+      throw new GatewayError('FORBIDDEN', 'Too many agents were registered by their calls today.');
+    }
+    registered.set(tenantId, count);
+  }
+
+  function accept(call: Call, admission: Admission): void {
+    call.identity = admission.identity;
+    if (!admission.ok) {
+      call.outcome = outcomeOf[admission.code] ?? 'refused';
+      throw toRefusal(admission);
+    }
+    const tenant = tenants.find(admission.identity.tenantId);
+    if (!tenant)
+      throw new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
+    call.isDegraded = 'isDegraded' in admission;
+    // What was let through without the state was not counted by it either.
+    call.outcome = call.isDegraded ? 'refused' : 'call';
+    call.agentStatus = admission.agentStatus;
+    call.isNewDestination = admission.isNewDestination;
+    call.exceededBudgets = admission.exceededBudgets;
+    call.charges = admission.charges;
+    call.toolConcerns = admission.toolConcerns;
+    noteHistory(call, admission);
+    call.scopeViolations = admission.scopeViolations;
+    if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
+  }
+
+  function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
+    if (newNames.length > 0) {
+      const [host, tool, operation] = namesOf(call);
+      call.newNames = newNames;
+      call.isNewHost = newNames.includes(host);
+      call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
+    }
+    call.habits = habits;
+    call.trustScore = trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax;
+    call.trustMarks = standing.marks;
+    call.sightings = sightings;
+  }
+
+  /** Each count is given to one call alone: that one tells it. */
+  function tellUsage({ identity, receivedAtMs }: Call, used: number, quota: number): void {
+    const percent = alertAt(used, quota);
+    if (percent === undefined || !identity) return;
+    events.tellUsage({ tenantId: identity.tenantId, atMs: receivedAtMs, percent, used, quota });
+  }
+
+  function settle(call: Call, request: AdmitRequest, admission: Admission): void | Promise<void> {
+    if (admission.ok) return accept(call, admission);
+    const tenantId = admission.identity?.tenantId;
+    if (tenantId !== undefined && !tenants.find(tenantId)) return askAnew(call, request, tenantId, admission);
+    if (admission.code !== 'UNKNOWN_AGENT') return accept(call, admission);
+    // Whatever becomes of it, it is known whose call it was.
+    call.identity = admission.identity;
+    return registerAgent(call, request);
+  }
+
+  /** Another node may have registered the tenant. */
+  async function askAnew(
+    call: Call,
+    request: AdmitRequest,
+    tenantId: string,
+    refused: NotAdmitted,
+  ): Promise<void> {
+    const isKnown = (await tenants.learn(tenantId)) !== undefined;
+    return isKnown ? settle(call, request, await ask(request)) : accept(call, refused);
+  }
+
+  /** Whose limit counts is asked only of bodies that are too large for some tenant. Who may not call at all is not told of it. */
+  async function checkSize(call: Call, { keyHash, nowMs }: AdmitRequest): Promise<void> {
+    const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
+    if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return;
+    const { tenantId } = holder.identity;
+    if (!(await tenants.learn(tenantId))) return;
+    const toolMax = toolSettings.maxBodyBytes(tenantId, call.operation?.toolName ?? '');
+    const said = least(call.bodyBytesMax, toolMax);
+    const bytesMax = said ?? unsaidBytesMax({ tenants, catalogues }, tenantId, call.target);
+    if (call.body.length <= bytesMax) return;
+    call.identity = holder.identity;
+    throw tooLarge(call.body.length, bytesMax);
+  }
+
+  function enter(call: Call, request: AdmitRequest): void | Promise<void> {
+    return after(ask(request), (it) => settle(call, request, it));
+  }
+
+  return {
+    name: 'admit',
+    run(call) {
+      const request = toRequest(call, tenants.termsOf, chargesOf);
+      const wayMax = call.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
+      return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
+        ? checkSize(call, request).then(() => enter(call, request))
+        : enter(call, request);
+    },
+  };
+}
+
+function toRequest(
+  call: Call,
+  termsOf: AdmitRequest['termsOf'],
+  chargesOf: ChargesOf | undefined,
+): AdmitRequest {
+  const { key, operation, claimed } = call;
+  if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
+  if (!operation) throw new Error('a call is admitted once it is understood');
+  return {
+    ...doneBy(operation),
+    keyHash: key.hash,
+    nowMs: call.receivedAtMs,
+    agentId: claimed.agentId,
+    envName: claimed.envName,
+    clientAddress: call.clientAddress,
+    destination: call.destination,
+    names: namesOf(call),
+    mutations: mutationsOf(operation),
+    mcp: mcpCallOf(operation, call.target),
+    counts: 'call',
+    termsOf,
+    chargesOf: chargesOf && ((identity) => chargesOf(call, identity)),
+  };
+}
+
+/** What the scope of a key is about. Tools are named by the catalogue and the configuration, never by a caller. */
+export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
+  toolName: ownName(operation.toolName),
+  verb: operation.verb,
+  ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
+});
+
+/** Of hosts that no tool has, nobody knows that a POST changes anything. */
+function mutationsOf({ toolName, verb, parts }: Operation): number {
+  if (verb === 'READ' || toolName === 'custom_proxy') return 0;
+  return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);
+}
+
+/** All that the call does, and may do where nobody can tell. */
+const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
+  operationAndParts(operation).flatMap(({ toolName, verb, unclear }) =>
+    unclear
+      ? [toolName, ...unclear.toolNames].flatMap((it) =>
+          verbs.map((each) => ({ toolName: ownName(it), verb: each })),
+        )
+      : { toolName: ownName(toolName), verb },
+  );
+
+export function toRefusal({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {
+  if (code === 'UNKNOWN_AGENT') return new GatewayError('NOT_FOUND', detail);
+  return new GatewayError(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+}

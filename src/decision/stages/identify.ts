@@ -1,0 +1,17 @@
+import { GatewayError } from '../../core/errors.ts';
+import type { Stage } from '../pipeline.ts';
+
+/**
+ * Who is it? A call without a well-formed key ends here, without a round trip to the state: entrances make a `PresentedKey`
+ * only of a text whose form and checksum are right.
+ */
+export function identify(): Stage {
+  return {
+    name: 'identify',
+    run(call) {
+      if (!call.key) {
+        throw new GatewayError('INVALID_KEY', 'Send a valid API key: "Authorization: Bearer iv_live_…".');
+      }
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { Log } from '../../core/log.ts';
+import { periodOf } from '../../state/rules/limits.ts';
+import type { AuditEvent, Store, UsageAlert } from '../../state/store.ts';
+
+/**
+ * Told of what happens beside a call, without anybody waiting for it. What is told becomes an audit entry, and of the audit log people
+ * are told by their channels.
+ */
+export interface Events {
+  /** A part of the quota is used up: an entry for each part and period, however often and by how many nodes it is told. */
+  tellUsage(usage: Usage): void;
+}
+
+export interface Usage {
+  readonly tenantId: string;
+  readonly atMs: number;
+  /** A part of the quota that is used up. */
+  readonly percent: number;
+  readonly used: number;
+  readonly quota: number;
+}
+
+export function createEvents(store: Pick<Store, 'alertUsage'>, log: Log): Events {
+  return {
+    tellUsage(usage) {
+      const { alert, event } = usageAlert(usage);
+      store.alertUsage(usage.tenantId, alert, event).catch((error: unknown) => {
+        // The log keeps what the audit log could not take.
+        log.error({ err: error, event }, 'an event could not be written to the audit log');
+      });
+    },
+  };
+}
+
+export function usageAlert({ tenantId, atMs, percent, used, quota }: Usage): {
+  readonly alert: UsageAlert;
+  readonly event: AuditEvent;
+} {
+  const { startMs, endMs } = periodOf(atMs);
+  const details = {
+    percent,
+    scans_used: used,
+    scans_quota: quota,
+    period_start: new Date(startMs).toISOString(),
+    period_end: new Date(endMs).toISOString(),
+  };
+  const operator = 'gateway';
+  return {
+    alert: { periodStartMs: startMs, percent },
+    event: { tenantId, atMs, kind: 'usage.threshold', operator, subject: tenantId, details },
+  };
+}

@@ -1,0 +1,80 @@
+import { toldFields } from '../../catalogue/catalogue.ts';
+import type { Config, TenantConfig } from '../../config/schema.ts';
+import type { KnownNames, KnownTool } from '../../policy/index.ts';
+import { type Catalogues, ownTables } from '../../tenants/catalogues.ts';
+
+/** Calls that have no table: those to hosts that no tool has. */
+const unlisted: readonly KnownTool[] = [
+  {
+    name: 'custom_proxy',
+    operations: [],
+    takesOtherNames: true,
+    categories: ['http', 'other'],
+    fields: [],
+  },
+];
+
+/** The tools of a catalogue, by default those that come with the gateway, and what else calls are said to be of. */
+export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly KnownTool[] => [
+  ...tools,
+  ...unlisted,
+];
+
+/** The tools that some of the tenants have; one that differs among them has what any of them says of it. */
+function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): readonly KnownTool[] {
+  const distinct = new Set(tenants.map(({ id }) => catalogues.of(id)));
+  const all = new Set([...distinct].flatMap(toolsKnownTo));
+  return [...Map.groupBy(all, ({ name }) => name).values()].map((same) => same.reduce(asEither));
+}
+
+const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
+  name: a.name,
+  operations: [...a.operations, ...b.operations],
+  takesOtherNames: a.takesOtherNames || b.takesOtherNames,
+  categories: a.categories && b.categories && [...a.categories, ...b.categories],
+  fields: [...a.fields, ...b.fields],
+});
+
+/** What policies of the tenants may name; several tenants where a policy may be for any of them. */
+export function namesKnownTo(
+  { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
+  catalogues: Catalogues,
+  tenants: readonly TenantConfig[],
+): KnownNames {
+  const tools = toolsOfAll(catalogues, tenants);
+  const isTheirs = ({ tenantId }: { readonly tenantId: string | null }): boolean =>
+    tenantId === null || tenants.some(({ id }) => id === tenantId);
+  const listed = new Set(tools.map(({ name }) => name));
+  const further = new Set(settings.filter(isTheirs).map(({ name }) => name));
+  return {
+    environments: [...new Set(tenants.flatMap((it) => it.environments))],
+    budgets: tenants.flatMap((it) => it.budgets.map(({ name }) => name)),
+    channelKinds: notifications.filter(isTheirs).map(({ type }) => type),
+    tools: [...tools, ...[...further].filter((name) => !listed.has(name)).map(toUntoldTool)],
+  };
+}
+
+/**
+ * What policies of files may name. They may be for any tenant: one of the configuration, one of `registered`, or one that will be
+ * registered by minting for it and then is as the default one.
+ */
+export function namesInFiles(
+  config: Config,
+  catalogues: Catalogues,
+  registered: Iterable<string> = [],
+): KnownNames {
+  const tenants = [...config.tenants.values(), config.defaultTenant('default')];
+  return {
+    ...namesKnownTo(config, catalogues, tenants),
+    tenants: [...tenants.map(({ id }) => id), ...registered],
+  };
+}
+
+/** A tool of which the name alone is known: its calls may be anything. */
+const toUntoldTool = (name: string): KnownTool => ({
+  name,
+  operations: [],
+  takesOtherNames: true,
+  categories: undefined,
+  fields: toldFields,
+});

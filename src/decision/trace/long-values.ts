@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { longStrings } from '../../inspect/kernel/string-ends.ts';
+
+/*
+ * A conversation is a few long strings, which rules hardly ever look at: such strings of a JSON text are left out when it is parsed, and each
+ * is parsed when somebody asks for it.
+ */
+
+/** A text without its long strings, and what puts them in their places in a value that was parsed of it. */
+export interface Shortened {
+  readonly bytes: Buffer;
+  restore(value: unknown): void;
+}
+
+/** Shorter texts, and shorter strings, are parsed in less time. */
+const textBytesMin = 8_192;
+const stringBytesMin = 512;
+/** What stands for a string begins with it. No text can have it, for nobody knows it. */
+const mark = randomBytes(16).toString('hex');
+const colon = 0x3a;
+
+/** Undefined where it has hardly any long strings. The text must be UTF-8. */
+export function shortened(text: Buffer): Shortened | undefined {
+  if (text.length < textBytesMin) return undefined;
+  const places = longStrings(text, stringBytesMin);
+  const parts: Buffer[] = [];
+  const left: number[] = [];
+  let from = 0;
+  let leftBytes = 0;
+  for (let at = 0; at < places.length; at += 2) {
+    const [start, end] = places.slice(at, at + 2) as [number, number];
+    if (isName(text, end)) continue;
+    parts.push(text.subarray(from, start), Buffer.from(`"${mark}${left.length}"`));
+    left.push(start, end);
+    leftBytes += end - start;
+    from = end;
+  }
+  if (2 * leftBytes < text.length) return undefined;
+  parts.push(text.subarray(from));
+  const stringAt = (at: number): string => JSON.parse(text.toString('utf8', left[at], left[at + 1]));
+  return { bytes: Buffer.concat(parts), restore: (value) => restoreIn(value, stringAt) };
+}
+
+/** Whether a string that ends there is the name of a member. */
+function isName(text: Buffer, end: number): boolean {
+  let at = end;
+  while (at < text.length && (text[at] as number) <= 0x20) at += 1;
+  return text[at] === colon;
+}
+
+function restoreIn(value: unknown, stringAt: (at: number) => string): void {
+  if (typeof value !== 'object' || value === null) return;
+  const holder = value as Record<string, unknown>;
+  for (const key of Object.keys(holder)) {
+    const it = holder[key];
+    if (typeof it !== 'string') restoreIn(it, stringAt);
+    else if (it.startsWith(mark)) defineLater(holder, key, () => stringAt(Number(it.slice(mark.length))));
+  }
+}
+
+function defineLater(holder: object, key: string, make: () => string): void {
+  const traits = { enumerable: true, configurable: true };
+  Object.defineProperty(holder, key, {
+    ...traits,
+    get() {
+      const value = make();
+      Object.defineProperty(holder, key, { ...traits, value });
+      return value;
+    },
+  });
+}

@@ -1,0 +1,277 @@
+import type { Call, Identity, IncidentCause, OperationPart, Signal } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { sizeClassOf } from '../../core/history.ts';
+import type { Log } from '../../core/log.ts';
+import { type NameReader, ownName, type SafeName, safely, unreadName } from '../../core/safe-name.ts';
+import type { Credentials } from '../../credentials/credentials.ts';
+import { keptDestination, mayBeKept } from '../../risk/signals/shown-destination.ts';
+import type { Journal } from '../../state/journal.ts';
+import { lostWithinHour } from '../../state/rules/trust.ts';
+import type { RecordedCall, Store } from '../../state/store.ts';
+import { fieldOf } from '../../wire/http1/headers.ts';
+import type { IncidentDesk } from '../approvals/incident-desk.ts';
+import { sightingsOf } from '../facts/seen.ts';
+import { type TrustLosses, toParts, trustLossOf } from '../facts/trust-loss.ts';
+import type { Recorder } from '../pipeline.ts';
+import { excuseOf } from '../simulation/excuse.ts';
+import type { DescribeRefused } from './describe-refused.ts';
+import { redactedMethod, redactedUrl } from './redacted.ts';
+import { shownOperation, shownOperationOf, shownPart } from './safe-names.ts';
+import { isOfOperation } from './touched-names.ts';
+
+/** That one trace names. */
+export const recordedFindingsMax = 50;
+
+export interface RecorderOptions {
+  readonly journal: Pick<Journal, 'append' | 'flush'>;
+  readonly store: Pick<Store, 'noteCall' | 'noteSighting'>;
+  readonly trustLosses: TrustLosses;
+  readonly credentials: Pick<Credentials, 'nameFor'>;
+  readonly incidents: Pick<IncidentDesk, 'take'>;
+  /** Reads the names of calls that were refused before anything of them was read. */
+  readonly namesFor: (tenantId: string) => NameReader;
+  readonly log: Log;
+  readonly describeRefused: DescribeRefused;
+}
+
+/**
+ * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be recorded is not
+ * let out. Refused calls are recorded too, once it is known whose key was used.
+ */
+export function createRecorder({
+  journal,
+  store,
+  incidents,
+  log,
+  trustLosses,
+  credentials,
+  describeRefused,
+  namesFor,
+}: RecorderOptions): Recorder {
+  const unrecorded = (call: RecordedCall, cause: unknown): never => {
+    store.noteCall({ ...call, decision: 'DENY' });
+    log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
+    throw new GatewayError(
+      'STATE_UNAVAILABLE',
+      'The call cannot be recorded, so it is not let out.',
+      {},
+      cause,
+    );
+  };
+  return function record(call, refusal) {
+    const { identity } = call;
+    if (!identity) return nothingToRecord;
+    const described = refusal && describeRefused(call);
+    return described ? described.then(() => write(call, identity, refusal)) : write(call, identity, refusal);
+  };
+
+  function write(call: Call, identity: Identity, refusal: GatewayError | undefined): Promise<void> {
+    if (refusal) refusal.traceId = call.traceId;
+    if (call.safeName === unreadName) call.safeName = namesFor(identity.tenantId);
+    if (refusal?.code === 'INTERNAL')
+      log.error({ trace_id: call.traceId, err: refusal.cause }, 'a call failed');
+    call.trustLoss = trustLossOf(call, trustLosses);
+    if (isTrustDrop(call)) call.incidents = [...call.incidents, trustDrop];
+    const names = keptNames(call);
+    const credential = !refusal && isLetOut(call) ? credentials.nameFor(call) : undefined;
+    const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
+      traceId: call.traceId,
+      tenantId: identity.tenantId,
+      agentId: identity.agentId,
+      keyId: identity.keyId,
+      atMs: call.receivedAtMs,
+      decision: call.verdict?.decision ?? 'DENY',
+      outcome: call.outcome,
+      destination: keptDestination(call.message?.opening ?? call),
+      line: traceLine(call, refusal, credential),
+    };
+    if (call.body.length > 0) recorded.sizeClass = sizeClassOf(call.body.length);
+    if (names.length > 0) recorded.names = names;
+    if (call.trustLoss.length > 0) recorded.marks = call.trustLoss;
+    if (call.charges.length > 0) recorded.charges = call.charges;
+    if (credential !== undefined) recorded.credential = credential;
+    return journal.append(recorded).then(
+      () => {
+        store.noteCall(recorded);
+        for (const sighting of sightingsOf(call)) store.noteSighting(recorded.tenantId, sighting);
+        if (call.incidents.length > 0 || call.verdict?.decision === 'DENY')
+          incidents.take(call, journal.flush);
+      },
+      (cause: unknown) => unrecorded(recorded, cause),
+    );
+  }
+}
+
+/** Whether a request goes out for it: a further message goes with none of its own. */
+const isLetOut = ({ entrance, verdict, message }: Call): boolean =>
+  message === undefined &&
+  (entrance === 'forward' || entrance === 'inbound') &&
+  (verdict?.decision === 'ALLOW' || verdict?.decision === 'SANITIZE');
+
+const nothingToRecord = Promise.resolve();
+
+/** Of the trust, within an hour. */
+const dropMin = 0.3;
+
+const trustDrop: IncidentCause = {
+  trigger: safely`trust-drop`,
+  title: safely`The agent has lost more than 0.3 of its trust within an hour`,
+  severity: 'HIGH',
+};
+
+const isTrustDrop = ({ trustLoss, trustMarks, receivedAtMs }: Call): boolean =>
+  trustLoss.length > 0 && lostWithinHour([...trustMarks, ...trustLoss], receivedAtMs) > toParts(dropMin);
+
+/** What was found in a call does not stay in the names that its agent is known by. */
+function keptNames(call: Call): readonly SafeName[] {
+  const { newNames, operation } = call;
+  if (newNames.length === 0) return none;
+  const isShown = operation === undefined || shownOperation(call, operation) === operation.name;
+  return newNames.filter((it) => (isShown || !isOfOperation(it)) && mayBeKept(call, it)).map(ownName);
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+const json = JSON.stringify;
+/** A text whose words a caller may have chosen. */
+const shown: (name: SafeName | null) => string = JSON.stringify;
+
+/**
+ * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by hand, because
+ * every call pays for it: half of what one `JSON.stringify` of the whole costs.
+ */
+export function traceLine(call: Call, refusal: GatewayError | undefined, credential?: string): SafeName {
+  const { operation, verdict, runtimeType, findings, signals } = call;
+  const method = redactedMethod(call);
+  let line = `{"trace_id":"${call.traceId}","at":"${toIso(call.receivedAtMs)}",${whoOf(call.identity)}`;
+  const registered = call.identity ? ownName(call.identity.agentName) : null;
+  line += `,"agent_name":${shown(call.agentName ?? registered)}`;
+  if (call.agentName !== undefined && call.agentName !== registered)
+    line += `,"registered_name":${shown(registered)}`;
+  if (runtimeType !== undefined) line += `,"runtime_type":${shown(runtimeType)}`;
+  line += `,"client_address":"${call.clientAddress}","entrance":"${call.entrance}","method":${shown(method)}`;
+  line += `,"url":${shown(redactedUrl(call.message?.opening ?? call))},"body_bytes":${call.body.length}`;
+  if (call.message) line += `,"message_of":"${call.message.opening.traceId}"`;
+  if (operation) {
+    line += `,"tool_name":${shown(call.safeName(operation.toolName))},"operation":${shown(shownOperationOf(call))}`;
+    line += `,"category":${shown(call.safeName(operation.category))},"verb":"${operation.verb}"`;
+    if (operation.parts) line += list('parts', partNames(call, operation.parts));
+  }
+  line += `,"decision":"${verdict?.decision ?? 'DENY'}"`;
+  if (verdict?.wouldBe) line += `,"would_be":"${verdict.wouldBe}"`;
+  line += `,"risk_score":${call.riskScore},"risk_band":"${call.riskBand}"`;
+  if (signals.length > 0 || call.riskFloor > 0 || call.trustModifier > 0)
+    line += `,"risk":{"floor":${call.riskFloor},"modifier":${call.trustModifier}}`;
+  if (credential !== undefined) line += `,"credential":${json(credential)}`;
+  if (refusal) line += refusalFields(call, refusal);
+  line += list('reason_codes', refusal ? [refusal.code] : verdict?.reasonCodes);
+  const excuse = verdict && excuseOf(call, verdict);
+  if (excuse) line += `,"excuse":"${excuse}"`;
+  line += list('classifications', verdict?.classifications);
+  line += list('signals', signals.length === 0 ? signals : signals.map(recordedSignal));
+  line += list('tags', verdict?.tags);
+  line += list('escalate_to', verdict?.escalateTo);
+  line += list('violations', verdict?.violations);
+  if (verdict && call.incidents.length > 0)
+    line += list(
+      'incidents',
+      call.incidents.map((it) => it.trigger),
+    );
+  if (findings.length > 0)
+    line += list('findings', findings.slice(0, recordedFindingsMax).map(publicFinding));
+  if (verdict && verdict.matchedRules.length > 0)
+    line += `,"matched_rules":${json(verdict.matchedRules.map(publicRule))}`;
+  if (verdict?.decidedBy) {
+    const { policyId, policyName, ruleId } = verdict.decidedBy;
+    line += `,"policy_id":"${policyId}","policy_name":${json(policyName)},"rule_id":${json(ruleId)}`;
+  }
+  const approvalId = verdict?.approval?.approvalId ?? verdict?.byApproval;
+  if (approvalId !== undefined) line += `,"approval_id":"${approvalId}"`;
+  return ownName(`${line}${list('explanation', verdict?.explanation)}}`);
+}
+
+/** Why a call was refused, in the words of its answer, and how large it said that it is. */
+function refusalFields({ headers }: Call, { message, extra }: GatewayError): string {
+  const length = fieldOf(headers, 'content-length');
+  const declared = /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+  let fields = `,"detail":${json(message)}`;
+  if (declared !== undefined) fields += `,"declared_bytes":${declared}`;
+  if (extra.actual_bytes !== undefined) fields += `,"actual_bytes":${extra.actual_bytes}`;
+  if (extra.limit_bytes !== undefined) fields += `,"limit_bytes":${extra.limit_bytes}`;
+  return fields;
+}
+
+/** What only the agent is told stands in its answer alone. */
+const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
+
+/** Of those that one trace names. */
+const recordedPartsMax = 20;
+
+const partNames = (call: Call, parts: readonly OperationPart[]): readonly SafeName[] =>
+  [...new Set(parts.map((it) => shownPart(call, it)))].slice(0, recordedPartsMax);
+
+/** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
+function list(name: string, values: readonly unknown[] | undefined): string {
+  if (!values || values.length === 0) return '';
+  // One by one: that of a text takes a shorter way than that of a list.
+  let text = '';
+  for (const value of values) text += text === '' ? json(value) : `,${json(value)}`;
+  return `,"${name}":[${text}]`;
+}
+
+const whos = new WeakMap<Identity, string>();
+
+/** What a trace says of the key and its agent: the same for all its calls. */
+function whoOf(identity: Identity | undefined): string {
+  if (!identity) return '"tenant_id":null';
+  const known = whos.get(identity);
+  if (known !== undefined) return known;
+  const { tenantId, envName, agentId, keyId, keyPrefix } = identity;
+  const who = json({
+    tenant_id: tenantId,
+    env_name: envName,
+    agent_id: agentId,
+    key_id: keyId,
+    key_prefix: keyPrefix,
+  }).slice(1, -1);
+  whos.set(identity, who);
+  return who;
+}
+
+let isoSecond = 0;
+let isoText = '1970-01-01T00:00:00.';
+
+/** ISO 8601 in UTC. Calls of the same second share all but the milliseconds. */
+function toIso(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== isoSecond) {
+    isoSecond = second;
+    isoText = new Date(second * 1000).toISOString().slice(0, 20);
+  }
+  return `${isoText}${String(ms - second * 1000).padStart(3, '0')}Z`;
+}
+
+export interface PublicFinding {
+  class: string;
+  kind: string;
+  location: string;
+  confidence: string;
+}
+
+/** A finding as answers and traces show it. */
+export const publicFinding = (it: Call['findings'][number]): PublicFinding => ({
+  class: it.class,
+  kind: it.kind,
+  location: it.location,
+  confidence: it.confidence,
+});
+
+export const publicRule = (
+  it: NonNullable<Call['verdict']>['matchedRules'][number],
+): Record<string, unknown> => ({
+  policy_id: it.policyId,
+  policy_name: it.policyName,
+  version: it.version,
+  rule_id: it.ruleId,
+  action: it.action,
+});

@@ -1,0 +1,185 @@
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import {
+  type Band,
+  Call,
+  type Decision,
+  type Entrance,
+  type Finding,
+  isTunnel,
+  type OwnAgent,
+  type Signal,
+  type Threat,
+  type Verb,
+} from '../../core/call.ts';
+import type { Target } from '../../core/target.ts';
+import { type BandBounds, bandOf, riskOf, type Weights } from '../../risk/signals/score.ts';
+import type { Catalogues } from '../../tenants/catalogues.ts';
+import { toRequest } from '../request.ts';
+import { urlLengthMax } from './redacted.ts';
+
+/* A recorded call as it can be judged anew. Its trace has neither body nor headers: what only those could tell is lacking. */
+
+/** A trace as `traceLine` writes it, as far as it is needed here. What says nothing is left out there. */
+export interface Trace {
+  readonly trace_id: string;
+  readonly at: string;
+  readonly tenant_id: string;
+  readonly env_name: string;
+  readonly agent_id: string;
+  readonly agent_name?: string | null;
+  readonly runtime_type?: string;
+  readonly key_id: string;
+  readonly key_prefix: string;
+  readonly entrance?: Entrance;
+  readonly method: string;
+  readonly url: string;
+  readonly body_bytes: number;
+  readonly tool_name?: string;
+  readonly operation?: string;
+  readonly category?: string;
+  readonly verb?: Verb;
+  readonly decision: Decision;
+  readonly risk_score: number;
+  readonly risk_band: Band;
+  /** What its score was at least for what was found, and what the trust in the agent added. */
+  readonly risk?: { readonly floor: number; readonly modifier: number };
+  readonly reason_codes?: readonly string[];
+  readonly classifications?: readonly Finding['class'][];
+  readonly signals?: readonly Signal[];
+  readonly findings?: readonly Pick<Finding, 'class' | 'kind' | 'location'>[];
+  readonly policy_name?: string;
+  readonly rule_id?: string;
+  readonly explanation?: readonly string[];
+}
+
+/** What a trace may not tell: the body's content, what the call acts on and addresses, its URL as it was. */
+export type Lack = 'body' | 'resource' | 'url';
+
+export interface RecordedCall {
+  readonly call: Call;
+  readonly lacks: readonly Lack[];
+}
+
+export interface RecordedOptions {
+  readonly catalogues: Catalogues;
+  readonly weights: Weights;
+  readonly bounds: BandBounds;
+}
+
+const notJudged: ReadonlySet<string | undefined> = new Set([
+  'AGENT_SUSPENDED',
+  'DENYLISTED',
+  'THREAT_INTEL_MATCH',
+  'EPHEMERAL_SCOPE_VIOLATION',
+  'UNREADABLE',
+  'NO_VERDICT',
+]);
+
+/** Whether policies and posture have been asked about it. What was refused before has no explanation. */
+export const wasJudged = ({ explanation, rule_id, reason_codes, tool_name }: Trace): boolean =>
+  explanation !== undefined &&
+  tool_name !== undefined &&
+  (rule_id !== undefined || !notJudged.has(reason_codes?.[0]));
+
+/** The call of a trace. `target` is its URL; `ownAgent` is that of the key with which it was made. */
+export function toRecordedCall(
+  trace: Trace,
+  { target, ownAgent }: { readonly target: Target; readonly ownAgent: OwnAgent },
+  options: RecordedOptions,
+): RecordedCall {
+  const call = new Call({
+    traceId: trace.trace_id,
+    // By its entrance a tunnel is told, and by nothing else is anything.
+    entrance: isTunnel(trace) ? 'forward' : 'scan',
+    receivedAtMs: Date.parse(trace.at),
+    clientAddress: '',
+    key: undefined,
+    method: trace.method,
+    target,
+    headers: [],
+    body: Buffer.alloc(0),
+    contentType: '',
+    contentEncoding: '',
+    claimed: {
+      agentId: trace.agent_id,
+      ...(trace.runtime_type === undefined ? {} : { runtimeType: trace.runtime_type }),
+    },
+    lastHead: undefined,
+  });
+  call.identity = {
+    keyId: trace.key_id,
+    keyPrefix: trace.key_prefix,
+    tenantId: trace.tenant_id,
+    envName: trace.env_name,
+    agentId: trace.agent_id,
+    agentName: trace.agent_name ?? trace.agent_id,
+    ownAgent,
+    permissions: new Set(),
+  };
+  call.signals = [...(trace.signals ?? [])];
+  call.isNewDestination = call.signals.some((it) => it.name === 'NEW_DESTINATION');
+  // Where it went was judged before the rules; see `notJudged`.
+  call.threats = call.signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat);
+  call.opaque = call.signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details);
+  call.findings = findingsOf(trace);
+  call.riskScore = trace.risk_score;
+  call.riskBand = trace.risk_band;
+  const residual = call.signals.filter((it) => it.engine !== 'classifier');
+  const modifier = trace.risk?.modifier ?? 0;
+  call.residualBand = bandOf(riskOf(residual, options.weights, { modifier, floor: 0 }), options.bounds);
+  return { call, lacks: understandTrace(call, trace, options.catalogues.of(trace.tenant_id)) };
+}
+
+const toThreat = ({ details }: Signal): Threat => ({
+  ...{ feed: 'recorded', kind: 'url', indicator: details, reference: '', threat: '' },
+  location: 'body',
+});
+
+/** Names the operation as it was recorded; what it acts on is told again, by what is left of the request. Answers what is lacking. */
+function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[] {
+  const lacks: Lack[] = trace.body_bytes > 0 ? ['body'] : [];
+  let needsBody = false;
+  const asked = <T>(value: T): T => {
+    needsBody ||= trace.body_bytes > 0;
+    return value;
+  };
+  const understood = isTunnel(call)
+    ? catalogue.understandTunnel(call.target)
+    : catalogue.understand({
+        ...toRequest(call, 0),
+        bodyText: () => asked(''),
+        // A method that JSON names is among what the recorded verb was told from.
+        mentions: () => false,
+        isInOtherCharset: () => false,
+        bodyValue: () => asked({ kind: 'none' }),
+      });
+  const { tool_name = understood.toolName, operation: name = understood.name } = trace;
+  call.operation = {
+    ...understood,
+    toolName: tool_name,
+    name,
+    category: trace.category ?? understood.category,
+    verb: trace.verb ?? understood.verb,
+  };
+  const isUrlWhole = trace.url.length < urlLengthMax && !trace.url.includes('[REDACTED');
+  if (!isUrlWhole) lacks.push('url');
+  const isSame = understood.toolName === tool_name && understood.name === name;
+  if (!isUrlWhole || needsBody || !isSame) lacks.push('resource');
+  return lacks;
+}
+
+/** One for each class that the call carried. Those outside the body cannot be cut out, save where the call was sanitised all the same. */
+function findingsOf({ classifications = [], findings = [], decision }: Trace): Finding[] {
+  const inHead = new Set(findings.filter((it) => !it.location.startsWith('body:')).map((it) => it.class));
+  return classifications.map((name) => ({
+    class: name,
+    kind: findings.find((it) => it.class === name)?.kind ?? 'recorded',
+    confidence: 'medium',
+    location: '',
+    part: inHead.has(name) && decision !== 'SANITIZE' ? 'head' : 'body',
+    start: 0,
+    end: 0,
+    atHome: false,
+    vendorHosts: [],
+  }));
+}

@@ -1,0 +1,88 @@
+import { METHODS } from 'node:http';
+import type { Call } from '../../core/call.ts';
+import { ownName, type SafeName } from '../../core/safe-name.ts';
+import { toAuthority } from '../../core/target.ts';
+import { separatorText } from '../../inspect/decode/separator.ts';
+import { marker } from '../../inspect/redact/cuts.ts';
+import { redact } from '../../inspect/redact/redact.ts';
+
+/** What is kept of a URL and of a body. */
+export const urlLengthMax = 2048;
+export const previewBytesMax = 2048;
+
+/**
+ * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
+ * a call that nobody has read, its origin alone: nobody knows what its path and query hold.
+ */
+export function redactedUrl(call: Call): SafeName {
+  const { href, fragment, scheme, host, port } = call.target;
+  if (call.head.length === 0) return call.safeName(`${scheme}://${toAuthority(scheme, host, port)}/`);
+  const url = redactedText(call, 0, href);
+  if (fragment === '') return cutUrl(url);
+  return cutUrl(`${url}#${redactedText(call, href.length + separatorText.length, fragment)}`);
+}
+
+/** What is not all there says so. */
+const cutUrl = (url: string): SafeName =>
+  ownName(url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url);
+
+const usualMethods = new Set(METHODS);
+
+/** The call's method; an unusual one only where it was read and nothing was found in it. */
+export function redactedMethod({ method, head, findings }: Call): SafeName {
+  if (usualMethods.has(method)) return ownName(method);
+  const found = findings.find((it) => it.part === 'head' && it.location === 'method');
+  return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
+}
+
+/** A text of the head, from its place there. */
+function redactedText({ head, findings }: Call, from: number, text: string): string {
+  const end = from + text.length;
+  const found = findings.filter((it) => it.part === 'head' && it.start < end && it.end > from);
+  if (found.length === 0) return text;
+  const cuts = found.map((it) => ({
+    start: Math.max(it.start, from) - from,
+    end: Math.min(it.end, end) - from,
+    label: it.kind,
+  }));
+  return redact(head.subarray(from, end), cuts).bytes.toString('latin1');
+}
+
+/**
+ * The beginning of the body with all findings cut out, for people who decide about all of it: how much more there is stands behind it, and
+ * what would not be seen, or would turn the direction of what is, stands as `\u{…}`.
+ */
+export function redactedPreview(call: Call): SafeName {
+  const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
+  const { bytes } = redact(call.plain ?? call.body, cuts);
+  const shownBytes = bytes.length <= previewBytesMax ? bytes.length : endOfCharacter(bytes, previewBytesMax);
+  const shown = bytes.toString('utf8', 0, shownBytes).replace(unseen, toEscape);
+  return ownName(
+    shownBytes === bytes.length ? shown : `${shown}… [and ${bytes.length - shownBytes} bytes more]`,
+  );
+}
+
+/** Control and format characters but tabs and line breaks, line separators, and what has no glyph of its own. */
+const unseen =
+  /(?![\t\n\r])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|[\ufe00-\ufe0f])/gu;
+
+const toEscape = (it: string): string => `\\u{${it.codePointAt(0)?.toString(16)}}`;
+
+/** At most `end`, and not within a character of UTF-8, which has four bytes at most. */
+function endOfCharacter(bytes: Buffer, end: number): number {
+  let at = end;
+  while (at > end - 4 && isContinuation(bytes[at])) at -= 1;
+  return isContinuation(bytes[at]) ? end : at;
+}
+
+const isContinuation = (byte = 0): boolean => (byte & 0xc0) === 0x80;
+
+const toCut = (it: {
+  start: number;
+  end: number;
+  kind: string;
+}): { start: number; end: number; label: string } => ({
+  start: it.start,
+  end: it.end,
+  label: it.kind,
+});

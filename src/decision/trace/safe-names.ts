@@ -1,0 +1,92 @@
+import type { Call, Operation, OperationPart } from '../../core/call.ts';
+import { type NameReader, ownName, type SafeName, safely, unreadName } from '../../core/safe-name.ts';
+import { decodeViews } from '../../inspect/decode/views.ts';
+import type { DetectorEngine } from '../../inspect/match/engine.ts';
+import type { Cut } from '../../inspect/redact/cuts.ts';
+import { redact } from '../../inspect/redact/redact.ts';
+import { createCache } from '../../state/cache.ts';
+import { kept } from '../../util/kept.ts';
+import { redactedMethod } from './redacted.ts';
+
+/*
+ * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from: the reader of the call may have
+ * seen it in another place, in another case, or not at all. Nearly all names are those of the catalogue and of a few hosts, so what was
+ * found clean is remembered, and costs one look.
+ */
+
+const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Enough for a short text in any form. */
+const decoding = { maxDecodedBytes: 65_536, depthMax: 3 };
+const findingsMax = 64;
+/** A longer name is read and shown so far. */
+export const nameLengthMax = 1_024;
+/** For each engine. */
+const rememberedMax = 8_192;
+const rememberedLengthMax = 256;
+
+const readers = new WeakMap<DetectorEngine, NameReader>();
+
+/** Answers the reader of names that goes with an engine: the same one for the same engine. */
+export const namesOf = (engine: DetectorEngine): NameReader =>
+  kept(readers, engine, () => createNameReader(engine));
+
+/** Remembers what is clean, and nothing in which something was found. */
+function createNameReader(engine: DetectorEngine): NameReader {
+  const clean = createCache<SafeName>(rememberedMax);
+  return (text) => {
+    const known = clean.get(text);
+    if (known !== undefined) return known;
+    const name = readName(engine, text);
+    // A copy: the text may be a slice of its whole head, which would be kept with it.
+    if (name === text && text.length <= rememberedLengthMax) {
+      const copy = ownName(Buffer.from(text).toString());
+      clean.set(copy, copy);
+    }
+    return name;
+  };
+}
+
+const never = (): boolean => false;
+
+/**
+ * Reads a name as it is and decoded. What is found, whole or begun, stands as `[REDACTED:<kind>]`, save that something is the organisation's
+ * own. Characters that steer a terminal or turn the order of a line are gone, and what is longer than 1,024 characters is cut.
+ */
+export function readName(engine: DetectorEngine, text: string, isOver: () => boolean = never): SafeName {
+  const plain = text.slice(0, nameLengthMax).replace(steering, '');
+  const bytes = Buffer.from(plain);
+  const { views, unreadable } = decodeViews(bytes, { ...decoding, isOver });
+  if (unreadable !== undefined) return unreadName(text);
+  const cuts: Cut[] = [];
+  for (const view of views) {
+    const limits = { matchesMax: findingsMax, isOver };
+    const { matches, cutTokens, complete } = engine.find(view.bytes, limits, view.outline);
+    if (!complete) return unreadName(text);
+    const found = [...matches, ...cutTokens.filter((it) => it.missing)];
+    for (const { detector, start, end } of found.filter((it) => it.detector.class !== 'INTERNAL'))
+      cuts.push({ ...view.toSource(start, end), label: detector.id });
+  }
+  const name = cuts.length === 0 ? plain : redact(bytes, cuts).bytes.toString();
+  return ownName(text.length > nameLengthMax ? `${name}…` : name);
+}
+
+type Named = Pick<Operation, 'name' | 'said'>;
+
+/** How an operation is called where it is kept and shown; policies go by its own name. */
+export function shownOperation({ safeName }: Pick<Call, 'safeName'>, { name, said }: Named): SafeName {
+  if (said === undefined) return safeName(name);
+  // The name is made of it: in another case it may be none that a detector knows, and it reads the same.
+  const shown = safeName(said);
+  return shown === said ? safeName(name) : shown;
+}
+
+/** How the operation of a call is kept and shown: under a method in which something was found as that method is. */
+export function shownOperationOf(call: Call): SafeName {
+  const method = redactedMethod(call);
+  if (method !== call.method) return method;
+  return call.operation ? shownOperation(call, call.operation) : call.safeName(call.method);
+}
+
+/** One of several things that a call does, with its tool. */
+export const shownPart = (call: Pick<Call, 'safeName'>, { operation }: OperationPart): SafeName =>
+  safely`${call.safeName(operation.toolName)} ${shownOperation(call, operation)}`;

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../../core/errors.ts';
+import type { Log } from '../../core/log.ts';
+import type { Arrivals, Store } from '../../state/store.ts';
+
+/*
+ * Traces as they become findable, on whichever node their calls were made. One loop asks the state for those of a tenant, however many follow
+ * them, and gives each follower what it wants; a follower that is slow loses some, and is told so, and holds up nobody.
+ */
+
+/** That wait for one follower. */
+export const waitingTracesMax = 1_000;
+export const waitingCharsMax = 4 * 1024 * 1024;
+/** Calls are shipped within a quarter of a second. */
+const pollMs = 400;
+/** After so many answers with more behind them, what is still there is left out: followers see what happens now. */
+const answersPerPoll = 16;
+
+export interface Followed {
+  /** JSON texts, in the order in which they became findable. */
+  readonly traces: readonly string[];
+  /** Some that came behind these are left out. */
+  readonly hasGap: boolean;
+}
+
+export interface Follower {
+  /** What has come since; waits for it at most so long. */
+  next(waitMs: number): Promise<Followed>;
+  leave(): void;
+}
+
+export interface TraceFeed {
+  /** Gives the tenant's traces that `wants` takes, of those that become findable once this has resolved. */
+  follow(tenantId: string, wants: (trace: string) => boolean): Promise<Follower>;
+  close(): void;
+}
+
+interface Waiting {
+  traces: string[];
+  chars: number;
+  hasGap: boolean;
+  wake: () => void;
+  readonly wants: (trace: string) => boolean;
+}
+
+interface Followers {
+  readonly all: Set<Waiting>;
+  position: string;
+  isRunning: boolean;
+}
+
+export function createTraceFeed(store: Pick<Store, 'tracesSince'>, log: Log): TraceFeed {
+  const tenants = new Map<string, Promise<Followers>>();
+  const ending = new AbortController();
+
+  async function open(tenantId: string): Promise<Followers> {
+    const { position } = await store.tracesSince(tenantId, undefined);
+    return { all: new Set(), position, isRunning: false };
+  }
+
+  /** Until nobody follows any more; what fails is tried again. */
+  async function run(tenantId: string, followers: Followers): Promise<void> {
+    followers.isRunning = true;
+    let isFailing = false;
+    while (followers.all.size > 0 && !ending.signal.aborted) {
+      try {
+        await poll(store, tenantId, followers);
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) log.warn({ tenant_id: tenantId, err: error }, 'traces cannot be followed for now');
+        isFailing = true;
+      }
+      await sleep(pollMs, undefined, { ref: false });
+    }
+    followers.isRunning = false;
+    tenants.delete(tenantId);
+  }
+
+  /** Several that come at once share the question where the state is. */
+  function followersOf(tenantId: string): Promise<Followers> {
+    const standing = tenants.get(tenantId);
+    if (standing) return standing;
+    const opening = open(tenantId);
+    tenants.set(tenantId, opening);
+    opening.catch(() => tenants.delete(tenantId));
+    return opening;
+  }
+
+  return {
+    async follow(tenantId, wants) {
+      if (ending.signal.aborted) throw new GatewayError('SHUTTING_DOWN', 'The gateway ends.');
+      const own: Waiting = { traces: [], chars: 0, hasGap: false, wake: () => undefined, wants };
+      const followers = await followersOf(tenantId);
+      followers.all.add(own);
+      // Its loop may just have ended, too.
+      if (!followers.isRunning)
+        run(tenantId, followers).catch((error: unknown) =>
+          log.error({ tenant_id: tenantId, err: error }, 'traces are not followed any more'),
+        );
+      return {
+        async next(waitMs) {
+          if (own.traces.length === 0 && !own.hasGap) await wakeOrTimeOut(own, waitMs);
+          const { traces, hasGap } = own;
+          Object.assign(own, { traces: [], chars: 0, hasGap: false });
+          return { traces, hasGap };
+        },
+        leave() {
+          followers.all.delete(own);
+        },
+      };
+    },
+    close: () => ending.abort(),
+  };
+}
+
+async function wakeOrTimeOut(own: Waiting, waitMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  own.wake = resolve;
+  const timer = setTimeout(resolve, waitMs);
+  await promise;
+  clearTimeout(timer);
+}
+
+/** All that has come since the last time. */
+async function poll(
+  store: Pick<Store, 'tracesSince'>,
+  tenantId: string,
+  followers: Followers,
+): Promise<void> {
+  for (let answers = 0; ; answers += 1) {
+    const isTooMuch = answers === answersPerPoll;
+    const arrived = await store.tracesSince(tenantId, isTooMuch ? undefined : followers.position);
+    followers.position = arrived.position;
+    for (const it of followers.all) give(it, isTooMuch ? { ...arrived, hasGap: true } : arrived);
+    if (!arrived.hasMore) return;
+  }
+}
+
+function give(to: Waiting, { traces, hasGap }: Arrivals): void {
+  to.hasGap ||= hasGap;
+  for (const trace of traces) {
+    if (!to.wants(trace)) continue;
+    if (to.hasGap || to.traces.length >= waitingTracesMax || to.chars + trace.length > waitingCharsMax) {
+      // What came before the gap stays in order; what comes behind it waits until that is taken.
+      to.hasGap = true;
+      break;
+    }
+    to.traces.push(trace);
+    to.chars += trace.length;
+  }
+  if (to.traces.length > 0 || to.hasGap) to.wake();
+}

@@ -1,0 +1,33 @@
+import type { Call } from '../core/call.ts';
+import { type GatewayError, problems, toGatewayError } from '../core/errors.ts';
+import { isAddressAllowed } from '../state/rules/admission.ts';
+import { identifyOrRecall } from './degraded.ts';
+import type { Gate } from './gate.ts';
+
+/** What the activity log shows of refused calls: whose key it was, what was forbidden, too large, too much. */
+const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
+/** What it shows besides of those that came on the wire: what was malformed, or asked for what no proxy can do. */
+const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
+
+/**
+ * The one way in which entrances refuse a call that the pipeline has not judged. Takes nothing from quota and rate, and leaves the trace
+ * of whatever belongs into the activity of the key's tenant. Answers what is to be said: `refusal`, unless the key is not valid or not
+ * allowed from this address. Then the pipeline says so, counts and records it, and its caller learns nothing else.
+ */
+export async function turnAway(
+  gate: Pick<Gate, 'store' | 'tenants' | 'inspect' | 'record'>,
+  call: Call,
+  refusal: GatewayError,
+): Promise<GatewayError> {
+  if (!call.key) return refusal;
+  const holder = await identifyOrRecall(gate, call.key.hash, call.receivedAtMs);
+  const isServed = holder.ok && gate.tenants.find(holder.identity.tenantId) !== undefined;
+  if (!isServed || !isAddressAllowed(holder.key, call.clientAddress))
+    return gate.inspect(call).then(() => refusal, toGatewayError);
+  const { status } = problems[refusal.code];
+  const isOnWire = call.entrance === 'forward' || call.entrance === 'inbound';
+  if (!recordedStatuses.has(status) && !(isOnWire && recordedOnWire.has(status))) return refusal;
+  call.identity = holder.identity;
+  await gate.record(call, refusal);
+  return refusal;
+}

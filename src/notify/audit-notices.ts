@@ -1,0 +1,161 @@
+import type { EventKind } from '../config/sections/notifications.ts';
+import { type Band, bands } from '../core/call.ts';
+import { derivedId } from '../core/ids.ts';
+import { ownName } from '../core/safe-name.ts';
+import type { AgentRecord, ApprovalRecord, AuditEntry, IncidentRecord, Store } from '../state/store.ts';
+import type { Notice } from './notice.ts';
+import { cut, oneLine, storedName, textOf } from './texts.ts';
+
+/* Notices of what stands in the audit log, which is written in one step with what it tells of. */
+
+export type Facts = Pick<Store, 'agentById' | 'approvalById' | 'incidentById'>;
+
+/** What is known of whom and what an entry is about. */
+interface About {
+  readonly severity: Band;
+  readonly summary: string;
+  readonly agent?: Pick<AgentRecord, 'agentId' | 'envName' | 'name'> | undefined;
+  readonly toolName?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+type Teller = (entry: AuditEntry, facts: Facts) => Promise<About>;
+
+const toIso = (ms: number): string => new Date(ms).toISOString();
+
+const agentIn = async ({ tenantId, details }: AuditEntry, facts: Facts): Promise<AgentRecord | undefined> => {
+  const agentId = textOf(details['agent_id']);
+  const agent = agentId === null ? undefined : await facts.agentById(agentId);
+  return agent?.tenantId === tenantId ? agent : undefined;
+};
+
+const keyTold =
+  (what: string): Teller =>
+  async (entry, facts) => {
+    const agent = await agentIn(entry, facts);
+    const { prefix, name } = entry.details;
+    const called = textOf(name);
+    return {
+      severity: 'LOW',
+      summary: `The key ${textOf(prefix) ?? entry.subject}${called ? ` (${called})` : ''} was ${what} by ${entry.operator}`,
+      agent,
+      data: { key_id: entry.subject },
+    };
+  };
+
+const incidentTold =
+  (what: string): Teller =>
+  async (entry, facts) => {
+    const incident = await facts.incidentById(entry.tenantId, entry.subject);
+    const agentId = incident?.agentId;
+    const agent = agentId === undefined ? await agentIn(entry, facts) : await facts.agentById(agentId);
+    const severity = bandIn(incident?.severity ?? entry.details['severity']);
+    const title = incident?.title ?? textOf(entry.details['trigger']) ?? entry.subject;
+    return {
+      severity,
+      summary: `Incident ${what}: ${title}${agent ? ` (${agent.name})` : ''}`,
+      agent,
+      data: { incident_id: entry.subject, ...(incident ? shownIncident(incident) : {}) },
+    };
+  };
+
+const shownIncident = (it: IncidentRecord): Readonly<Record<string, unknown>> => ({
+  title: it.title,
+  trigger: it.trigger,
+  severity: it.severity,
+  status: it.status,
+  agent_id: it.agentId,
+  close_code: it.closeCode,
+  trace_id: it.traceIds[0] ?? null,
+  trace_count: it.traceCount,
+});
+
+const tellers: Readonly<Record<string, Teller>> = {
+  'key.created': keyTold('created'),
+  'key.revoked': keyTold('revoked'),
+  'incident.opened': incidentTold('opened'),
+  'incident.changed': incidentTold('changed'),
+  async 'approval.decided'(entry, facts) {
+    const approval = await facts.approvalById(entry.tenantId, entry.subject, entry.atMs);
+    const decision = textOf(entry.details['decision']) ?? 'decided';
+    const about = approval && aboutApproval(approval);
+    return {
+      severity: 'LOW',
+      ...about,
+      summary: `The approval of ${about?.what ?? entry.subject} was ${decision} by ${entry.operator}`,
+      data: { approval_id: entry.subject, decided_by: entry.operator, ...about?.data },
+    };
+  },
+  async 'approval.expired'(entry, facts) {
+    const approval = await facts.approvalById(entry.tenantId, entry.subject, entry.atMs);
+    const about = approval && aboutApproval(approval);
+    return {
+      severity: 'MEDIUM',
+      ...about,
+      summary: `Nobody has decided in time on the approval of ${about?.what ?? entry.subject}`,
+      data: { approval_id: entry.subject, ...about?.data },
+    };
+  },
+  async 'usage.threshold'({ tenantId, details }) {
+    const percent = Number(details['percent']);
+    return {
+      severity: percent >= 100 ? 'CRITICAL' : percent >= 90 ? 'HIGH' : 'MEDIUM',
+      summary: `The tenant ${tenantId} has used ${percent} % of its plan for this month`,
+    };
+  },
+};
+
+/** Kinds of entries that become notices. */
+export const auditKinds: readonly EventKind[] = [
+  ...['key.created', 'key.revoked', 'incident.opened', 'incident.changed'],
+  ...['approval.decided', 'approval.expired', 'usage.threshold'],
+] as EventKind[];
+
+/** Undefined for an entry that nobody is told of. What it is about is looked up as it is now. */
+export async function noticeOfEntry(entry: AuditEntry, facts: Facts): Promise<Notice | undefined> {
+  const kind = auditKinds.find((it) => it === entry.kind);
+  const tell = tellers[entry.kind];
+  if (!kind || !tell) return undefined;
+  const { severity, summary, agent, toolName, data } = await tell(entry, facts);
+  const own = agent && { agent_id: agent.agentId, agent_name: agent.name, env_name: agent.envName };
+  const base = { tenant_id: entry.tenantId, at: toIso(entry.atMs), by: entry.operator, ...own };
+  return {
+    noticeId: derivedId(entry.hash),
+    kind,
+    atMs: entry.atMs,
+    severity,
+    tenantId: entry.tenantId,
+    envName: agent?.envName ?? null,
+    agentId: agent?.agentId ?? null,
+    agentName: storedName(agent?.name),
+    toolName: storedName(toolName),
+    // Of ids, of names in the state, and of what operators are called.
+    summary: oneLine(ownName(summary)),
+    data: cut({ ...base, ...data, ...entry.details }),
+    escalateTo: [],
+  };
+}
+
+const aboutApproval = (it: ApprovalRecord) => ({
+  agent: { agentId: it.agentId, envName: it.envName, name: it.agentName },
+  toolName: it.toolName,
+  what: `${it.toolName} ${it.operation} for ${it.agentName}`,
+  data: {
+    approval_id: it.approvalId,
+    trace_id: it.traceId,
+    status: it.status,
+    env_name: it.envName,
+    agent_id: it.agentId,
+    agent_name: it.agentName,
+    tool_name: it.toolName,
+    operation: it.operation,
+    method: it.method,
+    url: it.url,
+    reason_codes: it.reasonCodes,
+    risk_score: it.riskScore,
+    risk_band: it.riskBand,
+    note: it.note,
+  },
+});
+
+const bandIn = (value: unknown): Band => bands.find((it) => it === value) ?? 'MEDIUM';

@@ -1,0 +1,131 @@
+import type { EventKind } from '../config/sections/notifications.ts';
+import type { Band } from '../core/call.ts';
+import type { Message } from './notice.ts';
+
+/*
+ * A message in the words that people read, before any channel has dressed it. Titles and labels are ours; summaries and values hold what
+ * strangers have chosen, so they are plain text here, and each channel escapes them in its own way.
+ */
+
+export interface Brief {
+  /** Our own words alone: may stand where nothing can be escaped. */
+  readonly title: string;
+  readonly severity: Band;
+  /** One line, at most 420 characters. */
+  readonly summary: string;
+  /** At most 10. */
+  readonly facts: readonly Fact[];
+  /** How to act on it where there are no buttons. */
+  readonly hint: string | undefined;
+}
+
+export interface Fact {
+  /** Our own word. */
+  readonly label: string;
+  /** One line, at most 200 characters. */
+  readonly value: string;
+}
+
+const titles: Readonly<Record<EventKind, readonly [one: string, many: string]>> = {
+  'decision.allow': ['Call allowed', 'calls allowed'],
+  'decision.deny': ['Call denied', 'calls denied'],
+  'decision.sanitize': ['Call sanitised', 'calls sanitised'],
+  'decision.require_approval': ['Approval needed', 'approvals needed'],
+  'approval.decided': ['Approval decided', 'approvals decided'],
+  'approval.expired': ['Approval expired', 'approvals expired'],
+  'incident.opened': ['Incident opened', 'incidents opened'],
+  'incident.changed': ['Incident changed', 'changes of incidents'],
+  'key.created': ['Key created', 'keys created'],
+  'key.revoked': ['Key revoked', 'keys revoked'],
+  'usage.threshold': ['Usage threshold reached', 'usage thresholds reached'],
+  'feed.failed': ['Threat feed failed', 'failures of threat feeds'],
+  'config.reloaded': ['Configuration reloaded', 'reloads of the configuration'],
+  'gateway.error': ['Gateway error', 'gateway errors'],
+};
+
+const summaryLengthMax = 300;
+const valueLengthMax = 200;
+const tracesShownMax = 4;
+
+export function toBrief({ notice, count, digest }: Message): Brief {
+  const [one, many] = titles[notice.kind];
+  const summary = plain(notice.summary, summaryLengthMax);
+  const isDigest = count > 1;
+  return {
+    title: isDigest ? `${count} ${many}` : one,
+    severity: notice.severity,
+    summary: isDigest ? toDigest(spanOf(count, digest), summary) : summary,
+    facts: factsOf(notice, digest?.traceIds ?? []),
+    hint: hintOf(notice.kind, approvalIdOf({ notice, count }), isDigest),
+  };
+}
+
+const toDigest = (span: string, first: string): string =>
+  first === '' ? `${span}.` : `${span}. The first: ${first}`;
+
+function spanOf(count: number, digest: Message['digest']): string {
+  if (!digest) return `${count} in one message`;
+  return `${count} from ${toTime(digest.firstMs)} to ${toTime(digest.lastMs)}`;
+}
+
+/** `2026-11-22 20:15:00 UTC` */
+export const toTime = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[] {
+  const { data } = notice;
+  const isAsked = notice.kind === 'decision.require_approval' && traceIds.length === 0;
+  const reasons = Array.isArray(data['reason_codes']) ? data['reason_codes'].filter(isText) : [];
+  const more = traceIds.length - tracesShownMax;
+  const shown = traceIds.slice(0, tracesShownMax).join(', ');
+  const all: readonly (readonly [string, unknown])[] = [
+    ['Severity', notice.severity],
+    ['Agent', notice.agentName ?? notice.agentId],
+    // Names are what agents call themselves: who decides sees whose call it is, and what.
+    ['Registered as', notice.registeredName],
+    ['Agent id', notice.agentName === null ? undefined : notice.agentId],
+    ['Call', isAsked ? [data['method'], data['url']].filter(isText).join(' ') : undefined],
+    ['Tool', [notice.toolName, data['operation']].filter(isText).join(' ')],
+    ['Reasons', reasons.join(', ')],
+    ['Decided by', data['decided_by']],
+    ['Environment', notice.envName],
+    ['Tenant', notice.tenantId],
+    ['Time', toTime(notice.atMs)],
+    traceIds.length > 0
+      ? ['Traces', more > 0 ? `${shown} and ${more} more` : shown]
+      : ['Trace', data['trace_id']],
+    ['Approval', data['approval_id']],
+  ];
+  return all.flatMap(([label, value]) => {
+    const text = isText(value) ? plain(value, valueLengthMax) : '';
+    return text === '' ? [] : [{ label, value: text }];
+  });
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The approval that a message asks for; undefined where it asks for none, or for several. */
+export function approvalIdOf({ notice, count }: Pick<Message, 'notice' | 'count'>): string | undefined {
+  const id = notice.data['approval_id'];
+  const isAsked = notice.kind === 'decision.require_approval' && count === 1;
+  return isAsked && isText(id) && uuid.test(id) ? id : undefined;
+}
+
+function hintOf(kind: EventKind, approvalId: string | undefined, isDigest: boolean): string | undefined {
+  if (approvalId !== undefined)
+    return `postern approval approve ${approvalId}, or postern approval deny ${approvalId}`;
+  return kind === 'decision.require_approval' && isDigest ? 'postern approval list' : undefined;
+}
+
+/** Control characters, those that turn the direction of text or have no width, line separators, and lone surrogates. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\s]+/gu;
+
+/** One line of what can be seen, at most `lengthMax` UTF-16 units; what is cut ends in an ellipsis. */
+export function plain(text: string, lengthMax: number): string {
+  const line = text.replace(unprintable, ' ').trim();
+  if (line.length <= lengthMax) return line;
+  // A pair that is cut in two would be a character of its own.
+  return `${line.slice(0, lengthMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}

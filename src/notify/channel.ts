@@ -1,0 +1,48 @@
+import type { Socket } from 'node:net';
+import type { NotificationConfig } from '../config/schema.ts';
+import type { ChannelType } from '../config/sections/notifications.ts';
+import type { Message } from './notice.ts';
+
+/** What became of one attempt. */
+export type Outcome =
+  | {
+      readonly kind: 'delivered';
+      /** What an operator should know of it all the same: some of the recipients were refused. For the log. */
+      readonly note?: string;
+    }
+  /** It may work later; `afterMs` is what the destination asked for (`Retry-After`). */
+  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
+  /** It never will: a malformed address, a destination that is gone (410), a certificate of somebody else. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** How to reach the outside: through the SSRF guard, and bounded in time. Answers are read to at most 4 KB, and not kept. */
+export interface Transport {
+  post(
+    request: {
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    },
+    channel: NotificationConfig,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
+  /** A connected socket to a mail server, after the guard. Whoever takes it closes it. */
+  connect(host: string, port: number, channel: NotificationConfig, signal: AbortSignal): Promise<Socket>;
+  /** PEM certificates of the authorities that a mail server may lead to: its TLS begins on a connection that stands. */
+  readonly roots: readonly string[];
+}
+
+/** One kind of destination: one file in `channels/`. */
+export interface Channel {
+  readonly type: ChannelType;
+  /** Never rejects, and never says the channel's URL, secret or password in a reason: those hold tokens. */
+  send(message: Message, channel: NotificationConfig, context: SendContext): Promise<Outcome>;
+}
+
+export interface SendContext {
+  readonly transport: Transport;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+  /** Where people find the gateway; undefined where it is not told. Links and buttons need it. */
+  readonly controlUrl: string | undefined;
+}

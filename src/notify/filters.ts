@@ -1,0 +1,47 @@
+import type { NotificationConfig } from '../config/schema.ts';
+import { type Band, bands } from '../core/call.ts';
+import { compileGlob } from '../util/glob.ts';
+import type { Notice } from './notice.ts';
+
+/* Which channels are told of what. */
+
+export interface Filter {
+  /** Whether a notice goes to the channel. What a rule escalates passes all filters but that of the tenant. */
+  wants(notice: Notice): boolean;
+  /** Whether there may be a notice of the kind that it wants, escalated ones aside. */
+  mayWant(kind: Notice['kind']): boolean;
+  /** Whether a notice of the tenant may ever go to it; null: one of the daemon. */
+  isFor(tenantId: string | null): boolean;
+}
+
+const rankOf = (band: Band): number => bands.indexOf(band);
+
+export function createFilter(channel: NotificationConfig): Filter {
+  const { type, events, tenantId, tools, environments } = channel;
+  const agents = channel.agents.map((it) => compileGlob(it));
+  const isFor = (ofTenant: string | null): boolean => tenantId === null || tenantId === ofTenant;
+  const mayWant = (kind: string): boolean =>
+    events.length === 0 ||
+    events.some((it) => it === '*' || it === kind || (it.endsWith('.*') && kind.startsWith(it.slice(0, -1))));
+  /** An agent leaves no channel by calling itself something else. */
+  const isOfAgents = ({ agentId, agentName, registeredName }: Notice): boolean =>
+    agents.length === 0 ||
+    agents.some((matches) =>
+      [agentId, agentName, registeredName].some((it) => typeof it === 'string' && matches(it)),
+    );
+  const isAmong = (list: readonly string[], name: string | null): boolean =>
+    list.length === 0 || (name !== null && list.includes(name));
+
+  return {
+    isFor,
+    mayWant,
+    wants: (notice) =>
+      isFor(notice.tenantId) &&
+      (notice.escalateTo.includes(type) ||
+        (mayWant(notice.kind) &&
+          rankOf(notice.severity) >= rankOf(channel.minSeverity) &&
+          isAmong(tools, notice.toolName) &&
+          isAmong(environments, notice.envName) &&
+          isOfAgents(notice))),
+  };
+}

@@ -1,0 +1,86 @@
+import type { NotificationConfig } from '../config/schema.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Outcome, SendContext } from './channel.ts';
+
+/*
+ * What an answer, or a failure to get one, means for a message. Reasons end up in logs and in the list of dead letters: they are made of
+ * status codes and our own words, never of what a destination has answered or of its URL.
+ */
+
+/** A destination cannot ask for more patience than this. */
+export const retryAfterMsMax = 3_600_000;
+/** After failures that somebody has to mend: a token was changed, a webhook taken away, a certificate has expired. */
+export const mendingMs = 900_000;
+
+const transient: ReadonlySet<number> = new Set([408, 425, 429]);
+/** Often mended by whoever rotates a token or moves a webhook, and then it would be a pity for what waits. */
+const mendable: ReadonlySet<number> = new Set([401, 403, 404, 407]);
+
+/** Sends a request that `make` puts together and says what became of it. Never rejects. */
+export async function postTo(
+  channel: NotificationConfig,
+  { transport, nowMs, signal }: SendContext,
+  make: () => {
+    readonly url?: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  },
+): Promise<Outcome> {
+  try {
+    const { status, headers } = await transport.post({ url: channel.url, ...make() }, channel, signal);
+    return outcomeOfAnswer(status, headers['retry-after'], nowMs);
+  } catch (error) {
+    return outcomeOfFailure(error);
+  }
+}
+
+export function outcomeOfAnswer(status: number, retryAfter: string | undefined, nowMs: number): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
+  const reason = `The destination answered ${status}.`;
+  if (status >= 500 || transient.has(status)) {
+    const afterMs = parseRetryAfter(retryAfter, nowMs);
+    return { kind: 'retry', reason, ...(afterMs === undefined ? {} : { afterMs }) };
+  }
+  if (mendable.has(status)) return { kind: 'retry', reason, afterMs: mendingMs };
+  if (status >= 300 && status < 400)
+    return { kind: 'refused', reason: `The destination answered ${status}; redirects are not followed.` };
+  return { kind: 'refused', reason };
+}
+
+/** RFC 9110, 10.2.3: seconds or a date. Bounded; undefined where it is neither. */
+export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value.length > 64) return undefined;
+  const text = value.trim();
+  // Discord sends fractions.
+  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : dateOf(text) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), retryAfterMsMax);
+}
+
+/** Without its zone `Date.parse` would take any text with a digit for a date. */
+const dateOf = (text: string): number => (/ GMT$/.test(text) ? Date.parse(text) : Number.NaN);
+
+/** Another host has answered: to wait does not help, and to go on asking tells it when notices are sent. */
+const othersCertificate: ReadonlySet<string> = new Set(['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH']);
+
+export function outcomeOfFailure(error: unknown): Outcome {
+  if (!(error instanceof GatewayError)) return { kind: 'retry', reason: unexpected(error) };
+  if (error.code === 'INTERNAL') return { kind: 'retry', reason: unexpected(error.cause) };
+  if (error.code === 'EGRESS_BLOCKED') return { kind: 'refused', reason: blockedReason };
+  if (error.code === 'VALIDATION_FAILED')
+    return { kind: 'refused', reason: 'The URL of the channel is not valid.' };
+  if (error.code !== 'UPSTREAM_TLS') return { kind: 'retry', reason: error.message };
+  const code = error.cause instanceof Error ? (error.cause as NodeJS.ErrnoException).code : undefined;
+  return othersCertificate.has(code ?? '')
+    ? { kind: 'refused', reason: error.message }
+    : { kind: 'retry', reason: error.message, afterMs: mendingMs };
+}
+
+/** Of a failure that nobody has thought of its code or name, which are words of programs; its message may quote anything. */
+function unexpected(error: unknown): string {
+  const { code, name } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  const word = [code, name].find((it) => it !== undefined && /^[A-Za-z0-9_]{1,64}$/.test(it));
+  return word === undefined ? 'The notice could not be sent.' : `The notice could not be sent (${word}).`;
+}
+
+const blockedReason =
+  'The address of the destination is not allowed: it is private, that of this gateway, or denied. allow_private of the channel exempts private ones.';

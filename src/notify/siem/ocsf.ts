@@ -1,0 +1,112 @@
+import type { EventKind } from '../../config/sections/notifications.ts';
+import type { Band } from '../../core/call.ts';
+import { toBrief } from '../brief.ts';
+import type { Message } from '../notice.ts';
+import { toData } from '../payload.ts';
+
+/*
+ * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4), with the profile of a security control,
+ * since a gateway does not only see but decides. What the schema has no name for stands under `unmapped`.
+ */
+
+const schemaVersion = '1.9.0';
+const categoryUid = 2;
+const classUid = 2004;
+
+const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = {
+  LOW: [2, 'Low'],
+  MEDIUM: [3, 'Medium'],
+  HIGH: [4, 'High'],
+  CRITICAL: [5, 'Critical'],
+};
+
+const activities = { 1: 'Create', 2: 'Update', 3: 'Close' } as const;
+const statuses = { 1: 'New', 2: 'In Progress', 4: 'Resolved' } as const;
+
+/** What becomes of the finding, by the words of the incident or approval that it is of. */
+function lifeOf(kind: EventKind, state: unknown): readonly [keyof typeof activities, keyof typeof statuses] {
+  if (kind === 'incident.changed') return state === 'closed' ? [3, 4] : [2, 2];
+  return kind === 'approval.decided' || kind === 'approval.expired' ? [3, 4] : [1, 1];
+}
+
+/** What the gateway has done: `action_id` and `disposition_id`. */
+const dispositions: Partial<
+  Record<EventKind, readonly [actionId: number, action: string, id: number, name: string]>
+> = {
+  'decision.allow': [1, 'Allowed', 1, 'Allowed'],
+  'decision.deny': [2, 'Denied', 2, 'Blocked'],
+  'decision.sanitize': [1, 'Allowed', 99, 'Sanitized'],
+  'decision.require_approval': [2, 'Denied', 99, 'Held for approval'],
+};
+
+export function toOcsf(message: Message): Record<string, unknown> {
+  const { notice, messageId, count, digest } = message;
+  const { title, summary } = toBrief(message);
+  const data = toData(message);
+  const [severityId, severity] = severities[notice.severity];
+  const [activityId, statusId] = lifeOf(notice.kind, data['status']);
+  return {
+    activity_id: activityId,
+    activity_name: activities[activityId],
+    category_uid: categoryUid,
+    category_name: 'Findings',
+    class_uid: classUid,
+    class_name: 'Detection Finding',
+    type_uid: classUid * 100 + activityId,
+    type_name: `Detection Finding: ${activities[activityId]}`,
+    severity_id: severityId,
+    severity,
+    status_id: statusId,
+    status: statuses[statusId],
+    time: notice.atMs,
+    ...(count > 1 ? { count } : {}),
+    ...(digest ? { start_time: digest.firstMs, end_time: digest.lastMs } : {}),
+    message: summary,
+    is_alert: notice.kind !== 'decision.allow' && severityId >= 3,
+    metadata: {
+      version: schemaVersion,
+      uid: messageId,
+      event_code: notice.kind,
+      profiles: ['security_control'],
+      product: { name: 'Postern', vendor_name: 'Postern' },
+      ...(notice.tenantId === null ? {} : { tenant_uid: notice.tenantId }),
+    },
+    finding_info: {
+      uid: findingUid(data, notice.noticeId),
+      title,
+      desc: summary,
+      types: [notice.kind],
+      created_time: notice.atMs,
+      analytic: { name: 'Postern policy', type_id: 1, type: 'Rule', ...ruleOf(data) },
+    },
+    ...dispositionOf(notice.kind),
+    ...resourcesOf(message),
+    unmapped: data,
+  };
+}
+
+/** Of an incident or an approval: the same for all that is told of it, so that updates find what they update. */
+function findingUid(data: Readonly<Record<string, unknown>>, noticeId: string): string {
+  const id = data['incident_id'] ?? data['approval_id'] ?? data['trace_id'];
+  return typeof id === 'string' && id !== '' ? id : noticeId;
+}
+
+const ruleOf = ({ rule_id: uid }: Readonly<Record<string, unknown>>): object =>
+  typeof uid === 'string' ? { uid } : {};
+
+function dispositionOf(kind: EventKind): object {
+  const found = dispositions[kind];
+  if (!found) return { action_id: 0, action: 'Unknown', disposition_id: 17, disposition: 'Logged' };
+  const [actionId, action, dispositionId, disposition] = found;
+  return { action_id: actionId, action, disposition_id: dispositionId, disposition };
+}
+
+function resourcesOf({ notice }: Message): object {
+  const agent =
+    notice.agentId === null
+      ? []
+      : [{ uid: notice.agentId, name: notice.agentName ?? notice.agentId, type: 'AI agent' }];
+  const tool = notice.toolName === null ? [] : [{ name: notice.toolName, type: 'Tool' }];
+  const all = [...agent, ...tool];
+  return all.length > 0 ? { resources: all } : {};
+}

@@ -1,0 +1,56 @@
+import { ownName, type SafeName } from '../core/safe-name.ts';
+
+/* What notices are made of is bounded, whoever has chosen it. */
+
+const summaryLengthMax = 300;
+const textLengthMax = 2_048;
+const itemsMax = 20;
+/** As JSON. */
+const dataCharsMax = 8_192;
+
+/** One line of at most 300 characters. */
+export function oneLine(text: SafeName): SafeName {
+  const line = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
+  return ownName(
+    line.length <= summaryLengthMax
+      ? line
+      : `${line
+          .slice(0, summaryLengthMax - 1)
+          .toWellFormed()
+          .replace(/\uFFFD$/, '')}…`,
+  );
+}
+
+export const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax).toWellFormed() : null;
+
+/** The same of a name that was stored, which was made safe before. */
+export const storedName = (value: unknown): SafeName | null => {
+  const text = textOf(value);
+  return text === null ? null : ownName(text);
+};
+
+export const listOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string').slice(0, itemsMax) : [];
+
+/** The fields, texts and lists shortened; where they are too long all the same, the longest are left out. */
+export function cut(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const short = Object.entries(fields).map(([name, value]) => [name, shortened(value)] as const);
+  const bySize = short
+    .map(([name, value]) => ({ name, chars: JSON.stringify(value).length }))
+    .sort((a, b) => b.chars - a.chars);
+  let chars = bySize.reduce((sum, it) => sum + it.chars + it.name.length + 4, 0);
+  const left = new Set<string>();
+  for (const it of bySize) {
+    if (chars <= dataCharsMax) break;
+    left.add(it.name);
+    chars -= it.chars + it.name.length + 4;
+  }
+  return Object.fromEntries(short.filter(([name]) => !left.has(name)));
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, textLengthMax).toWellFormed();
+  if (Array.isArray(value)) return value.slice(0, itemsMax).map(shortened);
+  return value ?? null;
+}

@@ -1,0 +1,23 @@
+import { readingsOf } from '../../core/url-readings.ts';
+import type { Match } from '../schema.ts';
+import { usedKeys } from '../warnings/used-keys.ts';
+import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
+
+/**
+ * Whether a call matches, for what counts calls beside the policies. What can be read in two ways is read in the wider one, as by a rule
+ * that refuses: nothing is left uncounted by being unclear.
+ */
+export function compileMatch(match: Match): (facts: MatchFacts) => boolean {
+  const checks = usedKeys(callKeys, match).map(({ entry, value }) => entry(value, false));
+  const isUrlMatched = match.url_patterns && compileUrlPatterns(match.url_patterns, false);
+  return (facts) => {
+    const { envName, operation, method, overridingMethods } = facts;
+    const { toolName, verb, unclear } = operation;
+    const route = { envName, toolName, verb, method: method.toUpperCase(), overridingMethods, unclear };
+    return (
+      holdsOnRoute(match, route, false) &&
+      checks.every((check) => check({ facts })) &&
+      (isUrlMatched?.(readingsOf(facts.target.href)) ?? true)
+    );
+  };
+}

@@ -1,0 +1,165 @@
+import type { BodyPath, Check } from '../evaluation.ts';
+import type { Condition } from '../schema.ts';
+import type { BodyValues } from './body-values.ts';
+import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
+
+/*
+ * One entry a condition: how it is checked, and how it is said to whoever asks why a call was stopped. Sentences name the rule's
+ * settings where they are harmless, never its phrases or values (a code name in a policy is itself a secret) and nothing of the
+ * call. Conditions are checked in the order of the table: what is at hand first, then what reads the body, then what parses it.
+ */
+
+/** What conditions share within one set: each phrase, path and clock is there once. */
+export interface SetParts {
+  word(text: string): number;
+  path(text: string): BodyPath;
+  clock(zone: string): ZoneClock;
+}
+
+interface ConditionKey<V> {
+  readonly compile: (value: V, parts: SetParts, allows: boolean) => Check;
+  readonly says: (value: V) => string;
+  /** It asks for a field of the body, of which some bodies do not tell. */
+  readonly readsFields?: true;
+  /** Whether it can only hold where one of the set's words stands in the body. */
+  readonly needsWord?: (value: V, parts: SetParts) => boolean;
+}
+
+type ConditionTable = { readonly [K in keyof Condition]-?: ConditionKey<NonNullable<Condition[K]>> };
+
+export const conditions: ConditionTable = {
+  has_data_class: {
+    compile:
+      (classes) =>
+      ({ facts }) =>
+        classes.some((name) => facts.classes.includes(name)),
+    says: (classes) => `the call contains ${classes.join(' or ')}`,
+  },
+  is_external_principal: {
+    compile:
+      (wanted) =>
+      ({ facts }) =>
+        facts.isExternalPrincipal === wanted,
+    says: (wanted) =>
+      wanted ? 'it addresses someone outside the organisation' : 'it addresses the organisation itself',
+  },
+  is_new_destination: {
+    compile:
+      (wanted) =>
+      ({ facts }) =>
+        facts.isNewDestination === wanted,
+    says: (wanted) =>
+      wanted
+        ? 'the agent has not used this destination before'
+        : 'the agent has used this destination before',
+  },
+  is_volume_burst: {
+    compile:
+      (wanted) =>
+      ({ facts }) =>
+        facts.isVolumeBurst === wanted,
+    says: (wanted) =>
+      wanted ? 'the agent calls far more often than usual' : 'the agent calls as often as usual',
+  },
+  threat_intel_match: {
+    compile:
+      (wanted) =>
+      ({ facts }) =>
+        facts.threatIntelMatch === wanted,
+    says: (wanted) =>
+      wanted ? 'a threat feed lists the destination' : 'no threat feed lists the destination',
+  },
+  risk_score_gt: {
+    compile:
+      (threshold) =>
+      ({ facts }) =>
+        facts.riskScore > threshold,
+    says: (threshold) => `its risk score is above ${threshold}`,
+  },
+  trust_score_lt: {
+    compile:
+      (threshold) =>
+      ({ facts }) =>
+        facts.trustScore < threshold,
+    says: (threshold) => `the agent's trust is below ${threshold}`,
+  },
+  body_size_bytes_gt: {
+    compile:
+      (bytes) =>
+      ({ facts }) =>
+        facts.bodyBytes > bytes,
+    says: (bytes) => `its body is larger than ${bytes} bytes`,
+  },
+  time_of_day_outside: {
+    compile: (window, parts) => {
+      const [start, end, clock] = [
+        parseClockTime(window.start),
+        parseClockTime(window.end),
+        parts.clock(window.tz),
+      ];
+      return ({ facts }) => isOutside(clock.minuteOfDay(facts.nowMs), start, end);
+    },
+    says: ({ start, end, tz }) => `it is made outside ${start} to ${end} (${tz})`,
+  },
+  daily_budget_exceeded: {
+    compile:
+      (name) =>
+      ({ facts }) =>
+        facts.isBudgetExceeded(name),
+    says: (name) => `the budget ${name} is used up for today`,
+  },
+  body_contains_any: {
+    compile: (phrases, parts) => {
+      const words = phrases.map((phrase) => parts.word(phrase));
+      return (call) => {
+        for (const word of words) if (call.hasWord(word)) return true;
+        return false;
+      };
+    },
+    says: () => 'its body contains a phrase that the rule names',
+    needsWord: () => true,
+  },
+  body_contains_all: {
+    compile: (phrases, parts) => {
+      const words = phrases.map((phrase) => parts.word(phrase));
+      return (call) => words.every((word) => call.hasWord(word));
+    },
+    says: () => 'its body contains all phrases that the rule names',
+    needsWord: () => true,
+  },
+  body_path_equals: bodyPath(
+    (values, wanted, allows) => values.has(wanted, !allows),
+    'has the value that the rule names',
+  ),
+  body_path_gt: bodyNumber(({ greatest }, limit) => greatest > limit, 'is above the limit of the rule'),
+  body_path_gte: bodyNumber(({ greatest }, limit) => greatest >= limit, 'reaches the limit of the rule'),
+  body_path_lt: bodyNumber(({ least }, limit) => least < limit, 'is below the limit of the rule'),
+  body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
+};
+
+/** Of a text that is a number to some servers only nobody knows on which side of the limit it is. */
+function bodyNumber(
+  compare: (values: BodyValues, limit: number) => boolean,
+  says: string,
+): ConditionKey<{ path: string; value: number }> {
+  return bodyPath(
+    (values, limit) => compare(values, limit) || (values.hasOddNumber ? undefined : false),
+    says,
+  );
+}
+
+function bodyPath<V>(
+  compare: (values: BodyValues, value: V, allows: boolean) => boolean | undefined,
+  says: string,
+): ConditionKey<{ path: string; value: V }> {
+  return {
+    compile: ({ path, value }, parts, allows) => {
+      const bodyPath = parts.path(path);
+      const isMet = (values: BodyValues) => compare(values, value, allows);
+      return (call) => call.meetsAt(bodyPath, allows, isMet);
+    },
+    readsFields: true,
+    says: ({ path }) => `${path} of its body ${says}`,
+    needsWord: ({ path }, parts) => parts.path(path).word !== undefined,
+  };
+}

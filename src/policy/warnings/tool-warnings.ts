@@ -1,0 +1,130 @@
+import { kept } from '../../util/kept.ts';
+import { suggestion } from '../nearest.ts';
+import type { Match, Rule } from '../schema.ts';
+import type { KnownTool } from './known-names.ts';
+import { shorten } from './shorten.ts';
+
+/*
+ * Names of tools, operations and categories are compared as they stand: a misspelt one makes a rule that never holds. Catalogues grow,
+ * so an unknown name is a warning. Some vendors' actions bear names that no catalogue lists; among these only what is one letter away
+ * from a listed name is taken for a mistake.
+ */
+
+/** A policy may name thousands of unlisted actions, each of which would be compared with every listed one. */
+const lookupsMax = 200;
+/** Among shorter names one letter makes another name: `ec2`, `ecs`. */
+const likeLengthMin = 6;
+const shownToolsMax = 3;
+
+const fieldOf = {
+  org_patterns: 'org',
+  repo_patterns: 'repo',
+  channel_patterns: 'channel',
+  region_patterns: 'region',
+  account_patterns: 'account',
+  aws_tags: 'tags',
+  principal_patterns: 'principals',
+} as const;
+
+/** Operations or categories. */
+interface Kind {
+  readonly what: string;
+  readonly names: ReadonlyMap<KnownTool, ReadonlySet<string>>;
+  /** Whether calls of the tool may bear further ones. */
+  readonly isOpen: (tool: KnownTool) => boolean;
+}
+
+interface Table {
+  readonly byName: ReadonlyMap<string, KnownTool>;
+  readonly operations: Kind;
+  readonly categories: Kind;
+}
+
+/** Of a list of tools, made once: hundreds of policies are read against the same one. */
+const tables = new WeakMap<readonly KnownTool[], Table>();
+
+const tableOf = (tools: readonly KnownTool[]): Table =>
+  kept(tables, tools, () => ({
+    byName: new Map(tools.map((tool) => [tool.name, tool])),
+    operations: {
+      what: 'operation',
+      names: new Map(tools.map((it) => [it, new Set(it.operations.map(({ name }) => name))])),
+      isOpen: ({ takesOtherNames }) => takesOtherNames,
+    },
+    categories: {
+      what: 'category',
+      names: new Map(
+        tools.map((it) => [it, new Set(it.categories ?? it.operations.map(({ category }) => category))]),
+      ),
+      isOpen: (tool) => tool.categories === undefined,
+    },
+  }));
+
+/** What a rule says of tools that no call of theirs can meet. Works as far as the answers are taken. */
+export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
+  const { byName, operations, categories } = tableOf(tools);
+  let lookupsLeft = lookupsMax;
+
+  /** What to say of a name that no tool of `among` has; undefined also where one may have it all the same. */
+  function unknownName(word: string, { what, names, isOpen }: Kind, among: readonly KnownTool[], of: string) {
+    if (among.some((tool) => names.get(tool)?.has(word))) return undefined;
+    const says = `the catalogue has no ${what} ${shorten(word)}${of}`;
+    if (hasWildcard(word)) return `${says}; ${asWritten}`;
+    const isPossible = among.some(isOpen);
+    if (isPossible && (word.length < likeLengthMin || lookupsLeft-- <= 0)) return undefined;
+    const candidates = among.flatMap((tool) => [...(names.get(tool) ?? [])]);
+    const near = suggestion(word, candidates, isPossible ? 1 : undefined);
+    return isPossible && near === '' ? undefined : says + near;
+  }
+
+  return function* ({ match }) {
+    const named = toolsNamed(match);
+    const among = named === undefined ? tools : named.flatMap((name) => byName.get(name) ?? []);
+    for (const name of named ?? []) {
+      if (byName.has(name)) continue;
+      const hint = hasWildcard(name) ? `; ${asWritten}` : suggestion(name, [...byName.keys()]);
+      yield `there is no tool ${shorten(name)}${hint}`;
+    }
+    // What is said of an unknown tool may be right for it.
+    if (named !== undefined && among.length < named.length) return;
+    const of = named === undefined ? '' : ` of ${toList(named)}`;
+    for (const operation of match.operations ?? []) {
+      if (isGeneric(operation)) continue;
+      const text = operation.startsWith(categoryPrefix)
+        ? unknownName(operation.slice(categoryPrefix.length), categories, among, of)
+        : unknownName(operation, operations, among, of);
+      if (text !== undefined) yield text;
+    }
+    if (named !== undefined) yield* untold(match, among, named);
+  };
+}
+
+const categoryPrefix = 'category:';
+
+/** `method:POST`, `POST:/path/{id}` and `http_post` are what any host may be asked. */
+const isGeneric = (operation: string): boolean =>
+  operation === '*' ||
+  operation === 'category:http' ||
+  operation.startsWith('http_') ||
+  (operation.includes(':') && !operation.startsWith(categoryPrefix));
+
+const asWritten = 'names are compared as they stand, without wildcards';
+
+const hasWildcard = (word: string): boolean => /[*?[]/.test(word);
+
+/** Each once; undefined where the rule is for all tools. */
+function toolsNamed({ tool_name, tool_names }: Match): readonly string[] | undefined {
+  if (tool_name !== undefined) return [tool_name];
+  return tool_names && [...new Set(tool_names)];
+}
+
+function* untold(match: Match, among: readonly KnownTool[], named: readonly string[]): Generator<string> {
+  for (const [key, field] of Object.entries(fieldOf)) {
+    if (match[key as keyof typeof fieldOf] === undefined) continue;
+    if (among.some(({ fields }) => fields.includes(field))) continue;
+    yield `${key} never matches: no call of ${toList(named)} tells its ${field}`;
+  }
+}
+
+const toList = (names: readonly string[]): string =>
+  names.length > shownToolsMax ? 'these tools' : names.map(shorten).join(', ');

@@ -1,0 +1,127 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Answer } from '../wire/http1/answer.ts';
+import type { EventSink } from './decoded-events.ts';
+import type { Splitter, StreamEvent } from './event-splitter.ts';
+
+export interface EventGateOptions {
+  readonly answer: Answer;
+  readonly splitter: Splitter;
+  /** What comes in of it, or in its place; undefined where nothing may. Never rejects. */
+  read(event: StreamEvent): Promise<Buffer | undefined>;
+  /** Takes more again, after `write` has answered false. */
+  onFlow(): void;
+  /** Called once, when all of the stream has come in. */
+  onEnd(): void;
+  /** Called once, in place of the first event that may not come in; nothing is written any more. */
+  onRefused(): void;
+}
+
+/** More than this is not taken before what came before it was read. */
+const waitingBytesMax = 65_536;
+/** So long are events read before others have their turn. */
+const turnMsMax = 5;
+
+/**
+ * Lets the events of a stream in one by one, each as soon as it was read: what is clean byte for byte as it came. It waits for no other one, and is
+ * held for no longer than it takes to read it.
+ */
+export class EventGate implements EventSink {
+  readonly #options: EventGateOptions;
+  /** That wait to be read. */
+  readonly #events: StreamEvent[] = [];
+  #waitingBytes = 0;
+  #isReading = false;
+  #isBlocked = false;
+  /** The answer takes no more for now. */
+  #isFull = false;
+  #isEnded = false;
+  #isRefused = false;
+
+  constructor(options: EventGateOptions) {
+    this.#options = options;
+    options.answer.on('drain', () => {
+      this.#isFull = false;
+    });
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#isRefused) return true;
+    this.#split(chunk);
+    this.#pump();
+    const bytes = this.#waitingBytes + this.#options.splitter.pendingBytes;
+    this.#isBlocked = bytes > waitingBytesMax && this.#isReading;
+    return !this.#isBlocked && !this.#isFull;
+  }
+
+  end(chunk?: Buffer): void {
+    if (this.#isRefused) return;
+    if (chunk) this.#split(chunk);
+    const last = this.#options.splitter.end();
+    if (last) this.#add(last);
+    this.#isEnded = true;
+    this.#pump();
+  }
+
+  /** Nothing more comes in, for a reason that is no event's. */
+  refuse(): void {
+    if (this.#isRefused) return;
+    this.#isRefused = true;
+    this.#events.length = 0;
+    this.#options.onRefused();
+  }
+
+  #split(chunk: Buffer): void {
+    for (const event of this.#options.splitter.push(chunk)) this.#add(event);
+  }
+
+  #add(event: StreamEvent): void {
+    this.#events.push(event);
+    this.#waitingBytes += event.bytes.length;
+  }
+
+  /** One behind the other: none overtakes one that is still being read. */
+  #pump(): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#readAll()
+      .then(() => this.#rest())
+      // What an answer does not take can only be cut off: its head was sent.
+      .catch(() => {
+        this.#isRefused = true;
+        this.#options.answer.destroy();
+      });
+  }
+
+  /** All that came was read. */
+  #rest(): void {
+    this.#isReading = false;
+    if (this.#isRefused) return;
+    if (this.#events.length > 0) this.#pump();
+    else if (this.#isEnded) this.#options.onEnd();
+    else if (this.#isBlocked) {
+      this.#isBlocked = false;
+      this.#options.onFlow();
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    const { answer, read, onRefused } = this.#options;
+    let turnEndsMs = performance.now() + turnMsMax;
+    for (let event = this.#events.shift(); event; event = this.#events.shift()) {
+      if (performance.now() > turnEndsMs) {
+        await turn();
+        turnEndsMs = performance.now() + turnMsMax;
+      }
+      this.#waitingBytes -= event.bytes.length;
+      const bytes = await read(event);
+      if (this.#isRefused) return;
+      if (answer.destroyed) this.#isRefused = true;
+      else if (bytes) this.#isFull = !answer.write(bytes);
+      else {
+        this.#isRefused = true;
+        onRefused();
+      }
+      if (this.#isRefused) this.#events.length = 0;
+    }
+  }
+}

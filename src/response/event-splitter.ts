@@ -1,0 +1,90 @@
+import { LineEnds } from '../inspect/decode/line-ends.ts';
+import { Gathered } from '../wire/http1/gathered.ts';
+
+/** What is let in or not as one. */
+export interface StreamEvent {
+  /** As it came, whatever marks its end or its length included. */
+  readonly bytes: Buffer;
+  /** One part of an event that is longer than is read at once. */
+  readonly isPart: boolean;
+  /** A part of a message that is compressed: by itself nobody can read it. */
+  readonly isCoded?: boolean;
+}
+
+/** Takes a stream apart into its events as it comes, so that all of them together are the stream, byte for byte. */
+export interface Splitter {
+  /** Of the event that has not ended. */
+  readonly pendingBytes: number;
+  push(chunk: Buffer): StreamEvent[];
+  /** What is left when nothing follows. */
+  end(): StreamEvent | undefined;
+}
+
+export interface EventSplitterOptions {
+  /** Of one event; a longer one comes in parts of this size. */
+  readonly bytesMax: number;
+  /** Whether an empty line ends an event (HTML Living Standard, 9.2.6), or any line end does, as in NDJSON. */
+  readonly endsWith: 'empty line' | 'line';
+}
+
+/**
+ * Takes apart what comes in lines. A line feed that completes a line end which ended an event belongs to the next one; empty lines that come
+ * together are one event, since a stream of nothing else would have one in each byte.
+ */
+export class EventSplitter implements Splitter {
+  readonly #options: EventSplitterOptions;
+  readonly #lineEnds = new LineEnds();
+  readonly #pending = new Gathered();
+  /** Since the last line end. */
+  #isLineEmpty = true;
+  /** Of the event that has not ended, only line ends have come. */
+  #isBlank = true;
+  /** Of the event that has not ended, some has come already. */
+  #isContinued = false;
+
+  constructor(options: EventSplitterOptions) {
+    this.#options = options;
+  }
+
+  get pendingBytes(): number {
+    return this.#pending.length;
+  }
+
+  push(chunk: Buffer): StreamEvent[] {
+    const events: StreamEvent[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const isEnd = this.#endsAt(chunk[at] as number);
+      this.#isBlank &&= isLineEnd(chunk[at]);
+      const isOver = isEnd && !(this.#isBlank && isLineEnd(chunk[at + 1]));
+      if (!isOver && this.pendingBytes + at + 1 - from < this.#options.bytesMax) continue;
+      this.#pending.add(chunk.subarray(from, at + 1));
+      events.push(this.#take(isEnd));
+      from = at + 1;
+    }
+    if (from < chunk.length) this.#pending.add(chunk.subarray(from));
+    return events;
+  }
+
+  end(): StreamEvent | undefined {
+    return this.pendingBytes === 0 ? undefined : this.#take(true);
+  }
+
+  /** Whether an event ends with this byte. */
+  #endsAt(byte: number): boolean {
+    const kind = this.#lineEnds.take(byte);
+    if (kind === 'half') return false;
+    const wasEmpty = this.#isLineEmpty;
+    this.#isLineEmpty = kind === 'end';
+    return kind === 'end' && (wasEmpty || this.#options.endsWith === 'line');
+  }
+
+  #take(isEnd: boolean): StreamEvent {
+    const isPart = this.#isContinued || !isEnd;
+    this.#isContinued = !isEnd;
+    this.#isBlank = true;
+    return { bytes: this.#pending.take(), isPart };
+  }
+}
+
+const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;

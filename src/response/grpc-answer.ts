@@ -1,0 +1,119 @@
+import { type GatewayError, problems } from '../core/errors.ts';
+import { isGrpcType } from '../wire/grpc/grpc-type.ts';
+import type { Answer } from '../wire/http1/answer.ts';
+import { fieldOf } from '../wire/http1/headers.ts';
+import type { HeaderNames } from '../wire/server/decision-headers.ts';
+
+type Listener = () => void;
+
+/**
+ * The answer to a call of gRPC. Where it is cut off, it does not end in a reset but in the status of a call that failed, which a client
+ * takes for no whole answer and shows to its program.
+ */
+export class GrpcAnswer implements Answer {
+  readonly #answer: Answer;
+  #isGrpc = false;
+  #trailers: [string, string][] = statusFields(unavailable, 'The answer was cut off.');
+
+  constructor(answer: Answer) {
+    this.#answer = answer;
+  }
+
+  get headersSent(): boolean {
+    return this.#answer.headersSent;
+  }
+
+  get writableEnded(): boolean {
+    return this.#answer.writableEnded;
+  }
+
+  get destroyed(): boolean {
+    return this.#answer.destroyed;
+  }
+
+  get chunkedEncoding(): boolean {
+    return this.#answer.chunkedEncoding;
+  }
+
+  /** Why it is cut off, if it is. */
+  failWith(trailers: [string, string][]): void {
+    this.#trailers = trailers;
+  }
+
+  writeHead(status: number, fields: string[]): void {
+    this.#answer.writeHead(status, fields);
+    this.#isGrpc = isGrpcType(fieldOf(fields, 'content-type'));
+  }
+
+  flushHeaders(): void {
+    this.#answer.flushHeaders();
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#answer.write(chunk);
+  }
+
+  end(chunk?: Buffer): void {
+    this.#answer.end(chunk);
+  }
+
+  addTrailers(trailers: [string, string][]): void {
+    this.#answer.addTrailers(trailers);
+  }
+
+  /** Cuts it off. */
+  destroy(): void {
+    const answer = this.#answer;
+    if (answer.writableEnded) return;
+    if (this.#isGrpc && answer.chunkedEncoding && !answer.destroyed) {
+      answer.addTrailers(this.#trailers);
+      answer.end();
+    } else answer.destroy();
+  }
+
+  on(event: 'drain', listener: Listener): void {
+    this.#answer.on(event, listener);
+  }
+
+  off(event: 'drain', listener: Listener): void {
+    this.#answer.off(event, listener);
+  }
+
+  once(event: 'close', listener: Listener): void {
+    this.#answer.once(event, listener);
+  }
+}
+
+const unavailable = 14;
+const internal = 13;
+
+/** As gRPC's clients would read the status of HTTP ("HTTP to gRPC Status Code Mapping"), and RESOURCE_EXHAUSTED for what is too much. */
+const codes: Readonly<Record<number, number>> = {
+  401: 16,
+  403: 7,
+  404: 12,
+  413: 8,
+  429: 8,
+  502: unavailable,
+  503: unavailable,
+  504: unavailable,
+};
+
+/** What a client is told of a call that failed after it began: the reasons, or the detail, neither of which quotes any content. */
+export function failureFields(error: GatewayError, names: HeaderNames): [string, string][] {
+  const { reason_codes: reasons } = error.extra;
+  const message = reasons ? `${error.code}: ${reasons.join(', ')}` : error.message;
+  const fields = statusFields(codes[problems[error.code].status] ?? internal, message);
+  return reasons
+    ? [...fields, [names.decision.toLowerCase(), 'DENY'], [names.reasons.toLowerCase(), reasons.join(',')]]
+    : fields;
+}
+
+/** The message is percent-encoded where it is not plain ASCII ("gRPC over HTTP2", Status-Message). */
+function statusFields(code: number, message: string): [string, string][] {
+  const encoded = message.replace(/[^ -$&-~]+/g, encodeURIComponent);
+  return [
+    ['grpc-status', String(code)],
+    ['grpc-message', encoded],
+  ];
+}

@@ -1,0 +1,454 @@
+import { withoutAnswerBodyFields } from '../wire/client/scrub/body-fields.ts';
+import type { Answer } from '../wire/http1/answer.ts';
+import { fieldOf } from '../wire/http1/headers.ts';
+import { DecodedEvents } from './decoded-events.ts';
+import { EventGate } from './event-gate.ts';
+import type { Splitter, StreamEvent } from './event-splitter.ts';
+
+/*
+ * An answer that is read on its way to the agent. Either it passes at once and is read when it is over, or it is held: then nothing of it
+ * goes out before it was judged, and what is refused never does; or it is let in event by event. The upstream's side sees an answer like any other.
+ */
+
+/** What was seen of an answer. */
+export interface SeenAnswer {
+  readonly status: number;
+  readonly bytes: Buffer;
+  /** `cut`: there is more of it than is read; `crowded`: more than there was room for in memory. */
+  readonly extent: 'whole' | 'cut' | 'crowded';
+}
+
+export interface Tap {
+  /** How much is read. */
+  readonly bytesMax: number;
+  /** A held answer that goes on behind them is refused; else the rest passes unread. */
+  readonly endsBeyond?: boolean;
+  /** What of a head comes in, whatever is done with the body; by default all. */
+  admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
+  /** What of the trailers comes in; by default all. */
+  admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
+  /** What is to be done with the answer, by its head and, once it has one, its first chunk; `fields` is flat. */
+  handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
+  /** May so much more be kept in memory? What was granted is given back with a negative number. */
+  keep(bytes: number): boolean;
+  /** Told of every chunk as it comes, also behind what is read. */
+  hear?(chunk: Buffer): void;
+  /** Whether a whole answer that has gone out need not be read. */
+  isKnownClean(bytes: Buffer): boolean;
+  /** Called once, if any of it was to be read; never rejects. */
+  seen(answer: SeenAnswer): Promise<Judgement>;
+  /** Of an answer that is handled as events, once that was said. */
+  readonly events?: EventTap | undefined;
+  /** The head of an answer that goes out redacted, for these reasons. */
+  redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
+  /** A held answer does not go: answers something else in its place. */
+  refuse(refused: Refused): void;
+}
+
+/** What is done with a stream that is let in event by event. */
+export interface EventTap {
+  /** The one content coding that is to be taken off it; '' where there is none. */
+  readonly coding: string;
+  /** How it is taken apart. */
+  splitter(): Splitter;
+  /** What comes in of an event; undefined where nothing may. Never rejects. */
+  admit(event: StreamEvent): Promise<Buffer | undefined>;
+  /** It is not what its coding says, and ends with the last words. */
+  broken(error: Error): void;
+  /** What is said in place of what may not come in. */
+  readonly lastWords: LastWords;
+}
+
+export type Handling = 'pass' | 'read' | 'hold' | 'events';
+export type Judgement = 'pass' | Refused | Redacted;
+
+export interface Refused {
+  readonly refusal: unknown;
+}
+
+export type FieldsJudgement = Refused | { readonly fields: string[] };
+export type TrailersJudgement = Refused | AdmittedTrailers;
+
+export interface AdmittedTrailers {
+  readonly trailers: [string, string][];
+  /** Why some of them were cut; empty where none was. */
+  readonly reasons: readonly string[];
+}
+
+export interface Redacted {
+  /** What goes out in place of what was read, without a content coding. */
+  readonly instead: Buffer;
+  readonly reasons: readonly string[];
+}
+
+/** What ends a stream of which an event did not come in. */
+export interface LastWords {
+  readonly event?: Buffer;
+  readonly trailers?: [string, string][];
+}
+
+type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
+type Listener = () => void;
+
+const noListeners: readonly Listener[] = [];
+
+export class TappedAnswer implements Answer {
+  readonly #answer: Answer;
+  readonly #tap: Tap;
+  #state: State = 'waiting';
+  #status = 0;
+  #fields: string[] = [];
+  #trailers: [string, string][] = [];
+  /** What is to be read, and while the answer is held also what is to go out. */
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** How much of them was read. */
+  #readBytes = 0;
+  /** While there is more to be read. */
+  #isReading = false;
+  #isEnded = false;
+  #isCrowded = false;
+  #isSeen = false;
+  /** Of a stream whose head has not gone out. */
+  #isHeadDue = false;
+  /** Of a stream whose trailers may not come in. */
+  #isEndRefused = false;
+  #onDrain: readonly Listener[] = noListeners;
+  #events: EventGate | DecodedEvents | undefined;
+
+  constructor(answer: Answer, tap: Tap) {
+    this.#answer = answer;
+    this.#tap = tap;
+    answer.once('close', () => this.#closed());
+  }
+
+  /** Not before a head has gone out: until then whoever fails to bring the whole answer may give another one. */
+  get headersSent(): boolean {
+    return this.#answer.headersSent;
+  }
+
+  get writableEnded(): boolean {
+    return this.#isEnded || this.#answer.writableEnded;
+  }
+
+  get destroyed(): boolean {
+    return this.#answer.destroyed;
+  }
+
+  /** Of a held answer it is not known yet: trailers are taken, and go out if they can. */
+  get chunkedEncoding(): boolean {
+    return this.#isHeld || this.#isHeadDue || this.#answer.chunkedEncoding;
+  }
+
+  get #isHeld(): boolean {
+    return this.#state === 'holding' || this.#state === 'judging';
+  }
+
+  writeHead(status: number, written: string[]): void {
+    const head = this.#tap.admitHead?.(status, written) ?? { fields: written };
+    if ('refusal' in head) {
+      this.#refuse(head);
+      return;
+    }
+    const { fields } = head;
+    const handling = this.#tap.handling(status, fields, undefined);
+    this.#isReading = handling === 'read' || handling === 'hold';
+    if (handling === 'hold') {
+      this.#state = 'holding';
+      this.#status = status;
+      this.#fields = fields;
+      return;
+    }
+    const { events } = this.#tap;
+    this.#status = status;
+    this.#state = 'passing';
+    if (handling === 'events' && events) {
+      // What it will be is not known yet.
+      this.#fields = withoutAnswerBodyFields(fields);
+      this.#isHeadDue = true;
+      this.#events = this.#openEvents(events);
+      return;
+    }
+    this.#answer.writeHead(status, fields);
+    this.#fields = handling === 'read' ? fields : [];
+  }
+
+  /** The head of a stream goes out with its first event: one that breaks off before is no answer. */
+  #sendHead(): void {
+    if (!this.#isHeadDue) return;
+    this.#isHeadDue = false;
+    this.#answer.writeHead(this.#status, this.#fields);
+    this.#fields = [];
+  }
+
+  /** Another answer was given, since this one failed before any of it had gone out. */
+  get #isReplaced(): boolean {
+    return (this.#isHeld || this.#isHeadDue) && this.#answer.headersSent;
+  }
+
+  flushHeaders(): void {
+    if (this.#state !== 'passing') return;
+    this.#sendHead();
+    this.#answer.flushHeaders();
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#state === 'refused') return true;
+    this.#take(chunk);
+    if (this.#events) return this.#events.write(chunk);
+    if (this.#state === 'passing') return this.#answer.write(chunk);
+    if (this.#state === 'holding' && !this.#isReading) this.#judge();
+    return this.#state === 'holding';
+  }
+
+  end(chunk?: Buffer): void {
+    if (this.#state === 'refused') return;
+    if (chunk) this.#take(chunk);
+    this.#isEnded = true;
+    if (this.#events) this.#events.end(chunk);
+    else if (this.#state === 'passing') this.#answer.end(chunk);
+    else if (this.#state === 'holding') this.#judge();
+  }
+
+  addTrailers(written: [string, string][]): void {
+    if (this.#state === 'refused') return;
+    const judgement = this.#tap.admitTrailers?.(this.#status, written) ?? { trailers: written, reasons: [] };
+    if ('refusal' in judgement) this.#refuseTrailers(judgement);
+    else if (this.#isHeld) {
+      const { trailers, reasons } = judgement;
+      this.#trailers = trailers;
+      if (reasons.length > 0) this.#fields = this.#tap.redactedFields(this.#fields, reasons);
+    } else if (this.#events) this.#trailers = judgement.trailers;
+    else this.#answer.addTrailers(judgement.trailers);
+  }
+
+  #refuseTrailers(refused: Refused): void {
+    if (this.#isHeld) this.#refuse(refused);
+    else if (this.#events) this.#isEndRefused = true;
+    else {
+      // What has gone out must not look whole.
+      this.#state = 'refused';
+      this.#answer.destroy();
+    }
+  }
+
+  /** Nothing has gone out yet: something else is answered. */
+  #refuse(refused: Refused): void {
+    this.#state = 'refused';
+    this.#drop();
+    this.#tap.refuse(refused);
+  }
+
+  destroy(): void {
+    // What was refused is answered already; its connection may serve on.
+    if (this.#state !== 'refused') this.#answer.destroy();
+  }
+
+  on(event: 'drain', listener: Listener): void {
+    this.#onDrain = [...this.#onDrain, listener];
+    this.#answer.on(event, listener);
+  }
+
+  off(event: 'drain', listener: Listener): void {
+    this.#onDrain = this.#onDrain.filter((it) => it !== listener);
+    this.#answer.off(event, listener);
+  }
+
+  once(event: 'close', listener: Listener): void {
+    this.#answer.once(event, listener);
+  }
+
+  #openEvents(tap: EventTap): EventGate | DecodedEvents {
+    const { coding } = tap;
+    const gate = this.#openGate(tap);
+    if (coding === '') return gate;
+    const decoded = new DecodedEvents({
+      coding,
+      sink: gate,
+      onData: (bytes) => this.#tap.hear?.(bytes),
+      onFlow: () => this.#flow(),
+      onBroken: (error) => {
+        tap.broken(error);
+        gate.refuse();
+      },
+    });
+    this.#answer.on('drain', () => decoded.resume());
+    return decoded;
+  }
+
+  #stopDecoding(): void {
+    if (this.#events instanceof DecodedEvents) this.#events.close();
+  }
+
+  #flow(): void {
+    for (const listener of this.#onDrain) listener();
+  }
+
+  #openGate(tap: EventTap): EventGate {
+    const answer = this.#answer;
+    return new EventGate({
+      answer,
+      splitter: tap.splitter(),
+      read: async (event) => {
+        const bytes = await tap.admit(event);
+        if (this.#isReplaced || this.destroyed) return undefined;
+        this.#sendHead();
+        return bytes;
+      },
+      onFlow: () => {
+        if (this.#events instanceof DecodedEvents) this.#events.resume();
+        else this.#flow();
+      },
+      onEnd: () => {
+        if (this.#isEndRefused) this.#endRefused(tap);
+        else this.#endWith(withoutBodyTrailers(this.#trailers), undefined);
+      },
+      onRefused: () => this.#endRefused(tap),
+    });
+  }
+
+  #endRefused(tap: EventTap): void {
+    const answer = this.#answer;
+    const isReplaced = this.#isReplaced;
+    this.#state = 'refused';
+    this.#stopDecoding();
+    if (isReplaced || this.destroyed) return;
+    this.#sendHead();
+    const { trailers = [], event } = tap.lastWords;
+    if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
+    else this.#endWith(trailers, event);
+  }
+
+  #endWith(trailers: [string, string][], last: Buffer | undefined): void {
+    this.#sendHead();
+    const answer = this.#answer;
+    if (trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(trailers);
+    answer.end(last);
+  }
+
+  /** Keeps a chunk that is to be read, or that is held. */
+  #take(chunk: Buffer): void {
+    if (!(this.#events instanceof DecodedEvents)) this.#tap.hear?.(chunk);
+    if (this.#isReading && this.#bytes === 0) this.#reconsider(chunk);
+    if (this.#isHeld || this.#isReading) this.#keep(chunk);
+  }
+
+  #keep(chunk: Buffer): void {
+    const isKept = this.#tap.keep(chunk.length);
+    // What is held is there already, whether or not there is room for it; but no more is read.
+    if (isKept) this.#bytes += chunk.length;
+    else if (this.#isReading) this.#isCrowded = true;
+    if (isKept || this.#isHeld) this.#chunks.push(chunk);
+    if (!isKept || this.#isEnough) this.#full();
+  }
+
+  /** Whether an answer is longer than is read can be told only by what comes behind. */
+  get #isEnough(): boolean {
+    const { bytesMax, endsBeyond = false } = this.#tap;
+    return endsBeyond && this.#isHeld ? this.#bytes > bytesMax : this.#bytes >= bytesMax;
+  }
+
+  #full(): void {
+    this.#isReading = false;
+    if (this.#state === 'passing') this.#showSoon();
+  }
+
+  /** By its first bytes it may be none that can be read. */
+  #reconsider(chunk: Buffer): void {
+    if (this.#tap.handling(this.#status, this.#fields, chunk) !== 'pass') return;
+    this.#isReading = false;
+    if (this.#state === 'holding') this.#release();
+  }
+
+  /** Asks what may become of a held answer. */
+  #judge(): void {
+    this.#state = 'judging';
+    this.#show().then(
+      (judgement) => this.#judged(judgement),
+      (refusal: unknown) => this.#judged({ refusal }),
+    );
+  }
+
+  #judged(judgement: Judgement): void {
+    if (this.#state !== 'judging' || this.destroyed || this.#isReplaced) return;
+    if (judgement === 'pass') this.#release();
+    else if ('instead' in judgement) this.#redact(judgement);
+    else this.#refuse(judgement);
+  }
+
+  /** Others have their turn before an answer is read that has gone out already. */
+  #showSoon(): void {
+    if (this.#isSeen) return;
+    const drop = (): void => this.#drop();
+    setImmediate(() => this.#show().then(drop, drop));
+  }
+
+  #show(): Promise<Judgement> {
+    if (this.#isSeen) return Promise.resolve('pass');
+    this.#isSeen = true;
+    const [first, ...others] = this.#chunks;
+    const whole = first && others.length === 0 ? first : Buffer.concat(this.#chunks);
+    const bytes = whole.length > this.#tap.bytesMax ? whole.subarray(0, this.#tap.bytesMax) : whole;
+    this.#readBytes = bytes.length;
+    const isWhole = this.#isEnded && bytes.length === this.#bytes;
+    const extent = this.#isCrowded ? 'crowded' : isWhole ? 'whole' : 'cut';
+    return this.#tap.seen({ status: this.#status, bytes, extent });
+  }
+
+  /** What was read of a held answer is replaced, and it goes. */
+  #redact({ instead, reasons }: Redacted): void {
+    const behind = Buffer.concat(this.#chunks).subarray(this.#readBytes);
+    const hadLength = fieldOf(this.#fields, 'content-length') !== '';
+    const fields = this.#tap.redactedFields(withoutAnswerBodyFields(this.#fields), reasons);
+    const length = ['Content-Length', String(instead.length + behind.length)];
+    this.#fields = hadLength && this.#isEnded ? [...fields, ...length] : fields;
+    this.#trailers = withoutBodyTrailers(this.#trailers);
+    this.#chunks = behind.length > 0 ? [instead, behind] : [instead];
+    this.#release();
+  }
+
+  /** Lets a held answer go, as far as it is there. */
+  #release(): void {
+    const answer = this.#answer;
+    const chunks = this.#chunks;
+    this.#state = 'passing';
+    this.#drop();
+    try {
+      answer.writeHead(this.#status, this.#fields);
+      let isFlowing = true;
+      const last = this.#isEnded ? chunks.pop() : undefined;
+      for (const chunk of chunks) isFlowing = answer.write(chunk);
+      if (this.#isEnded) {
+        if (this.#trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(this.#trailers);
+        answer.end(last);
+      } else if (isFlowing) this.#flow();
+    } catch (error) {
+      if (answer.headersSent) answer.destroy();
+      else this.#tap.refuse({ refusal: error });
+    }
+  }
+
+  #closed(): void {
+    this.#stopDecoding();
+    if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) {
+      if (this.#isKnownClean()) this.#drop();
+      else this.#showSoon();
+    } else if (this.#isHeld) this.#drop();
+  }
+
+  /** In one piece, as short answers come. */
+  #isKnownClean(): boolean {
+    const [only] = this.#chunks;
+    if (!this.#isEnded || this.#chunks.length !== 1 || only?.length !== this.#bytes) return false;
+    return this.#bytes < this.#tap.bytesMax && this.#tap.isKnownClean(only);
+  }
+
+  #drop(): void {
+    this.#tap.keep(-this.#bytes);
+    this.#bytes = 0;
+    this.#chunks = [];
+  }
+}
+
+const withoutBodyTrailers = (trailers: [string, string][]): [string, string][] =>
+  trailers.filter(([name, value]) => withoutAnswerBodyFields([name, value]).length > 0);

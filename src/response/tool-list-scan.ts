@@ -1,0 +1,112 @@
+import type { Call } from '../core/call.ts';
+import { asksForFurtherPage, asksForTools, speaksMcp } from '../decision/facts/mcp-call.ts';
+import type { SeenList, ShownDrift } from '../decision/facts/tool-memory.ts';
+import type { Gate } from '../decision/gate.ts';
+import { codingsOf } from '../inspect/decode/packed/inflate.ts';
+import { type ListedTools, mayListTools, toolLists } from '../tenants/listed-tools.ts';
+import type { Exchange } from '../wire/server/exchange.ts';
+import { eventsIn } from './event-stream.ts';
+import { ToolListListener } from './tool-list-listener.ts';
+
+/** How much of an answer may be kept in memory: see `Tap`. */
+interface Room {
+  readonly bytesMax: number;
+  /** As the tenant has it, of the body of the call. */
+  readonly maxDecodedBytes: number;
+  keep(bytes: number): boolean;
+}
+
+interface AnswerHead {
+  readonly status: number;
+  readonly contentType: string;
+  readonly contentEncoding: string;
+}
+
+/** Of one stream, that its trace keeps. */
+const driftsMax = 4;
+const eventStreamType = /^text\/event-stream\b/i;
+const unread = { tools: undefined, hasMore: false };
+
+/** Looks for the tools that an MCP server lists in the answer to one call, be it JSON or a stream. */
+export class ToolListScan {
+  /** The call spoke MCP. */
+  readonly isMcp: boolean;
+  readonly #gate: Gate;
+  readonly #call: Call;
+  readonly #room: Room;
+  #head: AnswerHead = { status: 0, contentType: '', contentEncoding: '' };
+  #listener: ToolListListener | undefined;
+  #drifts = 0;
+
+  constructor(gate: Gate, call: Call, room: Room) {
+    this.isMcp = speaksMcp(call);
+    this.#gate = gate;
+    this.#call = call;
+    this.#room = room;
+  }
+
+  /** The head is there. Streams are heard as they pass: those of MCP, and what may turn out to be its old transport. */
+  begin(head: AnswerHead, exchange: Pick<Exchange, 'answer'>): void {
+    this.#head = head;
+    const isGet = this.#call.method === 'GET';
+    const isStream = eventStreamType.test(head.contentType) && codingsOf(head.contentEncoding).length === 0;
+    if (!isStream || !this.#isSuccess || !(this.isMcp || isGet)) return;
+    const { bytesMax, keep } = this.#room;
+    const listener = new ToolListListener({
+      bytesMax,
+      keep,
+      isMcp: this.isMcp,
+      isListDue: isGet || asksForTools(this.#call),
+      isFurtherPage: this.#isFurtherPage,
+      onList: (list) => this.#heard(list),
+    });
+    this.#listener = listener;
+    exchange.answer.once('close', () => listener.end());
+  }
+
+  hear(chunk: Buffer): void {
+    this.#listener?.take(chunk);
+  }
+
+  /** What is new about a list in a stream is kept at once. */
+  async #heard(list: SeenList): Promise<void> {
+    const { identity, traceId } = this.#call;
+    const drift = await this.#gate.toolMemory.saw(this.#call, list);
+    if (!drift || !identity) return;
+    this.#drifts += 1;
+    if (this.#drifts > driftsMax) return;
+    const scan = { at: new Date().toISOString(), response_status: this.#head.status, mcp_drift: drift };
+    this.#gate.answers.take(identity.tenantId, traceId, JSON.stringify(scan));
+  }
+
+  /** What is new about the tools that a whole answer lists, where it was not heard already. `plain` is without its content coding. */
+  async driftIn(plain: Buffer, isWhole: boolean): Promise<ShownDrift | undefined> {
+    if (!this.isMcp || this.#listener || !this.#isSuccess) return undefined;
+    const isReadable = isWhole && plain.length > 0;
+    const lists = isReadable ? this.#listsIn(plain) : [];
+    const isListLost = !isReadable && asksForTools(this.#call);
+    let drift: ShownDrift | undefined;
+    for (const { tools, hasMore } of isListLost ? [unread] : lists) {
+      const isPart = hasMore || this.#isFurtherPage;
+      drift = (await this.#gate.toolMemory.saw(this.#call, { tools, hasMore, isPart })) ?? drift;
+    }
+    return drift;
+  }
+
+  /** A stream that was compressed could not be heard while it passed. */
+  #listsIn(plain: Buffer): readonly (ListedTools | typeof unread)[] {
+    const texts = eventStreamType.test(this.#head.contentType) ? eventsIn(plain) : [plain.toString()];
+    return texts.filter(mayListTools).flatMap((text): (ListedTools | typeof unread)[] => {
+      const lists = toolLists(text);
+      return lists ? [...lists] : [unread];
+    });
+  }
+
+  get #isSuccess(): boolean {
+    return this.#head.status >= 200 && this.#head.status < 300;
+  }
+
+  get #isFurtherPage(): boolean {
+    return asksForTools(this.#call) && asksForFurtherPage(this.#call, this.#room.maxDecodedBytes);
+  }
+}

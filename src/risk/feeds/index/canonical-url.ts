@@ -1,0 +1,129 @@
+import { isIP } from 'node:net';
+import { normaliseHost } from '../../../core/target.ts';
+
+/*
+ * URLs in the form in which feeds and calls are compared: as Google Safe Browsing v4 describes it ("URLs and Hashing"), with these differences.
+ * The parts are found as the URL standard finds them, before anything is unescaped, so that `http://good.example%2F@evil.example/`
+ * is at the host that would be dialled. A back slash of the path counts as a slash, as it does for clients. An empty query is none.
+ */
+
+export interface SplitUrl {
+  /** Lower case, punycode, addresses in their one spelling, no trailing dot. */
+  readonly host: string;
+  readonly isAddress: boolean;
+  /** Path and query; begins with `/`. Not canonical yet. */
+  readonly path: string;
+}
+
+const textLengthMax = 65_536;
+const plainUrl =
+  /^(?:https?|wss?|ftp):\/\/([a-z0-9](?:[a-z0-9-]|\.(?!\.))*[a-z])(?::\d{1,5})?(\/[\x21\x22\x24-\x7e]*)?$/;
+/** Slashes may lean the other way, and of http be too many or too few, as for the URL parser. */
+const schemeOf = /^(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,31}:)?[\\/]{2})/i;
+
+/**
+ * Undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it is read as http; scheme, user, port and
+ * fragment are left out. Only the first 65,536 characters are read.
+ */
+export function splitUrl(text: string): SplitUrl | undefined {
+  const plain = text.length <= textLengthMax ? plainUrl.exec(text) : null;
+  const plainHost = plain?.[1] ?? '';
+  if (plain !== null && plainHost.length <= 253 && normaliseHost(plainHost) === plainHost) {
+    return { host: plainHost, isAddress: false, path: plain[2] ?? '/' };
+  }
+  const trimmed = text.slice(0, textLengthMax).trim().replace(schemeOf, '');
+  const url = /^[\\/]/.test(trimmed) ? null : URL.parse(`http://${trimmed}`);
+  const host = url === null ? undefined : canonicalHost(url.hostname);
+  if (url === null || host === undefined) return undefined;
+  return { host, isAddress: isIP(host) !== 0, path: url.pathname + url.search };
+}
+
+/** A host in any spelling, with dots too many; undefined where it is none. */
+export function canonicalHost(written: string): string | undefined {
+  return normaliseHost(
+    written.includes('..') || written.startsWith('.') ? withoutStrayDots(written) : written,
+  );
+}
+
+const withoutStrayDots = (host: string): string => host.replace(/\.{2,}/g, '.').replace(/^\./, '');
+
+const percent = 0x25;
+const slash = 0x2f;
+
+/** Path and query, beginning with `/`, in canonical form. */
+export function canonicalPath(path: string): string {
+  if (isPlain(path)) return path;
+  const mark = path.indexOf('?');
+  const [before, query] = mark < 0 ? [path, ''] : [path.slice(0, mark), path.slice(mark + 1)];
+  const resolved = resolveSegments(unescaped(before).replaceAll('\\', '/'));
+  return escaped(resolved) + (query === '' ? '' : `?${escaped(unescaped(query))}`);
+}
+
+/** Whether canonicalisation would change nothing. Some that it would not change are not plain. */
+function isPlain(path: string): boolean {
+  let isQuery = false;
+  for (let index = 0; index < path.length; index++) {
+    const code = path.charCodeAt(index);
+    if (code <= 0x20 || code >= 0x7f || code === percent || code === 0x23 || code === 0x5c) return false;
+    if (isQuery) continue;
+    if (code === 0x3f) isQuery = true;
+    else if (code === slash && index > 0) {
+      const before = path.charCodeAt(index - 1);
+      if (before === slash || before === 0x2e) return false;
+    }
+  }
+  const end = isQuery ? path.indexOf('?') : path.length;
+  return path.charCodeAt(0) === slash && path.charCodeAt(end - 1) !== 0x2e && end !== path.length - 1;
+}
+
+/**
+ * Percent-escapes undone until there are none, as a character for each byte. In one pass, since no two escapes overlap: what was decoded is
+ * looked at again together with what stands before it, so `%25%32%35` costs no more than its length, however deep.
+ */
+function unescaped(text: string): string {
+  if (/^[^%\x80-\uffff]*$/.test(text)) return text;
+  const bytes = Buffer.from(text, 'utf8');
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    let byte = bytes[at] ?? 0;
+    while (length >= 2 && bytes[length - 2] === percent) {
+      const high = hexValue(bytes[length - 1] ?? 0);
+      const low = hexValue(byte);
+      if (high < 0 || low < 0) break;
+      byte = high * 16 + low;
+      length -= 2;
+    }
+    // Written over what was read: the result is never ahead of its source.
+    bytes[length++] = byte;
+  }
+  return bytes.toString('latin1', 0, length);
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** Without `.`, `..` and empty segments; what ended in a slash still does. */
+function resolveSegments(path: string): string {
+  if (path.startsWith('/') && !/\/[./]/.test(path)) return path;
+  const segments = path.split('/');
+  const kept: string[] = [];
+  for (const segment of segments) {
+    if (segment === '..') kept.pop();
+    else if (segment !== '' && segment !== '.') kept.push(segment);
+  }
+  const last = segments.at(-1) ?? '';
+  const isDirectory = kept.length > 0 && (last === '' || last === '.' || last === '..');
+  return `/${kept.join('/')}${isDirectory ? '/' : ''}`;
+}
+
+const unsafe = /[^\x21\x22\x24\x26-\x7e]/;
+const unsafes = new RegExp(unsafe, 'g');
+
+/** Control characters, spaces, `#`, `%` and all that is not ASCII, escaped again, once. */
+const escaped = (bytes: string): string =>
+  unsafe.test(bytes)
+    ? bytes.replace(unsafes, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+    : bytes;

@@ -1,0 +1,114 @@
+import type { Range, Words } from '../addresses.ts';
+
+/** Ranges of one family that do not overlap, in order; found by halving. */
+export interface RangeTable {
+  /** Words of a bound: 1 for IPv4, 4 for IPv6. */
+  readonly width: 1 | 4;
+  readonly firsts: Uint32Array;
+  readonly lasts: Uint32Array;
+  readonly entries: Uint32Array;
+}
+
+export class RangesBuilder {
+  count = 0;
+  readonly #width: 1 | 4;
+  #firsts = new Uint32Array(256);
+  #lasts = new Uint32Array(256);
+  #entries = new Uint32Array(256);
+
+  constructor(width: 1 | 4) {
+    this.#width = width;
+  }
+
+  add({ first, last }: Range, entry: number): void {
+    const at = this.count++ * this.#width;
+    if (at === this.#firsts.length) {
+      this.#firsts = doubled(this.#firsts);
+      this.#lasts = doubled(this.#lasts);
+      this.#entries = doubled(this.#entries);
+    }
+    for (let word = 0; word < this.#width; word++) {
+      this.#firsts[at + word] = first[word] ?? 0;
+      this.#lasts[at + word] = last[word] ?? 0;
+    }
+    this.#entries[this.count - 1] = entry;
+  }
+
+  /** Of two CIDRs that overlap one is in the other, which then stands for both. */
+  finish(): RangeTable {
+    const width = this.#width;
+    const [firsts, lasts] = [this.#firsts, this.#lasts];
+    const order = Uint32Array.from({ length: this.count }, (_, at) => at).sort(
+      (a, b) => compare(firsts, a, firsts, b, width) || compare(lasts, b, lasts, a, width),
+    );
+    let count = 0;
+    for (const index of order) {
+      const before = order[count - 1];
+      if (before === undefined || compare(firsts, index, lasts, before, width) > 0) order[count++] = index;
+    }
+    const kept = order.subarray(0, count);
+    const pick = (from: Uint32Array): Uint32Array =>
+      Uint32Array.from({ length: count * width }, (_, at) => {
+        return from[(kept[Math.floor(at / width)] ?? 0) * width + (at % width)] ?? 0;
+      });
+    const entries = kept.map((index) => this.#entries[index] ?? 0);
+    return { width, firsts: pick(firsts), lasts: pick(lasts), entries };
+  }
+}
+
+function doubled(from: Uint32Array): Uint32Array<ArrayBuffer> {
+  const to = new Uint32Array(2 * from.length);
+  to.set(from);
+  return to;
+}
+
+/** Which of two bounds stands first: negative, 0 or positive. */
+function compare(left: Uint32Array, a: number, right: Uint32Array, b: number, width: number): number {
+  for (let word = 0; word < width; word++) {
+    const difference = (left[a * width + word] ?? 0) - (right[b * width + word] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** How much of the family's addresses the ranges cover, 0 to 1. */
+export function coverage({ firsts, lasts, width }: RangeTable): number {
+  let covered = 0;
+  for (let at = 0; at < firsts.length; at++) {
+    const weight = 2 ** (-32 * ((at % width) + 1));
+    const isLastWord = at % width === width - 1;
+    covered += ((lasts[at] ?? 0) - (firsts[at] ?? 0) + (isLastWord ? 1 : 0)) * weight;
+  }
+  return covered;
+}
+
+/** The entry of the range that an IPv4 address is in, or -1. */
+export function findIpv4({ firsts, lasts, entries }: RangeTable, address: number): number {
+  let low = 0;
+  let high = firsts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((firsts[middle] ?? 0) <= address) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && address <= (lasts[low - 1] ?? 0) ? (entries[low - 1] ?? -1) : -1;
+}
+
+export function findIpv6({ firsts, lasts, entries }: RangeTable, address: Words): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareWords(firsts, middle, address) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && compareWords(lasts, low - 1, address) >= 0 ? (entries[low - 1] ?? -1) : -1;
+}
+
+function compareWords(bounds: Uint32Array, index: number, address: Words): number {
+  for (let word = 0; word < 4; word++) {
+    const difference = (bounds[4 * index + word] ?? 0) - (address[word] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,132 @@
+import type { Target } from '../../../core/target.ts';
+import { embeddedIpv4, parseIpv4, parseIpv6 } from '../addresses.ts';
+import { entryAt, type IndicatorKind } from '../entries.ts';
+import { canonicalPath, splitUrl } from './canonical-url.ts';
+import { hasBit, type IndicatorSet } from './indicator-set.ts';
+import { Hashes, hashHost, hashPath } from './keyed-hash.ts';
+import { findIpv4, findIpv6 } from './range-table.ts';
+import { findEntry } from './text-table.ts';
+
+export interface ThreatHit {
+  readonly feed: string;
+  readonly kind: IndicatorKind;
+  /** As the feed lists it, in canonical form, a URL without scheme and port. */
+  readonly indicator: string;
+  /** Where the feed tells more of it, or what it calls it; up to 320 printable characters. Empty where it says nothing. */
+  readonly reference: string;
+  /** In the feed's words; up to 64 printable characters. */
+  readonly threat: string;
+}
+
+export interface NamedSet {
+  readonly name: string;
+  readonly set: IndicatorSet;
+}
+
+export interface ThreatIndex {
+  readonly indicators: number;
+  /** Of a call: its address, its host and the parents of that, its URL. */
+  findTarget(target: Pick<Target, 'host' | 'path' | 'isAddress'>): ThreatHit | undefined;
+  /** The same for the text of a URL, as it stands in a body; undefined also where it is none. */
+  findUrl(text: string): ThreatHit | undefined;
+  /** A host in normal form, with its parents. */
+  findHost(host: string): ThreatHit | undefined;
+  /** An address, such as the one that is dialled; IPv6 also by the IPv4 address in it. Undefined for text that is none. */
+  findAddress(address: string): ThreatHit | undefined;
+}
+
+/* Look-ups are synchronous, so all of them share this. */
+const hostHashes = new Hashes();
+const pathHashes = new Hashes();
+
+/**
+ * Looks up in all sets; of several hits the first set's. A URL is found by whatever a feed may mean by it: every parent of its host of two
+ * labels and more, together with the path with and without its query and each directory above it. The sets must have been made
+ * with one key.
+ */
+export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
+  const key = sets[0]?.set.key ?? new Uint32Array(2);
+  if (sets.some(({ set }) => set.key[0] !== key[0] || set.key[1] !== key[1]))
+    throw new TypeError('The sets of an index must share their key.');
+  const ranges = ({ ipv4, ipv6 }: IndicatorSet): number => ipv4.entries.length + ipv6.entries.length;
+  const withHosts = sets.filter(({ set }) => set.indicators > ranges(set));
+  const withRanges = sets.filter(({ set }) => ranges(set) > 0);
+
+  function find(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
+    const byAddress = isAddress ? findAddress(host) : undefined;
+    if (byAddress || withHosts.length === 0) return byAddress;
+    const words = isAddress ? parseIpv6(host) : undefined;
+    const inner = words ? embeddedIpv4(words) : -1;
+    return findText(host, isAddress, path) ?? (inner < 0 ? undefined : findText(toIpv4(inner), true, path));
+  }
+
+  function findText(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
+    hashHost(host, isAddress, key, hostHashes);
+    let canonical: string | undefined;
+    for (const named of withHosts) {
+      const { set } = named;
+      for (let at = 0; at < hostHashes.count; at++) {
+        const hash = hostHashes.hash[at] ?? 0;
+        const from = hostHashes.at[at] ?? 0;
+        const byHost = findEntry(set.hosts, hash, set.entries, host, from, '', 0);
+        if (byHost >= 0) return toHit(named, byHost);
+        if (path === undefined || !hasBit(set.urlHosts, hash)) continue;
+        canonical ??= canonicalPath(path);
+        const byPath = findPath(set, host, at, canonical);
+        if (byPath >= 0) return toHit(named, byPath);
+      }
+    }
+    return undefined;
+  }
+
+  function findAddress(address: string): ThreatHit | undefined {
+    if (withRanges.length === 0) return undefined;
+    const ipv4 = parseIpv4(address);
+    if (ipv4 >= 0) return inIpv4(ipv4);
+    const words = parseIpv6(address);
+    if (words === undefined) return undefined;
+    for (const named of withRanges) {
+      const entry = findIpv6(named.set.ipv6, words);
+      if (entry >= 0) return toHit(named, entry);
+    }
+    const inner = embeddedIpv4(words);
+    return inner < 0 ? undefined : inIpv4(inner);
+  }
+
+  function inIpv4(address: number): ThreatHit | undefined {
+    for (const named of withRanges) {
+      const entry = findIpv4(named.set.ipv4, address);
+      if (entry >= 0) return toHit(named, entry);
+    }
+    return undefined;
+  }
+
+  return {
+    indicators: sets.reduce((sum, { set }) => sum + set.indicators, 0),
+    findTarget: ({ host, path, isAddress }) => find(host, isAddress, path),
+    findUrl(text) {
+      const url = splitUrl(text);
+      return url && find(url.host, url.isAddress, url.path);
+    },
+    findHost: (host) => find(host, false, undefined),
+    findAddress,
+  };
+}
+
+const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
+
+/** The longest of what is listed of a path, on the host that is number `at` of those just hashed; or -1. */
+function findPath(set: IndicatorSet, host: string, at: number, path: string): number {
+  hashPath(path, hostHashes.states, at, pathHashes);
+  for (let part = pathHashes.count - 1; part >= 0; part--) {
+    const [hash = 0, length = 0] = [pathHashes.hash[part], pathHashes.at[part]];
+    const entry = findEntry(set.urls, hash, set.entries, host, hostHashes.at[at] ?? 0, path, length);
+    if (entry >= 0) return entry;
+  }
+  return -1;
+}
+
+function toHit({ name, set }: NamedSet, index: number): ThreatHit {
+  const { kind, indicator, reference, threat } = entryAt(set.entries, index);
+  return { feed: name, kind, indicator, reference: reference && set.referenceBase + reference, threat };
+}

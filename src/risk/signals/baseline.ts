@@ -1,0 +1,84 @@
+import type { Call } from '../../core/call.ts';
+import { type Habits, sizeClassOf, sizedMin, sizeStepMin } from '../../core/history.ts';
+import { joined, type SafeName, safely } from '../../core/safe-name.ts';
+import type { SignalEngine } from './engine.ts';
+
+/** Fewer calls tell nothing of what is usual. */
+export const callsMin = 50;
+/** An hour can be unusual for an agent that has been seen through several days. */
+export const hourKnownMs = 3 * 86_400_000;
+/** Of all calls, around an hour that is usual; and so many in any case. */
+const usualHourShare = 0.01;
+const usualHourCalls = 10;
+/** Bodies that are smaller carry little, whatever is usual. */
+export const sizeBytesMin = 4_096;
+const deviationsMax = 4;
+
+interface Oddity {
+  readonly score: number;
+  readonly details: SafeName;
+}
+
+/** Is it unlike what the agent has done so far? A new host, a new operation of a tool it knows, an hour at which it never calls, a much larger body. */
+export const baseline: SignalEngine = {
+  name: 'baseline',
+  weigh(call) {
+    if (call.habits.calls < callsMin) return undefined;
+    const oddities = [newHost(call), newOperation(call), unusualHour(call), unusualSize(call)].filter(
+      (it) => it !== undefined,
+    );
+    if (oddities.length === 0) return undefined;
+    // As if each were a cause of its own: together they weigh more, and never more than 1.
+    const score = 1 - oddities.reduce((left, it) => left * (1 - it.score), 1);
+    return {
+      engine: 'baseline',
+      name: 'BASELINE_ANOMALY',
+      score: Math.round(score * 100) / 100,
+      details: joined(
+        oddities.map((it) => it.details),
+        '; ',
+      ),
+    };
+  },
+};
+
+const newHost = ({ isNewHost }: Call): Oddity | undefined =>
+  isNewHost ? { score: 0.5, details: safely`the agent has never called this host` } : undefined;
+
+const newOperation = ({ isNewOperation, operation, safeName }: Call): Oddity | undefined =>
+  isNewOperation
+    ? {
+        score: 0.3,
+        details: safely`the agent knows ${safeName(operation?.toolName ?? '')}, but has never done this with it`,
+      }
+    : undefined;
+
+function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
+  const { calls, firstMs, callsAroundHour } = habits;
+  if (
+    receivedAtMs - firstMs < hourKnownMs ||
+    callsAroundHour >= Math.max(usualHourCalls, calls * usualHourShare)
+  )
+    return undefined;
+  const hour = new Date(receivedAtMs).getUTCHours();
+  return {
+    score: 0.4,
+    details: safely`the agent hardly ever calls around ${hour}:00 UTC (${callsAroundHour} of ${calls} calls)`,
+  };
+}
+
+function unusualSize({ habits, body }: Call): Oddity | undefined {
+  if (habits.sized < sizedMin || body.length < sizeBytesMin) return undefined;
+  const { mean, deviation } = sizesOf(habits);
+  if (sizeClassOf(body.length) <= mean + Math.max(deviationsMax * deviation, sizeStepMin)) return undefined;
+  const usualBytes = Math.round(2 ** (mean / 8));
+  return {
+    score: 0.6,
+    details: safely`a body of ${body.length} bytes, where ${usualBytes} are usual for the agent`,
+  };
+}
+
+function sizesOf({ sized, sizeSum, sizeSquares }: Habits): { mean: number; deviation: number } {
+  const mean = sizeSum / sized;
+  return { mean, deviation: Math.sqrt(Math.max(0, sizeSquares / sized - mean * mean)) };
+}

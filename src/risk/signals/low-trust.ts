@@ -1,0 +1,35 @@
+import type { TrustMark } from '../../core/history.ts';
+import { joined, ownName, type SafeName, safely } from '../../core/safe-name.ts';
+import type { SignalEngine } from './engine.ts';
+
+/** Calls of an agent that is trusted less are looked at more strictly. */
+export const trustMin = 0.6;
+const namedMax = 4;
+
+/** Has the agent lost trust? It moves the score of every call by itself (`trustModifier`); the signal says why. */
+export const lowTrust: SignalEngine = {
+  name: 'trust',
+  weigh({ trustScore, trustMarks }) {
+    if (trustScore >= trustMin) return undefined;
+    return {
+      engine: 'trust',
+      name: 'LOW_TRUST',
+      score: Math.round((1 - trustScore) * 100) / 100,
+      details: safely`trust in the agent is ${trustScore}; last held against it: ${lastOf(trustMarks)}`,
+    };
+  },
+};
+
+const nameOf = {
+  denial: 'a denied call',
+  'analyst-denial': 'a denial by an analyst',
+  threat: 'a hit in a threat feed',
+  anomaly: 'an anomaly',
+} as const;
+
+const lastOf = (marks: readonly TrustMark[]): SafeName =>
+  marks.length === 0 ? safely`nothing` : joined(marks.slice(-namedMax).map(describeMark), ', ');
+
+/** As traces, answers and agents show it. */
+export const describeMark = ({ cause, parts, atMs, traceId }: TrustMark): SafeName =>
+  ownName(`${nameOf[cause]} (-${parts / 10_000}, ${new Date(atMs).toISOString()}, trace ${traceId})`);

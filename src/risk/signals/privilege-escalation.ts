@@ -1,0 +1,33 @@
+import type { Call } from '../../core/call.ts';
+import type { CreatedPrincipal } from '../../core/history.ts';
+import { ownName, safely } from '../../core/safe-name.ts';
+import type { SignalEngine } from './engine.ts';
+
+export const escalationMs = 2 * 60_000;
+
+/** Are rights given to somebody, where somebody was made a moment before, by whatever agent of the tenant, or with the same call? */
+export const privilegeEscalation: SignalEngine = {
+  name: 'correlation',
+  weigh(call) {
+    const { grants } = call.privileges;
+    if (!grants) return undefined;
+    const { creates } = call.privileges;
+    const { safeName } = call;
+    const given = safely`rights are given with ${safeName(grants.name)}, less than two minutes after`;
+    const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 };
+    if (creates?.toolName === grants.toolName)
+      return { ...signal, details: safely`${given} ${safeName(creates.name)} (the same call)` };
+    const made = madeBefore(call, grants.toolName);
+    if (made === undefined) return undefined;
+    const created = safeName(made.operation);
+    const details = safely`${given} ${created} (trace ${ownName(made.traceId)})`;
+    if (made.agentId === call.identity?.agentId) return { ...signal, details };
+    return { ...signal, details, shown: safely`${given} ${created} (another agent)` };
+  },
+};
+
+const madeBefore = ({ sightings, receivedAtMs }: Call, toolName: string): CreatedPrincipal | undefined =>
+  sightings.all.findLast(
+    (it): it is CreatedPrincipal =>
+      it.kind === 'principal-created' && it.toolName === toolName && receivedAtMs - it.atMs < escalationMs,
+  );

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { readDataFile } from '../../util/data-file.ts';
+
+/** Tells parameters that ask for what no tool needs. */
+export interface RiskyParameters {
+  /** The kind of it, or undefined. Linear in the length of both. */
+  kindOf(parameter: ToolParameter): string | undefined;
+}
+
+export interface ToolParameter {
+  readonly name: string;
+  readonly description: string;
+}
+
+const words = z.array(z.string().regex(/^[a-z0-9]+(?:_[a-z0-9]+)*$/, 'must be words joined by "_"')).min(1);
+const phrases = z
+  .array(z.string().refine((it) => it === plain(it) && it.length >= 5, 'must be plain small letters'))
+  .min(1);
+
+const kindSchema = z.strictObject({
+  kind: z.string().regex(/^[a-z]+(?:-[a-z]+)*$/, 'must be kebab-case'),
+  why: z.string(),
+  names: words,
+  phrases,
+  /** `name`, or `name: description`. */
+  examples: z.strictObject({ match: z.array(z.string()).min(1), pass: z.array(z.string()).min(1) }),
+});
+
+export type RiskyKind = z.output<typeof kindSchema>;
+
+/** Reads the kinds. Throws an Error that says what is wrong with the file. */
+export function loadRiskyKinds(file: string): readonly RiskyKind[] {
+  const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
+  if (mistake !== undefined) throw new Error(`${file} is not valid:\n${mistake}`);
+  return z.array(kindSchema).parse(documents[0]);
+}
+
+/** A name that is longer has no more meaning. */
+const nameLengthMax = 256;
+const descriptionLengthMax = 16_384;
+
+export function createRiskyParameters(kinds: readonly RiskyKind[]): RiskyParameters {
+  return {
+    kindOf({ name, description }) {
+      const written = `_${toWords(name.slice(0, nameLengthMax))}_`;
+      const said = plain(description.slice(0, descriptionLengthMax));
+      return kinds.find(
+        ({ names, phrases: asked }) =>
+          names.some((it) => written.includes(`_${it}_`)) || asked.some((it) => said.includes(it)),
+      )?.kind;
+    },
+  };
+}
+
+/** `chatHistory`, `chat-history` and `Chat History` are `chat_history`. */
+const toWords = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, '_')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_');
+
+/** In small letters, without characters that nobody sees, with one space between words. */
+function plain(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}~./_]+/gu, ' ');
+}

@@ -1,0 +1,96 @@
+import type { Band, Call, RiskPart, Signal } from '../../core/call.ts';
+import { trustMin } from './low-trust.ts';
+
+/** By engine name; they need not add up to 1. */
+export type Weights = Readonly<Record<string, number>>;
+/** The lower bound of each band above LOW. */
+export type BandBounds = Readonly<Record<'MEDIUM' | 'HIGH' | 'CRITICAL', number>>;
+
+export const defaultWeights: Weights = {
+  classifier: 0.3,
+  threat_intel: 0.2,
+  baseline: 0.15,
+  correlation: 0.15,
+  semantic: 0.1,
+};
+
+const misdirectedSecretFloor = 0.6;
+/** Whatever else is known of the call. */
+const threatFloor = 0.75;
+/** Content that was read a moment before, on its way out of the organisation. */
+const carriedFloor = 0.75;
+/** Of a tool that has changed, or that gives away what it should not have; and of one that has changed for the worse. */
+const driftFloor = 0.25;
+const turnedToolFloor = 0.5;
+
+/** The parts of a weighted mean, 0 to 1 together; an engine that is silent adds nothing. */
+export function riskParts(signals: readonly Signal[], weights: Weights): readonly RiskPart[] {
+  if (signals.length === 0) return noParts;
+  let total = 0;
+  for (const weight of Object.values(weights)) total += weight;
+  const gravest = new Map<string, number>();
+  for (const { engine, score } of signals) gravest.set(engine, Math.max(gravest.get(engine) ?? 0, score));
+  return [...gravest].map(([engine, score]) => ({
+    engine,
+    part: total === 0 ? 0 : ((weights[engine] ?? 0) * score) / total,
+  }));
+}
+
+const noParts: readonly RiskPart[] = Object.freeze([]);
+
+const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
+
+/**
+ * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found, stands for by itself, whatever
+ * the weights. `parts` are those of the mean, where they are known already.
+ */
+export function riskOf(
+  signals: readonly Signal[],
+  weights: Weights,
+  { modifier, floor }: { readonly modifier: number; readonly floor: number } = { modifier: 0, floor: 0 },
+  parts: readonly RiskPart[] = riskParts(signals, weights),
+): number {
+  const moved = sumOf(parts) + modifier;
+  let score = Math.max(floor, Math.min(1, Math.max(0, moved)));
+  for (const signal of signals) score = Math.max(score, floorOfSignal(signal));
+  return round(score);
+}
+
+const round = (score: number): number => Math.round(score * 1000) / 1000;
+
+const wholeTrustModifier = -0.1;
+const noTrustModifier = 0.2;
+
+/** So many calls earn an agent that is trusted all of its bonus. */
+const provenCalls = 500;
+
+/**
+ * From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. Trust that nothing has been built on yet is no
+ * bonus: it grows with the calls that were let out.
+ */
+export const trustModifier = (trust: number, calls: number): number =>
+  round(
+    trust >= trustMin
+      ? (wholeTrustModifier * Math.min(1, calls / provenCalls) * (trust - trustMin)) / (1 - trustMin)
+      : (noTrustModifier * (trustMin - trust)) / trustMin,
+  );
+
+function floorOfSignal({ name, score }: Signal): number {
+  if (name === 'THREAT_INTEL_MATCH') return threatFloor;
+  if (name === 'READ_THEN_WRITE' || name === 'CROSS_AGENT_EXFIL') return score === 1 ? carriedFloor : 0;
+  if (name !== 'MCP_TOOL_DRIFT') return 0;
+  return score === 1 ? turnedToolFloor : driftFloor;
+}
+
+/** A secret that nobody could mistake, on its way to a host that is not its vendor's, is at least this grave. */
+export function floorOf(call: Call): number {
+  return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)
+    ? misdirectedSecretFloor
+    : 0;
+}
+
+export function bandOf(score: number, { CRITICAL, HIGH, MEDIUM }: BandBounds): Band {
+  if (score >= CRITICAL) return 'CRITICAL';
+  if (score >= HIGH) return 'HIGH';
+  return score >= MEDIUM ? 'MEDIUM' : 'LOW';
+}

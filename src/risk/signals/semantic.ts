@@ -1,0 +1,42 @@
+import type { Meaning } from '../../core/call.ts';
+import { ownName, safely, shortened } from '../../core/safe-name.ts';
+import { scoreMin } from '../../inspect/injection/reader.ts';
+import type { SignalEngine } from './engine.ts';
+
+/** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
+const promptInjection: SignalEngine = {
+  name: 'semantic',
+  weigh({ injection }) {
+    if (injection < scoreMin) return undefined;
+    return {
+      engine: 'semantic',
+      name: 'PROMPT_INJECTION',
+      score: injection,
+      details: safely`the message, or the context of the call, gives orders to the agent that reads it`,
+    };
+  },
+};
+
+/** Does its context, or its body, ask for what an agent should think twice about? An opinion about words: it weighs and never decides. */
+const asking = (category: Meaning['category']): SignalEngine => ({
+  name: 'semantic',
+  weigh({ meanings }) {
+    const meaning = meanings.find((it) => it.category === category);
+    if (!meaning) return undefined;
+    return {
+      engine: 'semantic',
+      name: category,
+      score: meaning.score,
+      // Its details name words of the lexicon, never those of the text.
+      details: shortened(safely`the context or the body asks for it: ${ownName(meaning.details)}`, 512),
+    };
+  },
+});
+
+export const semantic: readonly SignalEngine[] = [
+  promptInjection,
+  asking('EXFILTRATION'),
+  asking('PRIVILEGE_ESCALATION'),
+  asking('DESTRUCTIVE'),
+  asking('LATERAL_MOVEMENT'),
+];

@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto';
+import type { Call, Finding } from '../../core/call.ts';
+import { ownName, type SafeName } from '../../core/safe-name.ts';
+
+/** Shorter texts that were found are in many names. */
+const foundLengthMin = 4;
+
+/**
+ * The call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
+ * or a repository can carry a secret as well as a body.
+ */
+export function shownDestination(call: Call): SafeName {
+  const { destination } = call;
+  if (showsFinding({ call, name: destination })) return hashed(destination);
+  return call.safeName(destination);
+}
+
+/** As the state keeps it. */
+export const keptDestination = (call: Call): SafeName =>
+  mayBeKept(call, call.destination) ? ownName(call.destination) : hashed(call.destination);
+
+function hashed(destination: string): SafeName {
+  const [kind = ''] = kindText.exec(destination) ?? [];
+  return ownName(`${kind}sha256:${hash('sha256', destination)}`);
+}
+
+/** A scheme may be anything; a tool's name is none. */
+const kindText = /^\w{1,32}:/;
+
+/** Whether a name that was made of the call shows something that was found in it. */
+const showsFinding = ({ call, name }: Named, counts: (finding: Finding) => boolean = () => true): boolean =>
+  call.findings.some((it) => counts(it) && (isInHost(call, it) || name.includes(textOf(call, it))));
+
+interface Named {
+  readonly call: Call;
+  readonly name: string;
+}
+
+/** Whether a name may be kept to know it again: that a host is one of our own is nothing to hide from the state. */
+export const mayBeKept = (call: Call, name: string): boolean =>
+  call.safeName(name) === name && !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
+
+/** Decoded, or in several labels. */
+function isInHost({ target: { scheme, host, href } }: Call, { part, start, end }: Finding): boolean {
+  const from = href.indexOf(host, scheme.length);
+  return part === 'head' && from >= 0 && start < from + host.length && end > from;
+}
+
+function textOf(call: Call, { part, start, end }: Finding): string {
+  const bytes = part === 'head' ? call.head : (call.plain ?? call.body);
+  const text = bytes.toString('utf8', start, end);
+  return text.length < foundLengthMin ? '\0' : text;
+}

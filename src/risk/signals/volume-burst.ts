@@ -1,0 +1,36 @@
+import type { Habits } from '../../core/history.ts';
+import { safely } from '../../core/safe-name.ts';
+import { callsMin } from './baseline.ts';
+import type { SignalEngine } from './engine.ts';
+
+/** An hour of ten-minute windows in which the agent called at all: with fewer nobody knows what is normal. */
+export const windowsMin = 6;
+/** So many calls in ten minutes are no burst, however seldom the agent calls. */
+export const burstCallsMin = 30;
+const timesNormal = 5;
+
+/** From how many calls within ten minutes on it is a burst; undefined as long as nobody knows what is normal. */
+export function burstFrom({ windows, windowCalls }: Habits): number | undefined {
+  if (windows < windowsMin || windowCalls < callsMin) return undefined;
+  return Math.max(burstCallsMin, Math.ceil((timesNormal * windowCalls) / windows));
+}
+
+export function isVolumeBurst(habits: Habits): boolean {
+  const from = burstFrom(habits);
+  return from !== undefined && habits.lately >= from;
+}
+
+/** Does the agent call at least five times as often as it normally does in ten minutes, on all nodes together? */
+export const volumeBurst: SignalEngine = {
+  name: 'baseline',
+  weigh({ habits }) {
+    if (!isVolumeBurst(habits)) return undefined;
+    const normal = Math.round((10 * habits.windowCalls) / habits.windows) / 10;
+    return {
+      engine: 'baseline',
+      name: 'VOLUME_BURST',
+      score: 0.8,
+      details: safely`${habits.lately} calls in the last ten minutes, where ${normal} are normal for the agent`,
+    };
+  },
+};

@@ -1,7 +1,0 @@
-import type { Call, Signal } from '../call.ts';
-
-/** One judge of risk. It looks at what the stages before it found and may report one signal, 0 to 1; it never decides. */
-export interface SignalEngine {
-  readonly name: string;
-  weigh(call: Call): Signal | undefined;
-}

@@ -1,0 +1,104 @@
+import type { Charge } from '../../../core/call.ts';
+import { exceededOf, firstDayKept, givenBack } from '../../rules/budgets.ts';
+import { wasLetOut } from '../../rules/destinations.ts';
+import type { BudgetCharge, RecordedCall } from '../../store.ts';
+import type { Database } from '../sqlite.ts';
+import type { Tally } from './counters.ts';
+
+/*
+ * What was charged to budgets. As with the other numbers memory is authoritative, and the disk follows with the batches of the journal: a
+ * budget is read when it is first asked for on a day. The disk has what calls have spent that were let out; memory also has what the
+ * calls under way may yet spend.
+ */
+
+export interface BudgetReader {
+  usedOf(tenantId: string, name: string, day: string): number;
+}
+
+export interface Budgets {
+  /** Names of those that are used up. */
+  exceeded(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
+  /** The same of any day, without a place in memory for it. */
+  peek(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
+  /** Of budgets that `exceeded` was asked about in the same turn. Never throws. */
+  charge(tenantId: string, charges: readonly BudgetCharge[]): void;
+  /** A call has ended. Never throws. */
+  note(call: RecordedCall): void;
+}
+
+type Day = Map<string, number>;
+
+export function createBudgets(stored: BudgetReader): Budgets {
+  /** By tenant and day. */
+  const tenants = new Map<string, Map<string, Day>>();
+
+  function dayOf(tenantId: string, day: string): Day {
+    const days = tenants.get(tenantId) ?? new Map<string, Day>();
+    tenants.set(tenantId, days);
+    const known = days.get(day);
+    if (known) return known;
+    forgetDays(days);
+    const added: Day = new Map();
+    days.set(day, added);
+    return added;
+  }
+
+  const known = (tenantId: string, { name, day }: Charge): number | undefined =>
+    tenants.get(tenantId)?.get(day)?.get(name);
+
+  const usedOf = (tenantId: string, it: Charge): number =>
+    known(tenantId, it) ?? stored.usedOf(tenantId, it.name, it.day);
+
+  function load(tenantId: string, it: Charge): number {
+    const used = usedOf(tenantId, it);
+    if (known(tenantId, it) === undefined) dayOf(tenantId, it.day).set(it.name, used);
+    return used;
+  }
+
+  function add(tenantId: string, it: Charge, amount: number): void {
+    const before = known(tenantId, it);
+    if (before !== undefined) dayOf(tenantId, it.day).set(it.name, Math.max(0, before + amount));
+  }
+
+  return {
+    exceeded: (tenantId, charges) => exceededOf(charges, (it) => load(tenantId, it)),
+    peek: (tenantId, charges) => exceededOf(charges, (it) => usedOf(tenantId, it)),
+    charge(tenantId, charges) {
+      for (const it of charges) add(tenantId, it, it.amount);
+    },
+    note(call) {
+      for (const it of givenBack(call)) add(call.tenantId, it, -it.amount);
+    },
+  };
+}
+
+/** When another day begins: those that are long over. */
+function forgetDays(days: Map<string, Day>): void {
+  const newest = [...days.keys()].sort().at(-1);
+  if (newest === undefined) return;
+  const first = firstDayKept(newest);
+  for (const day of days.keys()) if (day < first) days.delete(day);
+}
+
+export function createBudgetReader(db: Database): BudgetReader {
+  const find = db.prepare('SELECT used FROM budgets WHERE tenant_id = ? AND day = ? AND name = ?');
+  return { usedOf: (tenantId, name, day) => Number(find.get(tenantId, day, name)?.['used'] ?? 0) };
+}
+
+/** Adds what calls have spent that were let out, in the transaction that is running. */
+export function createBudgetWriter(db: Database): (tallies: readonly Tally[]) => void {
+  const add = db.prepare(`
+    INSERT INTO budgets (tenant_id, day, name, used) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET used = used + excluded.used
+  `);
+  const forget = db.prepare('DELETE FROM budgets WHERE tenant_id = ? AND day < ?');
+  return (tallies) => {
+    for (const { origin, count } of tallies) {
+      if (!origin.charges || !wasLetOut(origin)) continue;
+      for (const { name, day, amount } of origin.charges) {
+        add.run(origin.tenantId, day, name, amount * count);
+        forget.run(origin.tenantId, firstDayKept(day));
+      }
+    }
+  };
+}

@@ -1,0 +1,220 @@
+import { type Decision, decisions } from '../../../core/call.ts';
+import type { Origin } from '../../journal/line.ts';
+import { hourOf, hoursInDay } from '../../rules/limits.ts';
+import type { AgentUsage, CredentialUse } from '../../store.ts';
+import type { Database, Row } from '../sqlite.ts';
+
+/*
+ * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of the lines of the journal, in the
+ * transaction that stores these lines, so each call is counted exactly once, however often it is shipped and whenever the process is
+ * killed.
+ */
+
+/** Calls of one origin within ten minutes. */
+export interface Tally {
+  readonly origin: Origin;
+  /** As `windowOf` of `habits.ts` numbers them. */
+  readonly window: number;
+  readonly hour: number;
+  count: number;
+  firstMs: number;
+  lastMs: number;
+}
+
+/** What a key has behind it when it is first seen. */
+export interface StoredKeyCounts {
+  readonly uses: number;
+  readonly blocked: number;
+  readonly lastSeenAtMs: number | null;
+  /** Hour and count, of those since `fromHour`. */
+  readonly callsByHour: readonly (readonly [number, number])[];
+}
+
+export interface CounterReader {
+  /** In the order of the ids. */
+  ofKeys(keyIds: readonly string[], fromHour: number): readonly StoredKeyCounts[];
+  /** Refused with RATE_LIMITED, as hour and count. */
+  limitedOf(tenantId: string, fromHour: number): readonly (readonly [number, number])[];
+  callsInMonth(tenantId: string, month: number): number;
+  /** By name. */
+  ofCredentials(tenantId: string): ReadonlyMap<string, CredentialUse>;
+  /** In the order of the ids. */
+  ofAgents(agentIds: readonly string[], nowMs: number): readonly AgentUsage[];
+}
+
+/** Calendar months (UTC) since the year 0. */
+export function monthNumberOf(ms: number): number {
+  const date = new Date(ms);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+const ever = 0;
+
+/** Before the name of a credential. */
+const credentialCounter = 'credential.';
+/** What the counts of a tenant's credentials belong to: no id looks so. */
+const credentialsOf = (tenantId: string): string => `credentials of ${tenantId}`;
+
+/** What is stored of a key or an agent: by counter the count of all time, and hours with theirs. */
+interface Counts {
+  readonly total: Map<string, number>;
+  readonly byHour: Map<string, (readonly [hour: number, count: number])[]>;
+  firstMs: number | null;
+  lastMs: number | null;
+}
+
+const nothing = (): Counts => ({ total: new Map(), byHour: new Map(), firstMs: null, lastMs: null });
+
+export function createCounterReader(db: Database): CounterReader {
+  const since = db.prepare(
+    'SELECT period, count FROM counters WHERE subject = ? AND counter = ? AND period >= ?',
+  );
+  const at = db.prepare('SELECT count FROM counters WHERE subject = ? AND counter = ? AND period = ?');
+  const countsOf = db.prepare(`
+    SELECT subject, counter, period, count FROM counters
+    WHERE subject IN (SELECT value FROM json_each(?)) AND (period = ${ever} OR period >= ?)
+  `);
+  const seenOf = db.prepare(`
+    SELECT subject, first_ms, last_ms FROM seen WHERE subject IN (SELECT value FROM json_each(?)) AND kind = ?
+  `);
+
+  const ofCredentials = db.prepare(`
+    SELECT counter, count, last_ms FROM counters JOIN seen ON seen.subject = counters.subject AND kind = counter
+    WHERE counters.subject = ? AND counter GLOB '${credentialCounter}*' AND period = ${ever}
+  `);
+
+  /** In two statements, however many there are. */
+  function read(kind: 'key' | 'agent', ids: readonly string[], fromHour: number): Map<string, Counts> {
+    const all = new Map<string, Counts>();
+    const list = JSON.stringify(ids);
+    for (const row of countsOf.all(list, fromHour)) addTo(all, row);
+    for (const { subject, first_ms, last_ms } of seenOf.all(list, kind)) {
+      const counts = all.get(String(subject));
+      if (counts) Object.assign(counts, { firstMs: Number(first_ms), lastMs: Number(last_ms) });
+    }
+    return all;
+  }
+
+  return {
+    ofKeys(keyIds, fromHour) {
+      const all = read('key', keyIds, fromHour);
+      return keyIds.map((id) => toKeyCounts(all.get(id) ?? nothing()));
+    },
+    limitedOf: (tenantId, fromHour) =>
+      since
+        .all(tenantId, 'tenant.limited', fromHour)
+        .map((row) => [Number(row['period']), Number(row['count'])] as const),
+    callsInMonth: (tenantId, month) => Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
+    ofCredentials: (tenantId) =>
+      new Map(
+        ofCredentials
+          .all(credentialsOf(tenantId))
+          .map(({ counter, count, last_ms }) => [
+            String(counter).slice(credentialCounter.length),
+            { uses: Number(count), lastUsedAtMs: Number(last_ms) },
+          ]),
+      ),
+    ofAgents(agentIds, nowMs) {
+      const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
+      return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));
+    },
+  };
+}
+
+function addTo(all: Map<string, Counts>, row: Row): void {
+  const counts = all.get(String(row['subject'])) ?? nothing();
+  all.set(String(row['subject']), counts);
+  const { total, byHour } = counts;
+  const [counter, period, count] = [String(row['counter']), Number(row['period']), Number(row['count'])];
+  const hours = byHour.get(counter);
+  if (period === ever) total.set(counter, count);
+  else if (hours) hours.push([period, count]);
+  else byHour.set(counter, [[period, count]]);
+}
+
+const toKeyCounts = ({ total, byHour, lastMs }: Counts): StoredKeyCounts => ({
+  uses: total.get('key.uses') ?? 0,
+  blocked: total.get('key.blocked') ?? 0,
+  lastSeenAtMs: lastMs,
+  callsByHour: byHour.get('key.calls') ?? [],
+});
+
+function toAgentUsage({ total, byHour, firstMs, lastMs }: Counts, nowMs: number): AgentUsage {
+  const last24h = (decision: Decision): number =>
+    (byHour.get(`agent.${decision}`) ?? [])
+      .filter(([hour]) => hour <= hourOf(nowMs))
+      .reduce((sum, [, count]) => sum + count, 0);
+  return {
+    firstSeenAtMs: firstMs,
+    lastSeenAtMs: lastMs,
+    callsTotal: total.get('agent.calls') ?? 0,
+    decisions24h: Object.fromEntries(decisions.map((it) => [it, last24h(it)])) as Record<Decision, number>,
+  };
+}
+
+/** Hours on disk are kept a little longer than they count: a clock may be set back. */
+const hoursKept = 48;
+
+/** Adds to the counts, in the transaction that is running. */
+export function createCounterWriter(db: Database): (tallies: readonly Tally[]) => void {
+  const add = db.prepare(`
+    INSERT INTO counters (subject, counter, period, count) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count
+  `);
+  const forget = db.prepare('DELETE FROM counters WHERE subject = ? AND counter = ? AND period < ?');
+  const see = db.prepare(`
+    INSERT INTO seen (subject, kind, first_ms, last_ms) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)
+  `);
+
+  function addHour(subject: string, counter: string, { hour, count }: Tally): void {
+    add.run(subject, counter, hour, count);
+    forget.run(subject, counter, hour - hoursKept);
+  }
+
+  const outcomes: Readonly<Record<Origin['outcome'], (tally: Tally) => void>> = {
+    call(tally) {
+      const { origin, count, firstMs, lastMs } = tally;
+      add.run(origin.tenantId, 'tenant.calls', monthNumberOf(firstMs), count);
+      add.run(origin.keyId, 'key.uses', ever, count);
+      addHour(origin.keyId, 'key.calls', tally);
+      see.run(origin.keyId, 'key', firstMs, lastMs);
+    },
+    blocked: ({ origin, count }) => void add.run(origin.keyId, 'key.blocked', ever, count),
+    limited: (tally) => addHour(tally.origin.tenantId, 'tenant.limited', tally),
+    refused: () => {},
+  };
+
+  return (tallies) => {
+    for (const tally of sumUp(tallies)) {
+      const { origin, count, firstMs, lastMs } = tally;
+      outcomes[origin.outcome](tally);
+      add.run(origin.agentId, 'agent.calls', ever, count);
+      addHour(origin.agentId, `agent.${origin.decision}`, tally);
+      see.run(origin.agentId, 'agent', firstMs, lastMs);
+      if (origin.credential !== undefined) {
+        const counter = credentialCounter + origin.credential;
+        add.run(credentialsOf(origin.tenantId), counter, ever, count);
+        see.run(credentialsOf(origin.tenantId), counter, firstMs, lastMs);
+      }
+    }
+  };
+}
+
+/** Those that differ in nothing but the destination become one: a batch has many origins, and few keys. */
+function sumUp(tallies: readonly Tally[]): Iterable<Tally> {
+  const sums = new Map<string, Tally>();
+  for (const { origin, window, hour, count, firstMs, lastMs } of tallies) {
+    const { tenantId, agentId, keyId, decision, outcome, credential } = origin;
+    const name = JSON.stringify([tenantId, agentId, keyId, decision, outcome, hour, credential]);
+    const sum = sums.get(name);
+    if (!sum) {
+      sums.set(name, { origin, window, hour, count, firstMs, lastMs });
+      continue;
+    }
+    sum.count += count;
+    sum.firstMs = Math.min(sum.firstMs, firstMs);
+    sum.lastMs = Math.max(sum.lastMs, lastMs);
+  }
+  return sums.values();
+}

@@ -1,0 +1,63 @@
+import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/nonces.ts';
+
+/**
+ * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a restart can be sent again
+ * once after it.
+ */
+export interface Nonces {
+  /** Throws GATEWAY_BUSY while the key or its tenant has as many as it may. */
+  claim(tenantId: string, keyId: string, nonce: string, nowMs: number, endsAtMs: number): boolean;
+}
+
+interface Seen {
+  readonly keyId: string;
+  readonly endsAtMs: number;
+}
+
+interface TenantNonces {
+  /** In the order in which they came, which is about that of their ends. */
+  readonly seen: Map<string, Seen>;
+  /** How many of them are of each key. */
+  readonly held: Map<string, number>;
+}
+
+export function createNonces(): Nonces {
+  const byTenant = new Map<string, TenantNonces>();
+
+  function nothingYet(tenantId: string): TenantNonces {
+    const none: TenantNonces = { seen: new Map(), held: new Map() };
+    byTenant.set(tenantId, none);
+    return none;
+  }
+
+  return {
+    claim(tenantId, keyId, nonce, nowMs, endsAtMs) {
+      const nonces = byTenant.get(tenantId) ?? nothingYet(tenantId);
+      dropEnded(nonces, nowMs);
+      const name = `${keyId} ${nonce}`;
+      const standing = nonces.seen.get(name);
+      if (standing && standing.endsAtMs > nowMs) return false;
+      if (standing) drop(nonces, name, standing);
+      const held = nonces.held.get(keyId) ?? 0;
+      if (held >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
+        throw tooManyNonces(endsAtMs - nowMs);
+      nonces.seen.set(name, { keyId, endsAtMs });
+      nonces.held.set(keyId, held + 1);
+      return true;
+    },
+  };
+}
+
+function dropEnded(nonces: TenantNonces, nowMs: number): void {
+  for (const [name, it] of nonces.seen) {
+    if (it.endsAtMs > nowMs) return;
+    drop(nonces, name, it);
+  }
+}
+
+function drop({ seen, held }: TenantNonces, name: string, { keyId }: Seen): void {
+  seen.delete(name);
+  const left = (held.get(keyId) ?? 1) - 1;
+  if (left === 0) held.delete(keyId);
+  else held.set(keyId, left);
+}

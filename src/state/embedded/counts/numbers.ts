@@ -1,0 +1,250 @@
+import {
+  type Bucket,
+  hourOf,
+  hoursInDay,
+  keyRateOf,
+  levelAt,
+  partsPerToken,
+  periodOf,
+  type Rate,
+  rateOf,
+  secondsUntilToken,
+} from '../../rules/limits.ts';
+import type { AdmitRequest, KeyRecord, KeyUsage, TenantTerms, TenantUsage } from '../../store.ts';
+import { type CounterReader, monthNumberOf } from './counters.ts';
+import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
+
+/*
+ * Quotas, buckets, uses and counts: memory is authoritative for them. A number is read from the disk when its key or tenant is first
+ * touched, and from then on grows here at once; the disk follows with the batches of the journal. Numbers that nobody has touched for
+ * long enough that their calls are on the disk are forgotten.
+ *
+ * A restart finds quotas, uses and counts as they were, because every call that was let out is in the journal. Buckets start full and the
+ * rate of the last minute at nothing: those are not kept.
+ */
+
+export interface Numbers {
+  /**
+   * Checks quota, uses and buckets in this order, and takes from all of them or from none. `call` and `rate` as in `AdmitRequest.counts`;
+   * `nothing` is a call that goes no further: it is checked alone.
+   */
+  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: AdmitRequest['counts'] | 'nothing'): Taking;
+  /** A call with this key came from an address outside its allowlist. */
+  block(keyId: string, nowMs: number): void;
+  /** In the order of the ids. */
+  keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[];
+  tenantUsage(tenantId: string, nowMs: number): TenantUsage;
+}
+
+export type Taking = { readonly ok: true; readonly scansUsed: number } | Refusal;
+
+export interface Refusal {
+  readonly ok: false;
+  readonly code: 'QUOTA_EXCEEDED' | 'INVALID_KEY' | 'RATE_LIMITED';
+  readonly detail: string;
+  readonly retryAfterSeconds?: number;
+}
+
+interface KeyNumbers {
+  uses: number;
+  blocked: number;
+  lastSeenAtMs: number | null;
+  readonly byHour: SlidingCount;
+  bucket: Bucket | undefined;
+  /** By the clock of this process, which may be another than that of the calls. */
+  touchedAt: number;
+}
+
+interface TenantNumbers {
+  /** Calls by month; see `monthsMax`. */
+  readonly months: Map<number, number>;
+  readonly limitedByHour: SlidingCount;
+  readonly recent: SlidingCount;
+  bucket: Bucket | undefined;
+}
+
+export interface NumbersOptions {
+  /** Whether calls that have ended may still be on their way to the disk, however long ago that was. */
+  readonly isDiskBehind: () => boolean;
+  /** Monotonic, in milliseconds. */
+  readonly clock?: () => number;
+  /** Beyond it, keys that were idle for `idleMs` are forgotten; those in use are never. */
+  readonly keysMax?: number;
+}
+
+/** A call is in the journal when it is decided, and on the disk a quarter of a second later: this is ample. */
+const idleMs = 15 * 60_000;
+const recentSlotMs = 10_000;
+const recentSlots = 6;
+/** A clock that is set back finds the months before; still older ones are read again. */
+const monthsMax = 12;
+
+export function createNumbers(stored: CounterReader, options: NumbersOptions): Numbers {
+  const { isDiskBehind, clock = () => performance.now(), keysMax = 32_768 } = options;
+  const keys = new Map<string, KeyNumbers>();
+  /** Tenants are made by administrators: there are not many. */
+  const tenants = new Map<string, TenantNumbers>();
+  let sweepAtSize = keysMax;
+  /** The month of the last call, which is nearly always that of the next. */
+  let month = { startMs: 0, endMs: 0, number: 0 };
+
+  function monthOf(ms: number): typeof month {
+    if (ms < month.startMs || ms >= month.endMs) month = { ...periodOf(ms), number: monthNumberOf(ms) };
+    return month;
+  }
+
+  const neverUsed = (): KeyNumbers => ({
+    uses: 0,
+    blocked: 0,
+    lastSeenAtMs: null,
+    byHour: createSlidingCount(hoursInDay),
+    bucket: undefined,
+    touchedAt: clock(),
+  });
+
+  /** In the order of the ids. */
+  function loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
+    return stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
+      const numbers = { ...neverUsed(), ...counts };
+      for (const [hour, count] of callsByHour) numbers.byHour.add(hour, count);
+      return numbers;
+    });
+  }
+
+  function keyOf(keyId: string, nowMs: number): KeyNumbers {
+    const known = keys.get(keyId);
+    if (known) {
+      known.touchedAt = clock();
+      return known;
+    }
+    const [loaded = neverUsed()] = loadKeys([keyId], nowMs);
+    if (keys.size >= sweepAtSize) forgetIdleKeys();
+    keys.set(keyId, loaded);
+    return loaded;
+  }
+
+  function forgetIdleKeys(): void {
+    const before = clock() - idleMs;
+    if (!isDiskBehind())
+      for (const [keyId, { touchedAt }] of keys) if (touchedAt < before) keys.delete(keyId);
+    // What is in use stays. The next look comes when there are twice as many, so that a busy day is not spent on looking.
+    sweepAtSize = Math.max(keysMax, keys.size * 2);
+  }
+
+  function loadTenant(tenantId: string, nowMs: number): TenantNumbers {
+    const limitedByHour = createSlidingCount(hoursInDay);
+    for (const [hour, count] of stored.limitedOf(tenantId, hourOf(nowMs) - hoursInDay + 1))
+      limitedByHour.add(hour, count);
+    return { months: new Map(), limitedByHour, recent: createSlidingCount(recentSlots), bucket: undefined };
+  }
+
+  function tenantOf(tenantId: string, nowMs: number): TenantNumbers {
+    const known = tenants.get(tenantId);
+    if (known) return known;
+    const loaded = loadTenant(tenantId, nowMs);
+    tenants.set(tenantId, loaded);
+    return loaded;
+  }
+
+  function usedIn(tenantId: string, { months }: TenantNumbers, number: number): number {
+    const known = months.get(number);
+    if (known !== undefined) return known;
+    const used = stored.callsInMonth(tenantId, number);
+    const [oldest] = months.keys();
+    if (months.size >= monthsMax && oldest !== undefined) months.delete(oldest);
+    months.set(number, used);
+    return used;
+  }
+
+  return {
+    take(key, terms, nowMs, counts) {
+      const tenant = tenantOf(key.tenantId, nowMs);
+      const holder = keyOf(key.keyId, nowMs);
+      // A key and all that were made with it have one bucket.
+      const spender = key.parentKeyId === null ? holder : keyOf(key.parentKeyId, nowMs);
+      const { number, endMs } = monthOf(nowMs);
+      const used = usedIn(key.tenantId, tenant, number);
+      const isOver = terms.scansPerMonth !== null && used >= terms.scansPerMonth;
+      if (counts !== 'rate' && isOver && !terms.overage) return overQuota(endMs - nowMs);
+      if (key.maxUses !== null && holder.uses >= key.maxUses) return usedUp;
+      const [tenantRate, keyRate] = [rateOf(terms), keyRateOf(key, terms)];
+      const tenantLevel = levelOf(tenant.bucket, tenantRate, nowMs);
+      const keyLevel = levelOf(spender.bucket, keyRate, nowMs);
+      const limited = limitedBy(tenantLevel, tenantRate, 'tenant') ?? limitedBy(keyLevel, keyRate, 'key');
+      if (limited) {
+        tenant.limitedByHour.add(hourOf(nowMs), 1);
+        return limited;
+      }
+      if (counts === 'nothing') return { ok: true, scansUsed: used };
+      if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantLevel, nowMs);
+      if (keyRate) spender.bucket = withoutToken(spender.bucket, keyLevel, nowMs);
+      if (counts === 'rate') return { ok: true, scansUsed: used };
+      tenant.months.set(number, used + 1);
+      tenant.recent.add(Math.floor(nowMs / recentSlotMs), 1);
+      holder.uses += 1;
+      holder.byHour.add(hourOf(nowMs), 1);
+      holder.lastSeenAtMs = Math.max(holder.lastSeenAtMs ?? nowMs, nowMs);
+      return { ok: true, scansUsed: used + 1 };
+    },
+
+    block(keyId, nowMs) {
+      keyOf(keyId, nowMs).blocked += 1;
+    },
+
+    keyUsage(keyIds, nowMs) {
+      const unread = keyIds.filter((it) => !keys.has(it));
+      const loaded = loadKeys(unread, nowMs);
+      const read = new Map(unread.map((it, at) => [it, loaded[at]]));
+      return keyIds.map((it) => toUsage(keys.get(it) ?? read.get(it) ?? neverUsed(), nowMs));
+    },
+
+    tenantUsage(tenantId, nowMs) {
+      const tenant = tenants.get(tenantId) ?? loadTenant(tenantId, nowMs);
+      return {
+        scansUsed: usedIn(tenantId, tenant, monthOf(nowMs).number),
+        rateLimitHits24h: tenant.limitedByHour.sum(hourOf(nowMs)),
+        currentRatePerMin: tenant.recent.sum(Math.floor(nowMs / recentSlotMs)),
+      };
+    },
+  };
+}
+
+const toUsage = ({ lastSeenAtMs, byHour, blocked, uses }: KeyNumbers, nowMs: number): KeyUsage => ({
+  lastSeenAtMs,
+  calls24h: byHour.sum(hourOf(nowMs)),
+  blockedAttempts: blocked,
+  uses,
+});
+
+const levelOf = (bucket: Bucket | undefined, rate: Rate | undefined, nowMs: number): number => {
+  if (!rate) return partsPerToken;
+  return bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
+};
+
+/** Changed in place: the hot path makes no new one with each call. */
+function withoutToken(bucket: Bucket | undefined, level: number, nowMs: number): Bucket {
+  if (!bucket) return { level: level - partsPerToken, atMs: nowMs };
+  bucket.level = level - partsPerToken;
+  // What has flowed in once does not flow in again when the clock is set back.
+  bucket.atMs = Math.max(bucket.atMs, nowMs);
+  return bucket;
+}
+
+function limitedBy(level: number, rate: Rate | undefined, whose: 'tenant' | 'key'): Refusal | undefined {
+  if (!rate || level >= partsPerToken) return undefined;
+  return {
+    ok: false,
+    code: 'RATE_LIMITED',
+    detail: `The ${whose} makes more calls than its rate of ${rate.perMinute} a minute allows.`,
+    retryAfterSeconds: secondsUntilToken(level, rate),
+  };
+}
+
+const overQuota = (leftMs: number): Refusal => ({
+  ok: false,
+  code: 'QUOTA_EXCEEDED',
+  detail: 'The calls that the plan grants for this month are used up.',
+  retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
+});
+
+const usedUp: Refusal = { ok: false, code: 'INVALID_KEY', detail: 'The key is used up.' };

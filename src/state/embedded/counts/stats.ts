@@ -1,0 +1,104 @@
+import type { StatBucket } from '../../store.ts';
+import type { CountedName } from '../../traces/likely.ts';
+import {
+  addCounts,
+  type MinuteCounts,
+  noCounts,
+  otherName,
+  type StatCounts,
+  type StatInterval,
+  statIntervalNames,
+  statIntervals,
+  statStart,
+} from '../../traces/stats.ts';
+import { type Database, parseStored } from '../sqlite.ts';
+import { createTenantsOf } from '../tenants-of.ts';
+
+/* Counts of calls by minute, hour and day: a row each, with all its names, as JSON. */
+
+const oneBucket = 'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
+
+/** Adds the calls of a batch, in the transaction that is running. */
+export function createStatWriter(db: Database): (minutes: readonly MinuteCounts[]) => void {
+  const find = db.prepare(oneBucket);
+  const put = db.prepare(`
+    INSERT INTO stats (tenant_id, interval_ms, start_ms, counts) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET counts = excluded.counts
+  `);
+
+  function add(tenantId: string, interval: StatInterval, startMs: number, counts: StatCounts): void {
+    const place = [tenantId, statIntervals[interval], startMs] as const;
+    const sum = noCounts();
+    const standing = find.get(...place);
+    if (standing) addCounts(sum, parseStored<Partial<StatCounts>>(standing['counts']));
+    addCounts(sum, counts);
+    put.run(...place, JSON.stringify(sum));
+  }
+
+  return (minutes) => {
+    for (const { tenantId, startMs, counts } of minutes)
+      for (const interval of statIntervalNames) add(tenantId, interval, statStart(startMs, interval), counts);
+  };
+}
+
+export interface StatReader {
+  /** `Store.callStats`. */
+  read(tenantId: string, interval: StatInterval, fromMs: number, beforeMs: number): readonly StatBucket[];
+  /** `LikelySource.mayHave` of `traces/likely.ts`. */
+  mayHave(
+    tenantId: string,
+    interval: StatInterval,
+    starts: readonly number[],
+    names: readonly CountedName[],
+  ): readonly boolean[];
+  /** Tenants that have any. */
+  tenants(): string[];
+}
+
+export function createStatReader(db: Database): StatReader {
+  const find = db.prepare(`
+    SELECT start_ms, counts FROM stats
+    WHERE tenant_id = ? AND interval_ms = ? AND start_ms >= ? AND start_ms < ? ORDER BY start_ms
+  `);
+  const findOne = db.prepare(oneBucket);
+  return {
+    tenants: createTenantsOf(db, 'stats'),
+    mayHave: (tenantId, interval, starts, names) =>
+      starts.map((startMs) => {
+        const row = findOne.get(tenantId, statIntervals[interval], startMs);
+        if (!row) return true;
+        const counts = parseStored<Partial<StatCounts>>(row['counts']);
+        return names.every(({ dimension, name }) => {
+          const counted = counts[dimension] ?? {};
+          return Object.hasOwn(counted, name) || Object.hasOwn(counted, otherName);
+        });
+      }),
+    read: (tenantId, interval, fromMs, beforeMs) =>
+      find.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => {
+        const counts = noCounts();
+        addCounts(counts, parseStored<Partial<StatCounts>>(row['counts']));
+        return { startMs: Number(row['start_ms']), counts };
+      }),
+  };
+}
+
+/** Asks for some of the tenant's buckets of that length that begin before then to go. */
+export interface StatsRemoval {
+  readonly statsOf: string;
+  readonly interval: StatInterval;
+  readonly beforeMs: number;
+}
+
+/** So many go at a time. */
+export const statsRemovedMax = 500;
+
+/** Answers how many went; when it is `statsRemovedMax` there may be more. */
+export function createStatsRemover(db: Database): (removal: StatsRemoval) => number {
+  const remove = db.prepare(`
+    DELETE FROM stats WHERE (tenant_id, interval_ms, start_ms) IN (
+      SELECT tenant_id, interval_ms, start_ms FROM stats
+      WHERE tenant_id = ? AND interval_ms = ? AND start_ms < ? LIMIT ${statsRemovedMax}
+    )
+  `);
+  return ({ statsOf, interval, beforeMs }) => remove.run(statsOf, statIntervals[interval], beforeMs);
+}

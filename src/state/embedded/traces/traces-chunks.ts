@@ -1,0 +1,217 @@
+import { traceIdLength } from '../../../core/ids.ts';
+import { createCache } from '../../cache.ts';
+import { type Origin, parseOrigin } from '../../journal/line.ts';
+import { wasLetOut } from '../../rules/destinations.ts';
+import { windowOf } from '../../rules/habits.ts';
+import { hourOf } from '../../rules/limits.ts';
+import { idAt, nextLine, windowMs } from '../../traces/lines.ts';
+import { createFactReader, createStatTally, type MinuteCounts } from '../../traces/stats.ts';
+import type { Tally } from '../counts/counters.ts';
+
+/*
+ * Batches become chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few
+ * hundred bytes cost five times as much as one of half a megabyte.
+ */
+
+export interface Chunk {
+  readonly tenantId: string;
+  /** Times of ids; both lie in one window. */
+  firstMs: number;
+  lastMs: number;
+  count: number;
+  bytes: number;
+  /** Pieces of the batch, in order. */
+  readonly runs: { start: number; end: number }[];
+}
+
+export interface SortedBatch {
+  readonly chunks: Chunk[];
+  /** Origins whose destinations were touched and are not noted as stored, with the time of the first touch. */
+  readonly touched: Map<KnownOrigin, number>;
+  /** All calls of the batch. */
+  readonly tallies: readonly Tally[];
+  readonly stats: readonly MinuteCounts[];
+  /** Lines that are not whole. */
+  readonly unreadable: number;
+}
+
+export interface KnownOrigin extends Origin {
+  /** Its destination needs no writing. Set by whoever has written it. */
+  isStored: boolean;
+  /** That of the calls in the batch that is being sorted, and of their ten minutes. */
+  tally: Tally | undefined;
+  /** How many calls of the batch, before those of the tally, have brought something against their agents. */
+  markedBefore: number;
+}
+
+/** A chunk that would grow beyond it is followed by another. */
+export const chunkBytesMax = 512 * 1024;
+const originsMax = 32_768;
+/** Beyond it an origin is parsed each time: names come from requests. */
+const originLengthMax = 1_024;
+
+const newline = '\n';
+const lineEnd = 0x0a;
+const tab = 0x09;
+const brace = 0x7d;
+const idTime = /^([0-9a-f]{8})-([0-9a-f]{4})-7$/;
+const idTimeLength = 15;
+/** Tabs count as white space where it is read as a number. */
+const timeField = /^\t\d{1,15}\t$/;
+
+/** Sorts batches into chunks, and remembers origins from one to the next. */
+export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBatch; forget(): void } {
+  let origins = createCache<KnownOrigin>(originsMax);
+  const readFacts = createFactReader('latin1');
+  const stats = createStatTally();
+
+  function originOf(text: string): KnownOrigin | undefined {
+    const known = origins.get(text);
+    if (known) return known;
+    const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
+    if (!parsed) return undefined;
+    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined, markedBefore: 0 };
+    if (text.length <= originLengthMax) origins.set(text, origin);
+    return origin;
+  }
+
+  function sort(lines: Uint8Array<ArrayBuffer>): SortedBatch {
+    // A character a byte: positions in it are positions in the batch, and searching a string is cheapest.
+    const content = toBuffer(lines);
+    const text = content.toString('latin1');
+    const open = new Map<string, Chunk>();
+    const chunks: Chunk[] = [];
+    const touched = new Map<KnownOrigin, number>();
+    const tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
+    let unreadable = 0;
+    let marked = 0;
+    let chunk: Chunk | undefined;
+    let idStart = '';
+    let ms = Number.NaN;
+    let timeText = '';
+    let atMs = Number.NaN;
+
+    for (let start = 0, end = 0; start < text.length; start = end) {
+      end = text.indexOf(newline, start) + 1 || text.length;
+      // Calls of one millisecond stand side by side.
+      if (!text.startsWith(idStart, start) || idStart === '') {
+        idStart = text.slice(start, start + idTimeLength);
+        const [, high = '', low = ''] = idTime.exec(idStart) ?? [];
+        ms = Number.parseInt(high + low, 16);
+      }
+      if (!text.startsWith(timeText, start + traceIdLength) || timeText === '') {
+        timeText = text.slice(start + traceIdLength, text.indexOf('\t', start + traceIdLength + 1) + 1);
+        atMs = timeField.test(timeText) ? Number(timeText) : Number.NaN;
+      }
+      const isTimed = !Number.isNaN(ms) && !Number.isNaN(atMs);
+      const lineAt = isTimed ? traceAt(content, text, start, end) : -1;
+      const origin = lineAt === -1 ? undefined : readOrigin(content, text, start, lineAt);
+      if (!origin) {
+        unreadable += 1;
+        idStart = '';
+        timeText = '';
+        continue;
+      }
+      if (!origin.isStored && !touched.has(origin)) touched.set(origin, ms);
+      count(origin, atMs);
+      stats.add(origin, atMs, readFacts(text, lineAt, end));
+      if (!chunk || chunk.tenantId !== origin.tenantId || !fits(chunk, ms, end - start)) {
+        chunk = chunkFor(origin.tenantId, ms, end - start);
+      }
+      extend(chunk, ms, start, end);
+    }
+    for (const { origin } of tallies) origin.tally = undefined;
+    return { chunks, touched, tallies, stats: stats.take(), unreadable };
+
+    function count(origin: KnownOrigin, atMs: number): void {
+      const window = windowOf(atMs);
+      const { tally, markedBefore } = origin;
+      // A run of clean calls ends with what is held against one: those before it and those behind are not one.
+      if (origin.marks) marked += 1;
+      if (tally?.window !== window || markedBefore !== marked) {
+        origin.markedBefore = marked;
+        const added = { origin, window, hour: hourOf(atMs), count: 1, firstMs: atMs, lastMs: atMs };
+        origin.tally = added;
+        tallies.push(added);
+        return;
+      }
+      tally.count += 1;
+      if (atMs < tally.firstMs) tally.firstMs = atMs;
+      if (atMs > tally.lastMs) tally.lastMs = atMs;
+    }
+
+    function chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
+      const key = `${Math.floor(atMs / windowMs)} ${tenantId}`;
+      const standing = open.get(key);
+      if (standing && fits(standing, atMs, bytes)) return standing;
+      const added = { tenantId, firstMs: atMs, lastMs: atMs, count: 0, bytes: 0, runs: [] };
+      open.set(key, added);
+      chunks.push(added);
+      return added;
+    }
+  }
+
+  /** What stands between the time and the trace. */
+  function readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
+    const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
+    // Not a slice of the text: what is remembered would keep all of it in memory.
+    return originOf(content.toString('latin1', originAt, lineAt));
+  }
+
+  return {
+    sort,
+    forget() {
+      origins = createCache<KnownOrigin>(originsMax);
+    },
+  };
+}
+
+/** Where the tab before the trace stands; -1 where the line is not whole. */
+function traceAt(content: Buffer, text: string, start: number, end: number): number {
+  const idEnd = start + traceIdLength;
+  if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd) return -1;
+  const originAt = text.indexOf('\t', idEnd + 1) + 1;
+  const lineAt = originAt === 0 ? -1 : text.indexOf('\t{', originAt);
+  return lineAt >= end ? -1 : lineAt;
+}
+
+const fits = ({ firstMs, bytes }: Chunk, ms: number, more: number): boolean =>
+  bytes + more <= chunkBytesMax && Math.floor(firstMs / windowMs) === Math.floor(ms / windowMs);
+
+function extend(chunk: Chunk, ms: number, start: number, end: number): void {
+  const last = chunk.runs.at(-1);
+  if (last?.end === start) last.end = end;
+  else chunk.runs.push({ start, end });
+  if (ms < chunk.firstMs) chunk.firstMs = ms;
+  if (ms > chunk.lastMs) chunk.lastMs = ms;
+  chunk.count += 1;
+  chunk.bytes += end - start;
+}
+
+/** The lines of a chunk: copied only where those of others stand between. */
+export function linesOf({ runs }: Chunk, lines: Uint8Array<ArrayBuffer>): Buffer {
+  const pieces = runs.map(({ start, end }) => toBuffer(lines.subarray(start, end)));
+  const [first] = pieces;
+  return first && pieces.length === 1 ? first : Buffer.concat(pieces);
+}
+
+/** Adds the ids of all lines. */
+export function collectIds(lines: Buffer, ids: Set<string>): void {
+  for (let at = 0; at < lines.length; at = nextLine(lines, at)) ids.add(idAt(lines, at));
+}
+
+/** Those lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
+export function withoutRepeats(lines: Buffer, ids: Set<string>): Buffer {
+  const kept: Buffer[] = [];
+  for (let at = 0, next = 0; at < lines.length; at = next) {
+    next = nextLine(lines, at);
+    const id = idAt(lines, at);
+    if (ids.has(id)) continue;
+    ids.add(id);
+    kept.push(lines.subarray(at, next));
+  }
+  return Buffer.concat(kept);
+}
+
+export const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);

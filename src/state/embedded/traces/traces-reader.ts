@@ -1,0 +1,70 @@
+import { windowEnd, windowStart } from '../../traces/lines.ts';
+import type { TraceWindow } from '../../traces/list.ts';
+import type { Database } from '../sqlite.ts';
+import { toBuffer } from './traces-chunks.ts';
+
+/** Finds chunks by the time of the ids in them. */
+export interface ChunkReader {
+  /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
+  between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer>;
+  /** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
+  starts(tenantId: string, newestMs: number, oldestMs: number): Generator<number>;
+  window(tenantId: string, startMs: number): TraceWindow;
+  /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
+  stored(tenantId: string, after: number, last: number, limit: number): { chunkId: number; lines: Buffer }[];
+  /** The greatest number of any chunk; 0 where there is none. */
+  lastId(): number;
+}
+
+export function createChunkReader(db: Database): ChunkReader {
+  // A chunk does not reach beyond its window: the index alone says which ones to read.
+  const find = db.prepare(`
+    SELECT chunk_id FROM trace_chunks WHERE tenant_id = ? AND last_ms BETWEEN ? AND ? AND first_ms <= ?
+    ORDER BY chunk_id
+  `);
+  const last = db.prepare('SELECT max(last_ms) AS ms FROM trace_chunks WHERE tenant_id = ? AND last_ms <= ?');
+  const read = db.prepare('SELECT lines FROM trace_chunks WHERE chunk_id = ?');
+
+  const greatest = db.prepare('SELECT max(chunk_id) AS chunk_id FROM trace_chunks');
+  // By the number, which few are above, and not by the tenant, which has many.
+  const above = db.prepare(`
+    SELECT chunk_id, lines FROM trace_chunks WHERE chunk_id > ? AND chunk_id <= ? AND +tenant_id = ?
+    ORDER BY chunk_id LIMIT ?
+  `);
+
+  /** The last time in the newest chunk, of those that begin in the window of `ms` or before; it may be later than `ms`. */
+  function newest(tenantId: string, ms: number): number | undefined {
+    const found = last.get(tenantId, windowEnd(ms))?.['ms'];
+    return typeof found === 'number' ? found : undefined;
+  }
+
+  function* between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer> {
+    for (const found of find.all(tenantId, firstMs, windowEnd(firstMs), lastMs)) {
+      const row = read.get(Number(found['chunk_id']));
+      if (row) yield toBuffer(row['lines'] as Uint8Array);
+    }
+  }
+
+  return {
+    between,
+    *starts(tenantId, newestMs, oldestMs) {
+      for (let bound = newestMs; ; ) {
+        const ms = newest(tenantId, bound);
+        if (ms === undefined || windowEnd(ms) < oldestMs) return;
+        const startMs = windowStart(ms);
+        yield startMs;
+        bound = startMs - 1;
+      }
+    },
+    window: (tenantId, startMs) => ({
+      startMs,
+      chunks: () => between(tenantId, startMs, windowEnd(startMs)),
+    }),
+    lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
+    stored: (tenantId, after, lastOne, limit) =>
+      above.all(after, lastOne, tenantId, limit).map((row) => ({
+        chunkId: Number(row['chunk_id']),
+        lines: toBuffer(row['lines'] as Uint8Array),
+      })),
+  };
+}

@@ -1,0 +1,157 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { TrustMark } from '../../../core/history.ts';
+import type { CallBatch, TrustTerms } from '../../store.ts';
+import { createBudgetWriter } from '../counts/budgets.ts';
+import { createCounterWriter } from '../counts/counters.ts';
+import { createHistoryWriter } from '../counts/history.ts';
+import { createStatsRemover, createStatWriter, type StatsRemoval } from '../counts/stats.ts';
+import { createDestinationWriter } from '../destinations.ts';
+import { tracesMigrations } from '../migrations.ts';
+import { openDatabase } from '../sqlite.ts';
+import {
+  type Chunk,
+  collectIds,
+  createSorter,
+  linesOf,
+  type SortedBatch,
+  withoutRepeats,
+} from './traces-chunks.ts';
+import { createChunkReader } from './traces-reader.ts';
+import {
+  type CountsRemoval,
+  createCountsRemover,
+  createHistoriesRemover,
+  createTracesRemover,
+  type HistoriesRemoval,
+  type TracesRemoval,
+} from './traces-removal.ts';
+
+/*
+ * The thread that writes traces. It gets whole batches by transfer, so the calls' own thread spends nothing on a line, and when
+ * SQLite moves its WAL into the database, which takes tens of milliseconds, nobody waits.
+ */
+
+/** Each is answered in turn by a `TracesResult`. */
+export type TracesRequest =
+  | TracesBatch
+  | TracesRemoval
+  | StatsRemoval
+  | CountsRemoval
+  | HistoriesRemoval
+  | TrustChange;
+
+export interface TracesBatch extends CallBatch {
+  readonly terms: TrustTerms;
+}
+
+/** Something is held against an agent; null: nothing is any more. */
+export interface TrustChange {
+  readonly agentId: string;
+  readonly mark: TrustMark | null;
+  readonly terms: TrustTerms;
+}
+
+export type TracesMessage = TracesRequest | 'close';
+
+/** How many lines were left out, or how much went; or why nothing was written. */
+export type TracesResult = { readonly count: number } | { readonly failure: string };
+
+/** SQLite moves its WAL into the database when it has so many pages (8 MB). */
+const checkpointPages = 256;
+
+const db = openDatabase(String(workerData), { synchronous: 'NORMAL', migrations: tracesMigrations });
+db.prepare(`PRAGMA wal_autocheckpoint = ${checkpointPages}`).get();
+const insert = db.prepare(
+  'INSERT INTO trace_chunks (tenant_id, first_ms, last_ms, count, lines) VALUES (?, ?, ?, ?, ?)',
+);
+const stored = createChunkReader(db);
+const sorter = createSorter();
+const writeCounters = createCounterWriter(db);
+const writeBudgets = createBudgetWriter(db);
+const writeDestinations = createDestinationWriter(db);
+const history = createHistoryWriter(db);
+const writeStats = createStatWriter(db);
+const removeStats = createStatsRemover(db);
+const removeTraces = createTracesRemover(db);
+const removeCounts = createCountsRemover(db);
+const removeHistories = createHistoriesRemover(db);
+
+function answer(request: TracesRequest): TracesResult {
+  try {
+    if ('lines' in request) return { count: record(request) };
+    if ('mark' in request) return { count: changeTrust(request) };
+    if ('idleSinceMs' in request) {
+      const count = removeHistories(request);
+      if (count > 0) sorter.forget();
+      return { count };
+    }
+    if ('statsOf' in request) return { count: removeStats(request) };
+    return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
+  } catch (error) {
+    const { cause } = error as Error;
+    return { failure: String(cause ?? error) };
+  }
+}
+
+function changeTrust({ agentId, mark, terms }: TrustChange): number {
+  db.transact(() => history.mark(agentId, mark, terms));
+  return 1;
+}
+
+function record({ lines, mayRepeat, terms }: TracesBatch): number {
+  const sorted = sorter.sort(lines);
+  if (mayRepeat) storeNew(withoutStored(sorted.chunks, lines), terms);
+  else store(sorted, lines, terms);
+  return sorted.unreadable;
+}
+
+/** What is left of a batch is sorted anew: a call that is stored already is not counted again either. */
+function storeNew(lines: Uint8Array<ArrayBuffer>, terms: TrustTerms): void {
+  store(sorter.sort(lines), lines, terms);
+}
+
+/** Traces, destinations, counts, histories and budgets: all of the batch or nothing. */
+function store(
+  { chunks, touched, tallies, stats }: SortedBatch,
+  lines: Uint8Array<ArrayBuffer>,
+  terms: TrustTerms,
+): void {
+  const haveForgotten = db.transact(() => {
+    for (const chunk of chunks) {
+      const { tenantId, firstMs, lastMs, count } = chunk;
+      insert.run(tenantId, firstMs, lastMs, count, linesOf(chunk, lines));
+    }
+    writeCounters(tallies);
+    writeBudgets(tallies);
+    writeStats(stats);
+    history.add(tallies, terms);
+    return writeDestinations(touched);
+  });
+  for (const origin of touched.keys()) origin.isStored = true;
+  if (haveForgotten) sorter.forget();
+}
+
+/** This thread alone writes, so what is not stored now will not be when the transaction begins. */
+function withoutStored(chunks: readonly Chunk[], lines: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const ids = new Set<string>();
+  return Buffer.concat(
+    chunks.map((chunk) => {
+      collectIdsAround(chunk, ids);
+      return withoutRepeats(linesOf(chunk, lines), ids);
+    }),
+  );
+}
+
+/** Ids of all traces that are stored already and may be among those of the chunk. */
+function collectIdsAround({ tenantId, firstMs, lastMs }: Chunk, ids: Set<string>): void {
+  for (const lines of stored.between(tenantId, firstMs, lastMs)) collectIds(lines, ids);
+}
+
+parentPort?.on('message', (message: TracesMessage) => {
+  if (message === 'close') {
+    db.close();
+    parentPort?.close();
+  } else {
+    parentPort?.postMessage(answer(message));
+  }
+});

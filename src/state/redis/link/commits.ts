@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError } from '../../../core/errors.ts';
+import { beforeFirst, toStoredEntry } from '../../rules/audit-entry.ts';
+import type { AuditEvent } from '../../store.ts';
+import { scripts } from '../scripts/scripts.ts';
+import type { Connection } from './connection.ts';
+import type { Names, TenantNames } from './names.ts';
+
+/*
+ * Changes to records, with their audit entry. A change reads what it needs, decides, and is written by one script if all that it has
+ * read still stands; else it is tried again. Changes of one tenant wait for each other on a node, so that only other nodes come
+ * between. When an answer is lost nobody knows whether the change was made: it is reported as failed.
+ */
+
+/** A change under way: reads come first, writes are made together at the end. */
+export interface Change {
+  readonly names: TenantNames;
+  /** Undefined where there is none. Must still be so when the change is made. */
+  read(key: string, field: string): Promise<string | undefined>;
+  put(key: string, field: string, text: string): void;
+  drop(key: string, field: string): void;
+  /** The whole key. */
+  remove(key: string): void;
+  /** Gives the record its place in an index by time; where there are more than `most`, the oldest go, with their records. */
+  index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
+  /** Whether fewer than `most` end after that. Must still be so when the change is made. */
+  hasRoom(key: string, fromMs: number, most: number): Promise<boolean>;
+  /** Is one of those that count until their own end; those that ended before `fromMs` go. */
+  enter(key: string, id: string, time: { readonly fromMs: number; readonly untilMs: number }): void;
+  leave(key: string, id: string): void;
+  /** The record goes some time after its end, when others are written. */
+  endRecord(ending: Ending): void;
+  /** Nodes that remember records of this kind will read them anew. */
+  revise(kind: 'keys' | 'policies' | 'credentials' | 'routes'): void;
+  /** There is a revision: without one, a Redis that has lost everything would look as it did before. */
+  seedRevision(): void;
+  audit(event: AuditEvent): void;
+}
+
+interface Ending {
+  /** Places by their ends. */
+  readonly key: string;
+  readonly index: string;
+  readonly records: string;
+  readonly place: string;
+  readonly endsAtMs: number;
+  /** Of those that ended before then some go now, as long as there are more than `most` in all. */
+  readonly beforeMs: number;
+  readonly most: number;
+}
+
+export interface Commits {
+  /** Makes the change that `work` describes, or none where it throws or writes nothing. `work` may be asked again. */
+  write<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T>;
+}
+
+const attemptsMax = 40;
+const waitingMax = 4_000;
+
+/** Keys beside the first one stand in `others`, by name, and become numbers in the second argument. */
+type Operation = readonly [
+  name: string,
+  key: string,
+  first: string,
+  second: string,
+  others?: readonly string[],
+];
+
+export function createCommits(
+  connection: Connection,
+  names: Names,
+  newRevision: () => string,
+  onKeysChange: (tenantId: string) => void,
+): Commits {
+  const lines = new Map<string, { last: Promise<unknown>; waiting: number }>();
+
+  async function attempt<T>(tenantId: string, work: (change: Change) => Promise<T>) {
+    const own = names.of(tenantId);
+    const checks: Operation[] = [];
+    const writes: Operation[] = [];
+    const events: AuditEvent[] = [];
+    let revisesKeys = false;
+    const result = await work({
+      names: own,
+      async read(key, field) {
+        const text = (await connection.call('HGET', key, field)) as string | null;
+        checks.push(['has', key, field, text ?? '']);
+        return text ?? undefined;
+      },
+      put: (key, field, text) => writes.push(['put', key, field, text]),
+      drop: (key, field) => writes.push(['drop', key, field, '']),
+      remove: (key) => writes.push(['remove', key, '', '']),
+      index(key, place, bound) {
+        writes.push(['index', key, place, '']);
+        if (bound) writes.push(['trim', key, String(bound.most), '', [bound.records]]);
+      },
+      async hasRoom(key, fromMs, most) {
+        checks.push(['room', key, String(fromMs), String(most)]);
+        return Number(await connection.call('ZCOUNT', key, `(${fromMs}`, '+inf')) < most;
+      },
+      enter(key, id, { fromMs, untilMs }) {
+        writes.push(['ended', key, String(fromMs), ''], ['ending', key, String(untilMs), id]);
+      },
+      leave: (key, id) => writes.push(['leave', key, id, '']),
+      endRecord({ key, index, records, place, endsAtMs, beforeMs, most }) {
+        writes.push(['ending', key, String(endsAtMs), place]);
+        writes.push(['prune', key, `${beforeMs} ${most}`, '', [index, records]]);
+      },
+      seedRevision: () => writes.push(['seed', own.revisions, 'keys', newRevision()]),
+      revise(kind) {
+        writes.push(['put', own.revisions, kind, newRevision()]);
+        revisesKeys ||= kind === 'keys';
+      },
+      audit: (event) => events.push(event),
+    });
+    if (writes.length + events.length === 0) return { isMade: true, result };
+    if (events.length > 0) await addEntries(own, events, checks, writes);
+    try {
+      return { isMade: await commit([...checks, ...writes]), result };
+    } finally {
+      // Even where nobody hears whether it was made.
+      if (revisesKeys) onKeysChange(tenantId);
+    }
+  }
+
+  async function addEntries(
+    own: TenantNames,
+    events: readonly AuditEvent[],
+    checks: Operation[],
+    writes: Operation[],
+  ) {
+    const [entries, last] = await Promise.all([
+      connection.call('LLEN', own.audit),
+      connection.call('LINDEX', own.audit, -1),
+    ]);
+    let seq = Number(entries);
+    let head = typeof last === 'string' ? last.slice(0, 64) : beforeFirst;
+    checks.push(['audit', own.audit, String(seq), head]);
+    for (const event of events) {
+      seq += 1;
+      const { entry, hash } = toStoredEntry(event, seq, head);
+      head = hash;
+      writes.push(['log', own.audit, hash + entry, '']);
+    }
+  }
+
+  async function commit(operations: readonly Operation[]): Promise<boolean> {
+    const keys = [...new Set(operations.flatMap(([, key, , , others = []]) => [key, ...others]))];
+    const numberOf = (key: string) => keys.indexOf(key) + 1;
+    const args = operations.flatMap(([name, key, first, second, others]) => [
+      name,
+      numberOf(key),
+      first,
+      others ? others.map(numberOf).join(' ') : second,
+    ]);
+    return (await connection.run(scripts.commit, keys, args)) === 1;
+  }
+
+  async function untilMade<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
+    for (let at = 0; at < attemptsMax; at += 1) {
+      const { isMade, result } = await attempt(tenantId, work);
+      if (isMade) return result;
+      await sleep(Math.random() * Math.min(5 * 2 ** at, 100));
+    }
+    throw new GatewayError('STATE_UNAVAILABLE', 'Too many others change the same records.', {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  return {
+    write(tenantId, work) {
+      const line = lines.get(tenantId) ?? { last: Promise.resolve(), waiting: 0 };
+      if (line.waiting >= waitingMax)
+        return Promise.reject(new GatewayError('GATEWAY_BUSY', 'Too many changes wait for the state.'));
+      line.waiting += 1;
+      const made = line.last
+        .then(() => untilMade(tenantId, work))
+        .finally(() => {
+          line.waiting -= 1;
+          if (line.waiting === 0) lines.delete(tenantId);
+        });
+      // Whoever comes next goes on whether or not this one was made.
+      line.last = made.catch(() => undefined);
+      lines.set(tenantId, line);
+      return made;
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Script } from '../scripts/scripts.ts';
+import { createBreaker } from './breaker.ts';
+
+/** Where Redis is, and how long a command may take. */
+export interface RedisAddress {
+  readonly cluster: boolean;
+  readonly tls: boolean;
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
+  readonly username: string | null;
+  readonly password: string | null;
+  readonly database: number;
+}
+
+export interface ConnectionOptions extends RedisAddress {
+  readonly timeoutMs: number;
+  /** PEM of the authorities that a TLS server is verified against; undefined: those of Node. */
+  readonly ca: string | undefined;
+  /** Told of errors of the connection; commands report theirs to whoever sent them. */
+  readonly onError: (error: Error) => void;
+}
+
+type Argument = string | number | Buffer;
+
+/**
+ * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are STATE_UNAVAILABLE, of which a caller
+ * does not know whether the command was carried out.
+ */
+export interface Connection {
+  /** Runs a script; all `keys` must lie on one node. */
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
+  /** One command; its first argument is its key. */
+  call(command: string, ...args: readonly Argument[]): Promise<unknown>;
+  /** The same, where the texts of the answer are bytes. */
+  callBuffers(command: string, ...args: readonly Argument[]): Promise<unknown>;
+  /** `INFO` of each master. */
+  info(): Promise<readonly string[]>;
+  /** Asks whether or not the last commands have failed. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Client = Redis | Cluster;
+
+const away = (cause?: unknown): GatewayError =>
+  new GatewayError('STATE_UNAVAILABLE', 'The state does not answer.', { retryAfterSeconds: 1 }, cause);
+
+/** Connects; rejects with STATE_UNAVAILABLE where that is not done in five times `timeoutMs`. */
+export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+  const { timeoutMs } = options;
+  const client = connect(options);
+  client.on('error', options.onError);
+  const breaker = createBreaker();
+  let isClosed = false;
+
+  async function bounded<T>(send: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new GatewayError('SHUTTING_DOWN', 'The state is closed.');
+    if (!breaker.mayTry(Date.now())) throw away();
+    try {
+      const answer = await within(timeoutMs, send());
+      breaker.succeeded();
+      return answer;
+    } catch (error) {
+      if (hasAnswered(error)) breaker.succeeded();
+      else breaker.failed(Date.now());
+      throw away(error);
+    }
+  }
+
+  async function evaluate({ text, sha1 }: Script, keys: readonly string[], args: readonly Argument[]) {
+    try {
+      return await client.evalsha(sha1, keys.length, ...keys, ...args);
+    } catch (error) {
+      // The server was started anew, or another one has taken over.
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
+        return client.eval(text, keys.length, ...keys, ...args);
+      throw error;
+    }
+  }
+
+  const masters = (): readonly Redis[] => (client instanceof Cluster ? client.nodes('master') : [client]);
+
+  try {
+    await ready(client, timeoutMs * 5);
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  return {
+    run: (script, keys, args) => bounded(() => evaluate(script, keys, args)),
+    call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
+    callBuffers: (command, ...args) => bounded(() => client.callBuffer(command, ...args.map(toArgument))),
+    info: () => bounded(() => Promise.all(masters().map((it) => it.info()))),
+    ping: () => bounded(() => client.ping()).then(() => undefined),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await within(timeoutMs, client.quit()).catch(() => {
+        // It is away, and has nothing to be told.
+      });
+      client.disconnect();
+    },
+  };
+}
+
+const toArgument = (it: Argument): string | Buffer => (typeof it === 'number' ? String(it) : it);
+
+/** An answer that is an error, but for those that say that the server cannot answer now. */
+const hasAnswered = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === 'ReplyError' &&
+  !/^(?:LOADING|CLUSTERDOWN|READONLY|MASTERDOWN|TRYAGAIN|MOVED|ASK)\b/.test(error.message);
+
+function connect(options: ConnectionOptions): Client {
+  const { timeoutMs, nodes, username, password, tls, ca } = options;
+  const retryStrategy = (times: number): number => Math.min(50 * times, 500);
+  const shared = {
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    ...(tls ? { tls: ca === undefined ? {} : { ca } } : {}),
+    protocol: 2,
+    disableClientInfo: true,
+    connectTimeout: timeoutMs,
+    // A connection that is silent for so long is dead, and a new one may not be.
+    socketTimeout: timeoutMs * 2,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+  } as const satisfies RedisOptions;
+  if (options.cluster)
+    return new Cluster([...nodes], {
+      redisOptions: shared,
+      enableOfflineQueue: false,
+      slotsRefreshTimeout: timeoutMs,
+      slotsRefreshInterval: 5_000,
+      retryDelayOnFailover: 100,
+      retryDelayOnClusterDown: 100,
+      clusterRetryStrategy: retryStrategy,
+    });
+  return new Redis({
+    ...shared,
+    ...nodes[0],
+    db: options.database,
+    enableOfflineQueue: false,
+    retryStrategy,
+    // A server that has become a replica: connect again, to whoever has its address now.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+}
+
+async function ready(client: Client, withinMs: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let last: unknown;
+  const onError = (error: unknown) => {
+    last = error;
+  };
+  const timer = setTimeout(() => reject(away(last)), withinMs);
+  client.once('ready', resolve).on('error', onError);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    client.off('ready', resolve).off('error', onError);
+  }
+}
+
+/**
+ * The promise, or a rejection in time; what comes later is dropped. An answer that waits in its socket while this process is busy with
+ * something else is not late.
+ */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const endMs = performance.now() + ms;
+  const reject = (): void => late.reject(new Error(`no answer within ${ms} ms`));
+  const onTimer = (): void => {
+    // A timer counts from when its turn of the event loop began, which may be long before it was set.
+    const leftMs = Math.floor(endMs - performance.now());
+    if (leftMs > 0) timer = setTimeout(onTimer, leftMs);
+    // Timers run before sockets are read: by the second turn each of them had its chance.
+    else setImmediate(() => setImmediate(reject));
+  };
+  let timer = setTimeout(onTimer, ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,204 @@
+import { BlockList, isIP } from 'node:net';
+import type { AgentStatus, Identity } from '../../core/call.ts';
+import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
+import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from '../store.ts';
+
+/*
+ * What the records say of a call, before any number is looked at. Pure, and the same for every driver: a driver fetches the records,
+ * asks here, and then takes from quota, buckets and uses in one atomic step, in which it also makes sure that these records still stand.
+ */
+
+/** The records behind a key. */
+export interface Holder {
+  readonly key: KeyRecord;
+  /** Of an ephemeral key. */
+  readonly parent: KeyRecord | undefined;
+  /** The key's own. */
+  readonly agent: AgentRecord;
+  readonly isTenantSuspended: boolean;
+}
+
+/** Why the key itself is not valid at this time, or undefined. */
+export function whyInvalid({ key, parent }: Holder, nowMs: number): string | undefined {
+  if (key.revokedAtMs !== null) return 'The key is revoked.';
+  if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return 'The key has expired.';
+  if (key.parentKeyId === null) return undefined;
+  if (!parent || parent.revokedAtMs !== null) return 'The key that this one was made with is revoked.';
+  if (parent.expiresAtMs !== null && nowMs >= parent.expiresAtMs)
+    return 'The key that this one was made with has expired.';
+  return undefined;
+}
+
+export const invalidKey = (detail: string) => ({ ok: false, code: 'INVALID_KEY', detail }) as const;
+
+/** Who the key is, in its own environment and with its own agent. Counts and checks nothing but the key. */
+export function identifyHolder(holder: Holder, nowMs: number): Identification {
+  const why = whyInvalid(holder, nowMs);
+  if (why !== undefined) return invalidKey(why);
+  return {
+    ok: true,
+    key: holder.key,
+    identity: identityOf(holder.key, holder.agent),
+    agentStatus: statusOf(holder, holder.agent),
+  };
+}
+
+const identities = new WeakMap<KeyRecord, { agent: AgentRecord; identity: Identity }>();
+
+/** Made once for a key and its agent: the hot path asks for it with every call. */
+function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
+  const known = identities.get(key);
+  if (known?.agent === agent) return known.identity;
+  const identity: Identity = {
+    keyId: key.keyId,
+    keyPrefix: key.prefix,
+    tenantId: key.tenantId,
+    envName: key.envName,
+    agentId: agent.agentId,
+    agentName: agent.name,
+    ownAgent: agent,
+    permissions: new Set(key.permissions),
+  };
+  identities.set(key, { agent, identity });
+  return identity;
+}
+
+/** The call may go on to the numbers. */
+export interface Examined {
+  readonly ok: true;
+  readonly identity: Identity;
+  readonly agentStatus: AgentStatus;
+  readonly scopeViolations: readonly SafeName[];
+}
+
+/**
+ * Everything that is no number. `named` is the record of the agent that the call names, where that is not the key's own: undefined where
+ * nobody knows it. The first thing that is wrong is what is answered: key, tenant, address, whose agent, environment, permission, no agent.
+ */
+export function examine(
+  holder: Holder,
+  named: AgentRecord | undefined,
+  request: AdmitRequest,
+): Examined | NotAdmitted {
+  const { key, parent, agent: own } = holder;
+  const why = whyInvalid(holder, request.nowMs);
+  if (why !== undefined) return { ...invalidKey(why), identity: identityOf(key, own) };
+  const identity = identityOf(key, own);
+  const refuse = (code: NotAdmitted['code'], detail: string): NotAdmitted => ({
+    ok: false,
+    code,
+    detail,
+    identity,
+  });
+  if (!request.termsOf(key.tenantId))
+    return refuse('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
+  if (
+    !isAddressAllowed(key, request.clientAddress) ||
+    (parent && !isAddressAllowed(parent, request.clientAddress))
+  )
+    return refuse(
+      'IP_NOT_ALLOWED',
+      'The address that the call comes from is not on the allowlist of the key.',
+    );
+  const isOwn = request.agentId === undefined || request.agentId === own.agentId;
+  const agent = isOwn ? own : named;
+  if (agent && agent.tenantId !== key.tenantId)
+    return refuse('CROSS_TENANT', 'The agent belongs to another tenant than the key.');
+  const mayName = (envName: string): boolean => mayNameEnvironment(key, envName);
+  if (agent && !isOwn && !mayName(agent.envName))
+    return refuse('CROSS_ENVIRONMENT', 'The agent belongs to an environment that the key may not name.');
+  const envName = request.envName ?? (isOwn || !agent ? key.envName : agent.envName);
+  if (!mayName(envName)) return refuse('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
+  if (!identity.permissions.has('scan') && !identity.permissions.has('admin'))
+    return refuse('FORBIDDEN', 'The key lacks the permission "scan".');
+  // The last one: whoever asks may then add the agent.
+  if (!agent) return refuse('UNKNOWN_AGENT', 'The agent is not known.');
+  return {
+    ok: true,
+    identity:
+      isOwn && envName === key.envName
+        ? identity
+        : { ...identity, envName, agentId: agent.agentId, agentName: agent.name },
+    agentStatus: statusOf(holder, agent),
+    scopeViolations: scopeViolationsOf(key, request),
+  };
+}
+
+/** Whether the key may speak for agents of this environment. */
+export const mayNameEnvironment = (
+  { envName: own, envNames }: Pick<KeyRecord, 'envName' | 'envNames'>,
+  envName: string,
+): boolean => envName === own || envNames.includes(envName);
+
+/** A suspended agent does not become another one by naming it, and none is active while its whole tenant is suspended. */
+function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {
+  if (isTenantSuspended) return 'tenant-suspended';
+  return own.status === 'suspended' ? 'suspended' : agent.status;
+}
+
+const noViolations: readonly SafeName[] = [];
+
+/** Sentences that say how what is done leaves the scope of the key. */
+export function scopeViolationsOf(
+  { scope }: KeyRecord,
+  request: Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'>,
+): readonly SafeName[] {
+  if (scope === null) return noViolations;
+  const found = new Set<SafeName>();
+  for (const { toolName, verb } of [request, ...(request.parts ?? [])]) {
+    if (scope.tools !== null && !scope.tools.includes(toolName))
+      found.add(safely`The key may not be used with the tool ${toolName}.`);
+    if (scope.verbs !== null && !scope.verbs.includes(verb))
+      found.add(safely`The key may not be used for calls of the class ${ownName(verb)}.`);
+  }
+  return [...found];
+}
+
+/** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
+interface Allowlist {
+  /** Also ranges of IPv4-mapped addresses. */
+  readonly ipv4: BlockList;
+  readonly ipv6: BlockList;
+}
+
+const compiled = new WeakMap<KeyRecord, Allowlist>();
+
+/**
+ * Whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped IPv6 addresses count as
+ * the IPv4 address that they are, and no other IPv6 range holds one.
+ */
+export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
+  if (key.ipAllowlist === null) return true;
+  const family = isIP(clientAddress);
+  if (family === 0) return false;
+  // It is written for "from anywhere", and means the other family too.
+  if (key.ipAllowlist.includes('0.0.0.0/0')) return true;
+  let list = compiled.get(key);
+  if (!list) {
+    list = compile(key.ipAllowlist);
+    compiled.set(key, list);
+  }
+  return listFor(list, clientAddress).check(clientAddress, typeOf(clientAddress));
+}
+
+function compile(ranges: readonly string[]): Allowlist {
+  const list = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    const type = typeOf(address);
+    if (bits === undefined) listFor(list, address).addAddress(address, type);
+    else if (type === 'ipv6' && Number(bits) < mappedBits) list.ipv6.addSubnet(address, Number(bits), type);
+    else listFor(list, address).addSubnet(address, Number(bits), type);
+  }
+  return list;
+}
+
+const mappedBits = 96;
+const mapped = new BlockList();
+mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6');
+
+const typeOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** The list that the address belongs to. */
+const listFor = (list: Allowlist, address: string): BlockList =>
+  mapped.check(address, typeOf(address)) ? list.ipv4 : list.ipv6;

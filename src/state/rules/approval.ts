@@ -1,0 +1,91 @@
+import { GatewayError } from '../../core/errors.ts';
+import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from '../store.ts';
+
+/*
+ * What becomes of approvals. Pure, and the same for every driver: a driver fetches the last approval of a call, asks here, and stores the
+ * answer in the same atomic step.
+ */
+
+/** Of one tenant, at a time: people decide them one by one. */
+export const pendingMax = 10_000;
+
+/** That keys of one agent have asked for, whatever agents they name: they do not keep the others from asking. */
+export const pendingPerAgentMax = 2_000;
+
+/** Of one tenant. The oldest make room, of those that count no more: neither pending nor within the window of their decision. */
+export const approvalsMax = 2 * pendingMax;
+
+/** That have expired, of one tenant, are written down in one step. */
+export const expiredPerStepMax = 100;
+
+export const tooManyPending = (): GatewayError =>
+  new GatewayError('GATEWAY_BUSY', 'Too many calls of the agent or of its tenant wait for an approval.', {
+    retryAfterSeconds: 60,
+  });
+
+/** Until then its decision may come, or counts. */
+export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): number =>
+  countsUntilMs ?? expiresAtMs;
+
+/** As everybody has it once another one of the same call was opened: that happens only when it had ended. */
+export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
+
+/** What the audit log says of one that has expired, once, in the step in which the record says so. */
+export const expiryOf = ({
+  tenantId,
+  approvalId,
+  expiresAtMs,
+  traceId,
+  agentId,
+}: ApprovalRecord): AuditEvent => ({
+  tenantId,
+  atMs: expiresAtMs,
+  kind: 'approval.expired',
+  operator: 'gateway',
+  subject: approvalId,
+  details: { trace_id: traceId, agent_id: agentId },
+});
+
+/** The record as of then: a pending approval past its end is expired; nobody has to come by and write that down. */
+export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
+  approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
+
+/**
+ * What the last approval of a call makes of the same call, or undefined where it says nothing of it any more. Those before it do not
+ * matter: it was opened because none of them counted. A grant for one call comes back as spent.
+ */
+export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
+  const { status, scope, spentAtMs, countsUntilMs } = last;
+  if (status === 'pending')
+    return nowMs < last.expiresAtMs ? { kind: 'pending', approval: last, isNew: false } : undefined;
+  if (countsUntilMs === null || nowMs >= countsUntilMs) return undefined;
+  if (status === 'denied') return { kind: 'denied', approval: last, isNew: false };
+  if (status !== 'approved' || spentAtMs !== null) return undefined;
+  const approval = scope === 'once' ? { ...last, spentAtMs: nowMs } : last;
+  return { kind: 'granted', approval, isNew: false };
+}
+
+/** A pending approval, decided. */
+export const decide = (
+  pending: ApprovalRecord,
+  { decision, decidedBy, note, scope, nowMs, windowMs }: ApprovalDecision,
+): ApprovalRecord => ({
+  ...pending,
+  status: decision,
+  decidedAtMs: nowMs,
+  decidedBy,
+  note,
+  scope: decision === 'approved' ? scope : null,
+  countsUntilMs: nowMs + windowMs,
+});
+
+/** Whether a list with that filter has it; its status is that of the moment. */
+export const isListed = (
+  it: ApprovalRecord,
+  { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,
+): boolean =>
+  (status === undefined || it.status === status) &&
+  (agentId === undefined || it.agentId === agentId) &&
+  (toolName === undefined || it.toolName === toolName) &&
+  (fromMs === undefined || it.createdAtMs >= fromMs) &&
+  (beforeMs === undefined || it.createdAtMs < beforeMs);

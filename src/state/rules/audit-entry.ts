@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import { GatewayError } from '../../core/errors.ts';
+import type { AuditCheck, AuditEntry, AuditEvent } from '../store.ts';
+import { toCanonicalJson } from './canonical-json.ts';
+
+/*
+ * The audit log: append-only, one hash chain a tenant. An entry is the JSON of
+ * `{at_ms, details, kind, operator, previous, seq, subject, tenant_id}` in canonical form (RFC 8785: members sorted by name,
+ * no white space), `seq` counting 1, 2, 3, … and `previous` being the hash of the entry before, 64 zeros for the first. The
+ * hash of an entry is the SHA-256 of that text as UTF-8, in hex. Both are stored, so that anybody can recompute them.
+ *
+ * Whoever can write the store can also write a new chain: an operator who needs proof against that keeps the `head` elsewhere.
+ */
+
+/** What stands before the first entry of a chain. */
+export const beforeFirst = '0'.repeat(64);
+
+/** An entry as it is stored. */
+export interface StoredEntry {
+  readonly entry: string;
+  readonly hash: string;
+}
+
+/** The entry with that number, behind the one with the hash `previous`. */
+export function toStoredEntry(event: AuditEvent, seq: number, previous: string): StoredEntry {
+  const { tenantId, atMs, kind, operator, subject, details } = event;
+  const entry = toCanonicalJson({
+    tenant_id: tenantId,
+    seq,
+    at_ms: atMs,
+    kind,
+    operator,
+    subject,
+    details,
+    previous,
+  });
+  return { entry, hash: hash('sha256', entry) };
+}
+
+/** Undefined for what is no entry: somebody has written it who is not the gateway, and `verifyChain` says where. */
+export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined {
+  try {
+    const { tenant_id, at_ms, ...rest } = JSON.parse(entry);
+    return { ...rest, tenantId: tenant_id, atMs: at_ms, hash };
+  } catch {
+    return undefined;
+  }
+}
+
+/** For lists: an altered log is not shown as if it were whole. */
+export function readEntry(stored: StoredEntry): AuditEntry {
+  const entry = parseEntry(stored);
+  if (entry) return entry;
+  throw new GatewayError('STATE_UNAVAILABLE', 'The audit log is not what was written; verify it.');
+}
+
+/** Recomputes a chain, oldest entry first. `placeOf` is the number that the store has an entry under. */
+export async function verifyChain<T extends StoredEntry>(
+  tenantId: string,
+  rows: AsyncIterable<T>,
+  placeOf: (row: T, entry: AuditEntry) => number,
+): Promise<AuditCheck> {
+  let head = beforeFirst;
+  let seq = 0;
+  for await (const row of rows) {
+    seq += 1;
+    const entry = parseEntry(row);
+    if (!entry || hash('sha256', row.entry) !== row.hash || entry.tenantId !== tenantId)
+      return { ok: false, seq, problem: 'altered' };
+    if (placeOf(row, entry) > seq) return { ok: false, seq, problem: 'missing' };
+    if (entry.seq !== seq || entry.previous !== head) return { ok: false, seq, problem: 'altered' };
+    head = row.hash;
+  }
+  return { ok: true, entries: seq, head };
+}

@@ -1,0 +1,48 @@
+import type { Charge } from '../../core/call.ts';
+import type { BudgetCharge, RecordedCall } from '../store.ts';
+import { wasLetOut } from './destinations.ts';
+
+/* What budgets count, the same for every driver. */
+
+/** A day is remembered for two more; zones have three days at a time. */
+const daysKept = 2;
+const dayMs = 86_400_000;
+
+/** Days before this one are forgotten once something is charged to `day`. */
+export const firstDayKept = (day: string): string =>
+  new Date(Date.parse(day) - daysKept * dayMs).toISOString().slice(0, 10);
+
+export const none: readonly never[] = Object.freeze([]);
+
+/** Those of a call that count for it: what is 0 was only asked for. */
+export const charged = (charges: readonly BudgetCharge[]): readonly Charge[] =>
+  charges.filter(({ amount }) => amount > 0).map(({ name, day, amount }) => ({ name, day, amount }));
+
+/** Names of budgets of which `used` says that nothing is left. */
+export const exceededOf = (
+  charges: readonly BudgetCharge[],
+  used: (charge: BudgetCharge, at: number) => number,
+): readonly string[] => charges.filter((it, at) => used(it, at) >= it.daily).map(({ name }) => name);
+
+/** What a call gives back that was admitted, and then not let out. */
+export const givenBack = (call: Pick<RecordedCall, 'charges' | 'decision'>): readonly Charge[] =>
+  call.charges === undefined || wasLetOut(call) ? none : call.charges;
+
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** As a journal line has them. */
+export const chargesText = (charges: readonly Charge[]): readonly unknown[] =>
+  charges.map(({ name, day, amount }) => [name, day, amount]);
+
+/** Throws where it is not what `chargesText` makes. */
+export function parseCharges(list: unknown): readonly Charge[] {
+  if (!Array.isArray(list)) throw new TypeError('charges are a list');
+  return list.map((it: unknown) => {
+    const [name, day, amount] = Array.isArray(it) ? (it as unknown[]) : [];
+    if (typeof name !== 'string' || typeof day !== 'string' || !isDay(day))
+      throw new TypeError('a charge has a name and a day');
+    if (typeof amount !== 'number' || !Number.isFinite(amount) || amount < 0)
+      throw new TypeError('a charge has an amount');
+    return { name, day, amount };
+  });
+}

@@ -1,0 +1,111 @@
+import { type Habits, sizedMin, sizeStepMin } from '../../core/history.ts';
+import { hourOf, hoursInDay } from './limits.ts';
+
+/*
+ * What is usual for an agent, the same for every driver: sums of whole numbers, so that nodes may add to
+ * them in any order (only sizes far out teach a little more or less by it). About half a kilobyte an agent.
+ */
+
+/** Of an agent that does not call any more. */
+export const historyKeptMs = 90 * 86_400_000;
+
+export const windowMs = 600_000;
+const minuteMs = 60_000;
+export const minutesInWindow = 10;
+
+/** When there are as many as in a week without a pause, all sums are halved: what was weighs less from then on. */
+export const windowsMax = 1_008;
+
+export interface HabitSums {
+  calls: number;
+  firstMs: number;
+  /** The running window, by its number since 1970, and the calls in it. */
+  window: number;
+  inWindow: number;
+  /** With calls, the running one included. */
+  windows: number;
+  sized: number;
+  sizeSum: number;
+  sizeSquares: number;
+  /** Calls by the hour of the day. */
+  readonly hours: number[];
+}
+
+export const noSums = (): HabitSums => ({
+  calls: 0,
+  firstMs: 0,
+  window: 0,
+  inWindow: 0,
+  windows: 0,
+  sized: 0,
+  sizeSum: 0,
+  sizeSquares: 0,
+  hours: Array.from({ length: hoursInDay }, () => 0),
+});
+
+export const windowOf = (ms: number): number => Math.floor(ms / windowMs);
+export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs);
+
+/** Adds calls of one window and one size class that were let out. */
+export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeClass: number): void {
+  const window = windowOf(firstMs);
+  if (window > sums.window) {
+    if (sums.windows >= windowsMax) halve(sums);
+    sums.window = window;
+    sums.windows += 1;
+    sums.inWindow = 0;
+  }
+  // What comes late counts, but to no window that is over.
+  if (window === sums.window) sums.inWindow += count;
+  sums.calls += count;
+  if (sums.firstMs === 0 || firstMs < sums.firstMs) sums.firstMs = firstMs;
+  const hour = hourOfDay(firstMs);
+  sums.hours[hour] = hourAt(sums, hour) + count;
+  if (sizeClass === 0) return;
+  const taught = clipped(sums, sizeClass);
+  sums.sized += count;
+  sums.sizeSum += count * taught;
+  sums.sizeSquares += count * taught * taught;
+}
+
+/** What is much larger than usual teaches little: else a few of them would make the next ones usual. */
+const clipped = ({ sized, sizeSum }: HabitSums, sizeClass: number): number =>
+  sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + sizeStepMin);
+
+function halve(sums: HabitSums): void {
+  for (const name of ['calls', 'windows', 'sized', 'sizeSum', 'sizeSquares'] as const)
+    sums[name] = Math.floor(sums[name] / 2);
+  sums.hours.forEach((count, hour) => {
+    sums.hours[hour] = Math.floor(count / 2);
+  });
+}
+
+const hourOfDay = (ms: number): number => hourOf(ms) % hoursInDay;
+const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hoursInDay) % hoursInDay] ?? 0;
+
+/** As a call at that time is compared with it. */
+export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutations: number): Habits {
+  const hour = hourOfDay(nowMs);
+  const isRunning = sums.windows > 0 && sums.window === windowOf(nowMs);
+  return {
+    calls: sums.calls,
+    firstMs: sums.firstMs,
+    callsAroundHour: hourAt(sums, hour - 1) + hourAt(sums, hour) + hourAt(sums, hour + 1),
+    sized: sums.sized,
+    sizeSum: sums.sizeSum,
+    sizeSquares: sums.sizeSquares,
+    windows: isRunning ? sums.windows - 1 : sums.windows,
+    windowCalls: isRunning ? sums.calls - sums.inWindow : sums.calls,
+    lately,
+    mutations,
+  };
+}
+
+export const mutationsMax = 10;
+
+/** Times of writes in the last minute, newest first, those of this call included; none is looked for beyond the tenth. */
+export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] =>
+  [...Array.from({ length: Math.min(count, mutationsMax) }, () => nowMs), ...times]
+    // Also where the clock was set back.
+    .filter((it) => Math.abs(nowMs - it) < minuteMs)
+    .slice(0, mutationsMax);

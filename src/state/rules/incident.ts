@@ -1,0 +1,71 @@
+import { type Band, bands } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import type { AuditEvent, IncidentChange, IncidentRecord, IncidentStep } from '../store.ts';
+
+/* What becomes of incidents. Pure, and the same for every driver. */
+
+/** Of one tenant, the newest. */
+export const incidentsMax = 10_000;
+
+const tracesMax = 100;
+const notesMax = 100;
+const stepsMax = 100;
+/** Who has opened what nobody opened by hand. */
+export const gateway = 'gateway';
+
+/** An incident that is not closed takes in what another one with the same cause has, and becomes as severe as the graver. */
+export function withTraces(before: IncidentRecord, later: IncidentRecord): IncidentRecord {
+  const fresh = later.traceIds.filter((it) => !before.traceIds.includes(it));
+  const severity = graver(before.severity, later.severity);
+  const by = { atMs: later.openedAtMs, by: later.openedBy ?? gateway };
+  return {
+    ...before,
+    severity,
+    traceIds: [...before.traceIds, ...fresh].slice(-tracesMax),
+    // A call whose trace is there already was counted.
+    traceCount: before.traceCount + later.traceCount - (later.traceIds.length - fresh.length),
+    changedAtMs: Math.max(before.changedAtMs, later.openedAtMs),
+    notes: [...before.notes, ...later.notes].slice(-notesMax),
+    ...withSteps(before, severityStep(before, severity, by)),
+  };
+}
+
+const graver = (a: Band, b: Band): Band => (bands.indexOf(a) < bands.indexOf(b) ? b : a);
+
+type By = Pick<IncidentStep, 'atMs' | 'by'>;
+
+const severityStep = ({ severity: from }: IncidentRecord, to: Band | undefined, by: By): IncidentStep[] =>
+  to === undefined || to === from ? [] : [{ kind: 'severity', ...by, from, to }];
+
+const withSteps = (
+  { steps = [] }: IncidentRecord,
+  more: readonly IncidentStep[],
+): Pick<IncidentRecord, 'steps'> =>
+  more.length === 0 ? {} : { steps: [...steps, ...more].slice(-stepsMax) };
+
+/** When and by whom is what the audit entry says. Throws CONFLICT where the incident has left `expectedStatus`. */
+export function withChange(
+  before: IncidentRecord,
+  expectedStatus: IncidentRecord['status'],
+  change: IncidentChange,
+  { atMs, operator }: AuditEvent,
+): IncidentRecord {
+  const { status: from } = before;
+  if (from !== expectedStatus) throw new GatewayError('CONFLICT', `The incident is ${from} meanwhile.`);
+  const { note, ...fields } = change;
+  const to = change.status ?? from;
+  const isClosing = to === 'closed' && from !== 'closed';
+  const isReopening = to !== 'closed' && from === 'closed';
+  const by = { atMs, by: operator };
+  const code = isClosing && change.closeCode ? { code: change.closeCode } : {};
+  const transition: IncidentStep[] = to === from ? [] : [{ kind: 'transition', ...by, from, to, ...code }];
+  return {
+    ...before,
+    ...(isReopening ? { closedAtMs: null, closedBy: null, closeCode: null } : {}),
+    ...fields,
+    ...(isClosing ? { closedAtMs: atMs, closedBy: operator } : {}),
+    changedAtMs: atMs,
+    notes: note ? [...before.notes, note].slice(-notesMax) : before.notes,
+    ...withSteps(before, [...severityStep(before, change.severity, by), ...transition]),
+  };
+}

@@ -1,0 +1,33 @@
+import type { KeyRecord } from '../store.ts';
+
+/** What every live key has of its own. */
+type Given = Pick<
+  KeyRecord,
+  'keyId' | 'hash' | 'prefix' | 'tenantId' | 'envName' | 'agentId' | 'name' | 'permissions' | 'createdAtMs'
+>;
+
+/** What a key may have beside: without it there is no limit, no bound and no further environment. */
+type Chosen = Partial<
+  Pick<
+    KeyRecord,
+    'envNames' | 'description' | 'ipAllowlist' | 'expiresAtMs' | 'perMinute' | 'requireNonce' | 'isFromConfig'
+  >
+>;
+
+/** The record of a new live key. */
+export const liveKey = (fields: Given & Chosen): KeyRecord => ({
+  type: 'live',
+  envNames: [],
+  description: null,
+  ipAllowlist: null,
+  expiresAtMs: null,
+  revokedAtMs: null,
+  revokedBy: null,
+  perMinute: null,
+  requireNonce: false,
+  parentKeyId: null,
+  maxUses: null,
+  scope: null,
+  isFromConfig: false,
+  ...fields,
+});

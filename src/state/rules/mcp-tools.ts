@@ -1,0 +1,256 @@
+import { hash } from 'node:crypto';
+import type { ToolConcern, ToolConcernKind } from '../../core/call.ts';
+import { derivedId } from '../../core/ids.ts';
+import { ownName, type SafeName } from '../../core/safe-name.ts';
+import type {
+  KnownTool,
+  McpCall,
+  McpServer,
+  SeenTool,
+  StandingConcern,
+  ToolDrift,
+  ToolList,
+  ToolSighting,
+} from '../store.ts';
+
+/*
+ * What is remembered of the tools of an MCP server, and what a new list of them means. Pure, and the same for every driver: a driver reads
+ * the record, asks here, and writes the new one if nobody was faster.
+ */
+
+/** Of a tenant; those that were not seen for longest make room. */
+export const serversMax = 500;
+/** Of a list; what comes behind them is remembered as one. */
+export const toolsMax = 512;
+/** Of a server, over all its lists. Lists that were not seen for longest make room. */
+const toolsPerServerMax = 1_024;
+export const listsMax = 16;
+/** A server that gives other lists to other sessions changes nothing as long as it has no more of them. */
+export const versionsMax = 8;
+/** Where there are more, they stand against all tools of the server. */
+export const concernsMax = 64;
+const pathLengthMax = 256;
+
+const dayMs = 86_400_000;
+/** A change stands for so many days behind that on which it was seen, unless it is accepted; a mark for so many behind the last list that bears it. */
+export const concernDays = 7;
+/** Pages of a list that is new may come for so long. */
+const learningMs = 3_600_000;
+
+/** Whatever the tool. No server's tool is called so: its name would be given as a hash. */
+export const anyTool = ownName('*');
+const hashMark = 'sha256:';
+/** How a call is named whose tool has a name that is none. */
+const unnamed = 'call_tool';
+
+/** For a name that must not be shown. */
+export const hashedName = (name: string): SafeName =>
+  ownName(`${hashMark}${hash('sha256', name, 'base64url').slice(0, 22)}`);
+
+/** The same on every node. */
+export const mcpServerId = (tenantId: string, origin: string): string =>
+  derivedId(hash('sha256', `mcp ${tenantId}\n${origin}`));
+
+const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
+
+export interface Remembered {
+  readonly server: McpServer;
+  readonly drift: ToolDrift;
+}
+
+/** What stands once a list was seen. Equal to what stood before where the list, seen again on the same day, says nothing new. */
+export function remember(standing: McpServer | undefined, sighting: ToolSighting): Remembered {
+  const { tenantId, server, listId, nowMs } = sighting;
+  const before = standing?.lists.find((it) => it.listId === listId);
+  const { tools, drift, found } = compare(before, sighting);
+  const list: ToolList = {
+    listId,
+    path: ownName(sighting.path.slice(0, pathLengthMax)),
+    firstSeenAtMs: before?.firstSeenAtMs ?? nowMs,
+    seenAtMs: laterDay(before?.seenAtMs, nowMs),
+    isWhole: before?.isWhole || !sighting.hasMore,
+    tools,
+  };
+  const others = standing?.lists.filter((it) => it !== before) ?? [];
+  return {
+    drift,
+    server: {
+      tenantId,
+      ...server,
+      seenAtMs: laterDay(standing?.seenAtMs, nowMs),
+      lists: withinBounds([list, ...others]),
+      concerns: concernsAfter(standing?.concerns ?? [], listId, found, nowMs),
+    },
+  };
+}
+
+/** Days only: what is the same as before is not written again. */
+const laterDay = (before: number | undefined, nowMs: number): number => Math.max(before ?? 0, dayOf(nowMs));
+
+/**
+ * By name. A name that stands twice is one tool with both definitions. What has no place any more, beside those that are `standing`, is one
+ * tool as well.
+ */
+function bounded(tools: readonly SeenTool[], standing: Iterable<string>): ReadonlyMap<string, SeenTool> {
+  const places = new Set(standing);
+  const seen = new Map<string, SeenTool>();
+  for (const tool of tools) {
+    if (places.size < toolsMax) places.add(tool.name);
+    const name = places.has(tool.name) ? tool.name : anyTool;
+    const other = seen.get(name);
+    seen.set(name, other ? together(other, tool) : { ...tool, name });
+  }
+  return seen;
+}
+
+const together = (one: SeenTool, other: SeenTool): SeenTool => ({
+  name: one.name,
+  version: hash('sha256', `${one.version} ${other.version}`, 'base64url').slice(0, one.version.length),
+  marks: [...new Set([...one.marks, ...other.marks])],
+});
+
+interface Compared {
+  readonly tools: readonly KnownTool[];
+  readonly drift: ToolDrift;
+  readonly found: readonly Found[];
+}
+
+/** What speaks against a tool of the list, which may be nothing. */
+interface Found {
+  readonly tool: SafeName;
+  readonly kinds: readonly ToolConcernKind[];
+  /** This version of it was seen before. */
+  readonly isKnown: boolean;
+}
+
+function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }: ToolSighting): Compared {
+  const drift: Drift = { added: [], removed: [], changed: [], risky: [], injected: [], unread: [] };
+  const tools: KnownTool[] = [];
+  const found: Found[] = [];
+  const known = new Map(before?.tools.map((it) => [it.name, it]));
+  // A page takes no place from the tools of another one.
+  const seen = bounded(sighted, isPart ? known.keys() : none);
+  const isLearning = !before || (!before.isWhole && nowMs - before.firstSeenAtMs < learningMs);
+  for (const { name, version, marks } of seen.values()) {
+    const was = known.get(name);
+    const isKnown = was?.versions.includes(version) ?? false;
+    const tool = listed(was, name, version);
+    tools.push(tool);
+    const changes: ('added' | 'changed')[] = [];
+    // What could not be read, or is on several pages, says nothing of a change.
+    const isTold = name !== anyTool || !(isLearning || marks.includes('unread'));
+    if (isTold && !was && !isLearning) changes.push('added');
+    if (isTold && was && !isKnown) changes.push('changed');
+    for (const kind of isKnown ? [] : [...changes, ...marks]) drift[kind].push(name);
+    const kinds = tool.accepted.includes(version) ? changes : [...changes, ...marks];
+    found.push({ tool: name, kinds, isKnown });
+  }
+  for (const was of known.values()) {
+    if (seen.has(was.name)) continue;
+    const isGone = was.isListed && !isPart;
+    if (isGone && !was.comesAndGoes && was.name !== anyTool) drift.removed.push(was.name);
+    tools.push(isGone ? { ...was, isListed: false } : was);
+  }
+  // Those that are on the list stand first.
+  return { tools: tools.slice(0, toolsMax + 1).sort(inOrder), drift, found };
+}
+
+type Drift = { [K in keyof ToolDrift]: SafeName[] };
+
+const inOrder = (a: KnownTool, b: KnownTool): number => (a.name < b.name ? -1 : 1);
+
+function listed(was: KnownTool | undefined, name: SafeName, version: string): KnownTool {
+  if (!was) return { name, versions: [version], accepted: [], isListed: true, comesAndGoes: false };
+  const isKnown = was.versions.includes(version);
+  const versions = isKnown ? was.versions : [version, ...was.versions].slice(0, versionsMax);
+  return {
+    name,
+    versions,
+    accepted: was.accepted.filter((it) => versions.includes(it)),
+    isListed: true,
+    comesAndGoes: was.comesAndGoes || !was.isListed,
+  };
+}
+
+/** The first one always stands. */
+function withinBounds([first, ...others]: [ToolList, ...ToolList[]]): ToolList[] {
+  const kept = [first];
+  let tools = first.tools.length;
+  for (const list of others.sort((a, b) => b.seenAtMs - a.seenAtMs)) {
+    tools += list.tools.length;
+    if (kept.length < listsMax && tools <= toolsPerServerMax) kept.push(list);
+  }
+  return kept.sort((a, b) => (a.listId < b.listId ? -1 : 1));
+}
+
+function concernsAfter(
+  standing: readonly StandingConcern[],
+  listId: string,
+  found: readonly Found[],
+  nowMs: number,
+): readonly StandingConcern[] {
+  const concerns = new Map(
+    standing.filter((it) => it.untilMs > nowMs).map((it) => [placeOf(it.listId, it.tool), it]),
+  );
+  const untilMs = dayOf(nowMs) + (concernDays + 1) * dayMs;
+  for (const { tool, kinds, isKnown } of found) {
+    const place = placeOf(listId, tool);
+    const was = concerns.get(place);
+    // The same text was read meanwhile; what all of a list was, nobody can say later.
+    const isRead = isKnown && tool !== anyTool;
+    const before = was?.kinds.filter((it) => !(isRead && it === 'unread')) ?? [];
+    const all = [...new Set([...before, ...kinds])];
+    if (all.length === 0) concerns.delete(place);
+    else if (kinds.length > 0)
+      concerns.set(place, { tool, kinds: all, sinceMs: was?.sinceMs ?? nowMs, untilMs, listId });
+    else if (was) concerns.set(place, { ...was, kinds: all });
+  }
+  const all = [...concerns.values()];
+  return all.length <= concernsMax ? all : [gathered(all)];
+}
+
+const placeOf = (listId: string, tool: string): string => `${listId} ${tool}`;
+
+const gathered = (all: readonly StandingConcern[]): StandingConcern => ({
+  tool: anyTool,
+  kinds: [...new Set(all.flatMap(({ kinds }) => kinds))],
+  sinceMs: Math.min(...all.map(({ sinceMs }) => sinceMs)),
+  untilMs: Math.max(...all.map(({ untilMs }) => untilMs)),
+  listId: '',
+});
+
+/** Without what is held against these tools, or against any. What was said of them until now may be said again. */
+export function accept(server: McpServer, tools: readonly string[] | undefined): McpServer {
+  const isMeant = (tool: string): boolean => tools === undefined || tools.includes(tool);
+  const isAccepted = (listId: string, tool: string): boolean =>
+    server.concerns.some(
+      (it) => isMeant(it.tool) && (it.listId === '' || (it.listId === listId && it.tool === tool)),
+    );
+  return {
+    ...server,
+    concerns: server.concerns.filter((it) => !isMeant(it.tool)),
+    lists: server.lists.map((list) => ({
+      ...list,
+      tools: list.tools.map((tool) =>
+        isAccepted(list.listId, tool.name) ? { ...tool, accepted: tool.versions } : tool,
+      ),
+    })),
+  };
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** What stands at that time against the tools that are called. */
+export function concernsOf(
+  standing: readonly StandingConcern[],
+  { tools }: McpCall,
+  nowMs: number,
+): readonly ToolConcern[] {
+  if (standing.length === 0) return none;
+  const isHashMeant = (tool: string): boolean =>
+    tool.startsWith(hashMark) && tools.some((it) => it === unnamed || hashedName(it) === tool);
+  const isMeant = (tool: string): boolean => tool === anyTool || tools.includes(tool) || isHashMeant(tool);
+  return standing
+    .filter((it) => it.untilMs > nowMs && isMeant(it.tool))
+    .map(({ listId: _, ...concern }) => concern);
+}

@@ -1,0 +1,78 @@
+import { GatewayError } from '../../core/errors.ts';
+import type { AuditEvent, Page, PolicyApply, PolicyArchive, PolicyRecord } from '../store.ts';
+import { toCanonicalJson } from './canonical-json.ts';
+import { checkBounds } from './policy-bounds.ts';
+
+/** Of each policy; older ones go, and their numbers are not given again. */
+export const versionsKept = 1_000;
+/** Policies of a tenant that are archived; beyond it the one that was archived first goes with all its versions. */
+export const archivedMax = 200;
+
+/** A version may have a million characters. */
+const versionsPerPage = 50;
+
+export const isActive = ({ archivedAtMs }: PolicyRecord): boolean => typeof archivedAtMs !== 'number';
+
+type Place = Pick<PolicyApply, 'name' | 'envName'>;
+const at =
+  (place: Place) =>
+  (it: Place): boolean =>
+    it.name === place.name && it.envName === place.envName;
+
+/**
+ * The version that follows, of a tenant with these latest ones, archived or not. Throws VALIDATION_FAILED where its policies would pass
+ * a bound (`policy-bounds.ts`).
+ */
+export function nextVersion(apply: PolicyApply, latest: readonly PolicyRecord[]): PolicyRecord {
+  const before = latest.find(at(apply));
+  const active = before && isActive(before) ? before : undefined;
+  const others = latest.filter((it) => it !== before && isActive(it));
+  checkBounds(apply, active, others);
+  return {
+    ...apply,
+    policyId: before?.policyId ?? apply.policyId,
+    version: (before?.version ?? 0) + 1,
+    unchanged: active !== undefined && contentOf(active) === contentOf(apply),
+    archivedAtMs: null,
+  };
+}
+
+export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRecord): AuditEvent => ({
+  ...event,
+  details: { ...event.details, version, unchanged },
+});
+
+export interface Archived {
+  readonly record: PolicyRecord;
+  /** What makes room for it. */
+  readonly forgotten: PolicyRecord | undefined;
+}
+
+/** What archiving makes of the latest versions of a tenant; undefined where there is nothing to archive. */
+export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]): Archived | undefined {
+  const standing = latest.find(at(archive));
+  if (!standing || !isActive(standing)) return undefined;
+  const older = latest.filter((it) => !isActive(it));
+  const [first] = older.sort((a, b) => (a.archivedAtMs ?? 0) - (b.archivedAtMs ?? 0));
+  return {
+    record: { ...standing, archivedAtMs: archive.nowMs },
+    forgotten: older.length >= archivedMax ? first : undefined,
+  };
+}
+
+export const withArchived = (event: AuditEvent, { version }: PolicyRecord): AuditEvent => ({
+  ...event,
+  details: { ...event.details, version },
+});
+
+const contentOf = ({ description, rules, mode }: PolicyApply): string =>
+  toCanonicalJson({ description, rules, mode });
+
+/** Which versions a page has: the newest below `before`. */
+export function versionsOn({ limit, cursor }: Page): { readonly before: number; readonly most: number } {
+  const most = Math.min(limit, versionsPerPage);
+  if (cursor === undefined) return { before: Number.MAX_SAFE_INTEGER, most };
+  if (/^[1-9]\d{0,14}$/.test(cursor)) return { before: Number(cursor), most };
+  const message = 'The cursor is none that a list has given; leave it out to begin at the newest.';
+  throw new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
+}

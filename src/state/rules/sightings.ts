@@ -1,0 +1,242 @@
+import type { SensitiveRead, Sighting, Sightings } from '../../core/history.ts';
+
+/*
+ * What happened lately in a tenant, as far as it may explain what comes: the same for every driver, in memory. Redis hands what other nodes
+ * have seen to the next call of each node.
+ *
+ * Who has something to hide may try to push it out. So kinds are bounded one by one, and where one is full, whoever has most of it loses the
+ * oldest. What an agent reports by itself counts apart from what came to it through the gateway.
+ */
+
+export const sightingsKeptMs = 600_000;
+/** Of one kind, of one tenant; reads that were reported, of which agents may invent any number, are a kind of their own. */
+export const sightingsMax = 512;
+/** Of all sightings of one kind, of one tenant. */
+export const shinglesMax = 131_072;
+/** Answers to one call that were reported. */
+export const readsOfTraceMax = 4;
+/** That one `expire` forgets, but for the last read: 1 to 2 ms. */
+const shinglesAtOnce = 16_384;
+/** Tenants whose agents have been answered something sensitive lately. */
+const logsMax = 512;
+
+export interface SightingLog extends Sightings {
+  add(sighting: Sighting): void;
+  /** Forgets what is too old, a few long reads at a time. */
+  expire(nowMs: number): void;
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** `onPushedOut` is told of what goes before its time. */
+export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): SightingLog {
+  const all: Sighting[] = [];
+  const reads = new ShingleIndex();
+  const shelves = { seen: new Shelf(), reported: new Shelf(), secrets: new Shelf(), created: new Shelf() };
+  const shelfOf = (sighting: Sighting): Shelf => {
+    if (sighting.kind === 'read') return isReported(sighting) ? shelves.reported : shelves.seen;
+    return sighting.kind === 'secrets' ? shelves.secrets : shelves.created;
+  };
+
+  function forget(gone: Sighting): void {
+    removeFrom(all, gone);
+    shelfOf(gone).remove(gone);
+    if (gone.kind !== 'read') return;
+    for (const shingle of gone.shingles) reads.remove(shingle, gone);
+  }
+
+  function pushOut(gone: Sighting): void {
+    forget(gone);
+    onPushedOut?.(gone);
+  }
+
+  return {
+    all,
+    get hasReads() {
+      return shelves.seen.count + shelves.reported.count > 0;
+    },
+    readsWith: (shingle) => reads.with(shingle),
+    add(sighting) {
+      const shelf = shelfOf(sighting);
+      all.push(sighting);
+      shelf.add(sighting);
+      if (sighting.kind === 'read') {
+        for (const shingle of sighting.shingles) reads.add(shingle, sighting);
+        // Each event of a stream is an answer to one call, and what comes through the gateway nobody invents.
+        const [first, ...others] = isReported(sighting) ? shelf.ofTrace(sighting) : none;
+        if (first && others.length >= readsOfTraceMax) pushOut(first);
+      }
+      if (shelf.count > sightingsMax) pushOut(shelf.oldestOfMost());
+      // The last one stays, whatever its length.
+      for (let it = shelf.oldestOfLongest(); shelf.shingles > shinglesMax; it = shelf.oldestOfLongest()) {
+        if (it === undefined || it === sighting) break;
+        pushOut(it);
+      }
+    },
+    expire(nowMs) {
+      let room = shinglesAtOnce;
+      for (let first = all[0]; first && room > 0 && isTooOld(first, nowMs); first = all[0]) {
+        room -= shinglesOf(first);
+        forget(first);
+      }
+    },
+  };
+}
+
+const isTooOld = ({ atMs }: Sighting, nowMs: number): boolean => nowMs - atMs >= sightingsKeptMs;
+
+const shinglesOf = (sighting: Sighting): number => (sighting.kind === 'read' ? sighting.shingles.length : 0);
+
+/** Answers that are reported come from no host. */
+const isReported = ({ host }: SensitiveRead): boolean => host === '';
+
+/** What goes is mostly the oldest, which is the first. */
+function removeFrom<T>(list: T[], gone: T): void {
+  if (list[0] === gone) list.shift();
+  else list.splice(list.indexOf(gone), 1);
+}
+
+/** Slots of the filter, by the highest bits of a shingle: with all shingles that are kept every third is taken. */
+const slotBits = 18;
+/** Of a shingle, 48 bits. */
+const slotWidth = 2 ** (48 - slotBits);
+const slotOf = (shingle: number): number => Math.trunc(shingle / slotWidth);
+/** A slot that so many shingles share stays taken. */
+const countMax = 0xff;
+
+/** The reads that have a shingle. Nearly all that is asked for is in none, and a byte tells that in a tenth of the time of a map. */
+class ShingleIndex {
+  readonly #readsOf = new Map<number, SensitiveRead[]>();
+  #counts: Uint8Array | undefined;
+
+  with(shingle: number): readonly SensitiveRead[] {
+    if (this.#counts === undefined || this.#counts[slotOf(shingle)] === 0) return none;
+    return this.#readsOf.get(shingle) ?? none;
+  }
+
+  add(shingle: number, read: SensitiveRead): void {
+    const others = this.#readsOf.get(shingle);
+    if (others) others.push(read);
+    else {
+      this.#readsOf.set(shingle, [read]);
+      this.#count(shingle, 1);
+    }
+  }
+
+  remove(shingle: number, gone: SensitiveRead): void {
+    const left = this.#readsOf.get(shingle);
+    if (!left) return;
+    removeFrom(left, gone);
+    if (left.length > 0) return;
+    this.#readsOf.delete(shingle);
+    this.#count(shingle, -1);
+  }
+
+  #count(shingle: number, by: 1 | -1): void {
+    this.#counts ??= new Uint8Array(2 ** slotBits);
+    const slot = slotOf(shingle);
+    const count = this.#counts[slot] as number;
+    if (count < countMax) this.#counts[slot] = count + by;
+  }
+}
+
+interface Owned {
+  /** Oldest first; never empty. */
+  readonly sightings: Sighting[];
+  shingles: number;
+}
+
+/** The sightings of one kind, by whose they are. */
+class Shelf {
+  count = 0;
+  shingles = 0;
+  readonly #owners = new Map<string, Owned>();
+
+  add(sighting: Sighting): void {
+    const owner = sighting.agentId;
+    const owned = this.#owners.get(owner) ?? { sightings: [], shingles: 0 };
+    this.#owners.set(owner, owned);
+    owned.sightings.push(sighting);
+    this.#count(owned, 1, shinglesOf(sighting));
+  }
+
+  remove(sighting: Sighting): void {
+    const owner = sighting.agentId;
+    const owned = this.#owners.get(owner);
+    if (!owned) return;
+    removeFrom(owned.sightings, sighting);
+    this.#count(owned, -1, -shinglesOf(sighting));
+    if (owned.sightings.length === 0) this.#owners.delete(owner);
+  }
+
+  #count(owned: Owned, sightings: number, shingles: number): void {
+    this.count += sightings;
+    this.shingles += shingles;
+    owned.shingles += shingles;
+  }
+
+  /** Of the same owner and trace, oldest first. */
+  ofTrace(sighting: Sighting): readonly Sighting[] {
+    const { sightings } = this.#owners.get(sighting.agentId) ?? { sightings: none };
+    return sightings.filter((it) => it.traceId === sighting.traceId);
+  }
+
+  oldestOfMost(): Sighting {
+    const { sightings } = this.#ownerWithMost((it) => it.sightings.length);
+    return sightings[0] as Sighting;
+  }
+
+  oldestOfLongest(): Sighting | undefined {
+    if (this.shingles === 0) return undefined;
+    return this.#ownerWithMost((it) => it.shingles).sightings.find((it) => shinglesOf(it) > 0);
+  }
+
+  /** The one that came first, of equals. There is one. */
+  #ownerWithMost(measure: (owned: Owned) => number): Owned {
+    const [first, ...others] = this.#owners.values();
+    return others.reduce((most, it) => (measure(it) > measure(most) ? it : most), first as Owned);
+  }
+}
+
+export interface SightingLogs {
+  find(tenantId: string): SightingLog | undefined;
+  /** The log of the tenant; a new one where there is none. */
+  open(tenantId: string): SightingLog;
+  /** Forgets what is too old of the tenant, and of the one that has called for the longest time not. */
+  expire(tenantId: string, nowMs: number): void;
+}
+
+/** Of the tenants that called last. Who does not call again is forgotten by the calls of others. */
+export function createSightingLogs(
+  create: (tenantId: string) => SightingLog = () => createSightingLog(),
+): SightingLogs {
+  /** The one that was used last stands last. */
+  const logs = new Map<string, SightingLog>();
+
+  function use(tenantId: string, log: SightingLog): void {
+    logs.delete(tenantId);
+    logs.set(tenantId, log);
+  }
+
+  return {
+    find: (tenantId) => logs.get(tenantId),
+    open(tenantId) {
+      const log = logs.get(tenantId) ?? create(tenantId);
+      use(tenantId, log);
+      const [idle] = logs.keys();
+      if (logs.size > logsMax && idle !== undefined) logs.delete(idle);
+      return log;
+    },
+    expire(tenantId, nowMs) {
+      const own = logs.get(tenantId);
+      if (own) {
+        own.expire(nowMs);
+        use(tenantId, own);
+      }
+      const [idle] = logs;
+      if (idle === undefined || idle[0] === tenantId) return;
+      idle[1].expire(nowMs);
+      if (idle[1].all.length === 0) logs.delete(idle[0]);
+    },
+  };
+}

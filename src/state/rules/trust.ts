@@ -1,0 +1,95 @@
+import type { TrustMark } from '../../core/history.ts';
+import type { TrustRecord, TrustTerms } from '../store.ts';
+import { hourMs } from './limits.ts';
+
+/* How the trust in an agent moves, the same for every driver. Whole numbers; Lua does the same steps in the same order. */
+
+export const trustPartsMax = 10_000;
+/** That are kept and shown. */
+export const marksMax = 32;
+/** Anomalies that are held against an agent within a day: what is unusual adds up to no loss of trust by itself. */
+export const anomaliesMax = 5;
+const dayMs = 24 * hourMs;
+
+/** Until the configuration says something else. */
+export const defaultTrustTerms: TrustTerms = Object.freeze({ parts: 100, calls: 50 });
+
+export const wholeTrust: TrustRecord = Object.freeze({
+  parts: trustPartsMax,
+  clean: 0,
+  atMs: 0,
+  marks: Object.freeze([]),
+});
+
+/** What the trust is now: each whole hour without a call brings some back. */
+export function trustPartsAt({ parts, atMs }: TrustRecord, nowMs: number, terms: TrustTerms): number {
+  const idleHours = atMs === 0 ? 0 : Math.max(0, Math.floor((nowMs - atMs) / hourMs));
+  return Math.min(trustPartsMax, parts + idleHours * terms.parts);
+}
+
+/** After calls that came within a few minutes; `isClean` where they were let out, and nothing was held against them. */
+export function afterCalls(
+  trust: TrustRecord,
+  calls: {
+    readonly firstMs: number;
+    readonly lastMs: number;
+    readonly count: number;
+    readonly isClean: boolean;
+  },
+  terms: TrustTerms,
+): TrustRecord {
+  const clean = calls.isClean ? trust.clean + calls.count : trust.clean;
+  const runs = Math.floor(clean / terms.calls);
+  return {
+    ...trust,
+    parts: Math.min(trustPartsMax, trustPartsAt(trust, calls.firstMs, terms) + runs * terms.parts),
+    clean: clean - runs * terms.calls,
+    atMs: Math.max(trust.atMs, calls.lastMs),
+  };
+}
+
+/** After something that counts against the agent. What idle hours have brought back before cannot make it good. */
+export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord {
+  if (isOneTooMany(trust.marks, mark)) return trust;
+  return {
+    parts: Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts),
+    clean: 0,
+    atMs: Math.max(trust.atMs, mark.atMs),
+    marks: [...trust.marks, mark].slice(-marksMax),
+  };
+}
+
+/** Answers whether a day's anomalies have taken all that they may, and this is one more. */
+export function isOneTooMany(marks: readonly TrustMark[], { cause, atMs }: TrustMark): boolean {
+  if (cause !== 'anomaly') return false;
+  return marks.filter((it) => it.cause === 'anomaly' && atMs - it.atMs < dayMs).length >= anomaliesMax;
+}
+
+/** What was lost within the hour before. */
+export const lostWithinHour = (marks: readonly TrustMark[], nowMs: number): number =>
+  marks.reduce((sum, { parts, atMs }) => (nowMs - atMs < hourMs ? sum + parts : sum), 0);
+
+const causes: ReadonlySet<string> = new Set<TrustMark['cause']>([
+  'denial',
+  'analyst-denial',
+  'threat',
+  'anomaly',
+]);
+
+/** As a field of a journal line. */
+export const marksText = (marks: readonly TrustMark[]): readonly unknown[] =>
+  marks.map(({ cause, parts, atMs, traceId }) => [cause, parts, atMs, traceId]);
+
+/** Throws where it is not what `marksText` makes. */
+export function parseMarks(list: unknown): readonly TrustMark[] {
+  if (!Array.isArray(list)) throw new TypeError('marks are a list');
+  return list.map((it: unknown) => {
+    const [cause, parts, atMs, traceId] = Array.isArray(it) ? (it as unknown[]) : [];
+    if (typeof cause !== 'string' || !causes.has(cause)) throw new TypeError('a mark has a cause');
+    if (!isAmount(parts) || !isAmount(atMs) || typeof traceId !== 'string')
+      throw new TypeError('a mark has an amount, a time and a trace');
+    return { cause: cause as TrustMark['cause'], parts, atMs, traceId };
+  });
+}
+
+const isAmount = (it: unknown): it is number => Number.isSafeInteger(it) && Number(it) >= 0;

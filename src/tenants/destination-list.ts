@@ -1,0 +1,37 @@
+import { BlockList, isIP } from 'node:net';
+import type { Target } from '../core/target.ts';
+import { readingsOf } from '../core/url-readings.ts';
+import { compileUrlPattern, type UrlMatcher } from '../policy/match/url-pattern.ts';
+import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
+
+/** Whether a target is on a tenant's list. */
+export type DestinationList = (target: Target) => boolean;
+
+/**
+ * Compiles a list of address ranges (`10.0.0.0/8`), URL prefixes and globs (with `://`) and host globs, of what is denied. Ranges are compared
+ * with addresses that the URL names; those that a name resolves to are the SSRF guard's (`upstream.deny`). A URL is on it in any of its readings.
+ */
+export const compileDenylist = (entries: readonly string[]): DestinationList => compile(entries, false);
+
+/** The same of what is allowed: as in rules that allow, every reading of a URL must be on it, and stars of a host stay in the host. */
+export const compileAllowlist = (entries: readonly string[]): DestinationList => compile(entries, true);
+
+function compile(entries: readonly string[], allows: boolean): DestinationList {
+  const ranges = new BlockList();
+  const urls: UrlMatcher[] = [];
+  const hosts: HostMatcher[] = [];
+  for (const entry of entries) {
+    const [, address = '', bits = ''] = /^([0-9a-f.:]+)\/(\d+)$/i.exec(entry) ?? [];
+    const family = isIP(address);
+    if (family !== 0) ranges.addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
+    else if (entry.includes('://')) urls.push(compileUrlPattern(entry, allows));
+    else hosts.push(toHostMatcher(entry));
+  }
+  const isListed = (url: string): boolean => urls.some((matches) => matches(url));
+  return ({ host, href, isAddress }) => {
+    if (isAddress && ranges.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')) return true;
+    if (hosts.some((matches) => matches(host))) return true;
+    if (urls.length === 0) return false;
+    return allows ? readingsOf(href).every(isListed) : readingsOf(href).some(isListed);
+  };
+}

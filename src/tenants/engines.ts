@@ -1,0 +1,125 @@
+import { resolve } from 'node:path';
+import { suggestion } from '../config/checks/mistakes.ts';
+import type { Mistake } from '../config/load.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import { createEngine, type DetectorEngine } from '../inspect/match/engine.ts';
+import type { Detector } from '../inspect/patterns/detector.ts';
+import { loadDetectors } from '../inspect/patterns/load.ts';
+import { OwnWordError, ownHost, ownIds, ownMarker } from '../inspect/patterns/own-detectors.ts';
+import { joinEngines } from '../inspect/split/joined-engine.ts';
+
+/*
+ * Which engine reads the calls of a tenant. Nearly all tenants are content with the common one. All others share its tables, which are
+ * what an engine costs: detectors are left out or changed, and a small engine beside it looks for the tenant's own hosts and markers.
+ */
+
+const ownDetectors = resolve(import.meta.dirname, '../../config/detectors');
+
+export type Settings = Pick<TenantConfig, 'internal' | 'detectors'>;
+
+export interface Engines {
+  /** For tenants that say nothing. */
+  readonly common: DetectorEngine;
+  /** All detectors that come with the gateway. */
+  readonly detectors: readonly Detector[];
+  /** The engine for these settings; the same one for equal settings. Throws OwnWordError at a host or marker that cannot be looked for. */
+  of(settings: Settings): DetectorEngine;
+  /** What an engine was made of, in plain data; undefined where it was not made here. */
+  settingsOf(engine: DetectorEngine): Settings | undefined;
+  /** What is wrong with the settings, by their path within the tenant. */
+  mistakesIn(settings: Settings): readonly Mistake[];
+  /** Forgets the engines that none of these settings needs. */
+  keepOnly(settings: Iterable<Settings>): void;
+}
+
+/** Those that come with the gateway, which stay as they are while it runs: reading and planning them takes a second. */
+let shipped: Pick<Engines, 'detectors' | 'common'> | undefined;
+
+/** With the detectors that come with the gateway. */
+export function loadEngines(): Engines {
+  shipped ??= planned(loadDetectors(ownDetectors, 'detectors'), 'words');
+  return enginesOf(shipped);
+}
+
+export const createEngines = (detectors: readonly Detector[]): Engines => enginesOf(planned(detectors));
+
+const planned = (detectors: readonly Detector[], keptAs?: string): Pick<Engines, 'detectors' | 'common'> => ({
+  detectors,
+  common: createEngine(detectors, ownIds, keptAs),
+});
+
+function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>): Engines {
+  const ids = detectors.map(({ id }) => id);
+  const internalIds = detectors.filter((it) => it.class === 'INTERNAL').map(({ id }) => id);
+  const knownIds = new Set([...ids, ...ownIds]);
+  let engines = new Map<string, DetectorEngine>([[keyOf(noSettings), common]]);
+  const madeOf = new WeakMap([[common, noSettings]]);
+
+  function make({ internal, detectors: wanted }: Settings): DetectorEngine {
+    const own = [...internal.hosts.map(ownHost), ...internal.markers.map(ownMarker)];
+    const engine = own.length > 0 ? joinEngines(common, createEngine(own, ids)) : common;
+    return engine.tuned({
+      ...wanted,
+      off: internal.builtin ? wanted.off : new Set([...wanted.off, ...internalIds]),
+    });
+  }
+
+  return {
+    common,
+    detectors,
+    of(settings) {
+      const key = keyOf(settings);
+      const engine = engines.get(key) ?? make(settings);
+      engines.set(key, engine);
+      const { internal, detectors: tuning } = settings;
+      if (!madeOf.has(engine)) madeOf.set(engine, { internal, detectors: tuning });
+      return engine;
+    },
+    settingsOf: (engine) => madeOf.get(engine),
+    mistakesIn: ({ internal, detectors: wanted }) => [
+      ...[...wanted.off].flatMap((id, at) => unknownId(id, knownIds, `detectors.off[${at}]`)),
+      ...[...wanted.confidence.keys()].flatMap((id) => unknownId(id, knownIds, `detectors.confidence.${id}`)),
+      ...internal.hosts.flatMap((glob, at) => ownWordMistake(ownHost, glob, `internal.hosts[${at}]`)),
+      ...internal.markers.flatMap((word, at) => ownWordMistake(ownMarker, word, `internal.markers[${at}]`)),
+    ],
+    keepOnly(settings) {
+      const wanted = new Set([noSettings, ...settings].map(keyOf));
+      engines = new Map([...engines].filter(([key]) => wanted.has(key)));
+    },
+  };
+}
+
+const noSettings: Settings = {
+  internal: { builtin: true, hosts: [], markers: [] },
+  detectors: { off: new Set(), allowSha256: new Set(), confidence: new Map(), publishedExamples: 'ignore' },
+};
+
+/** Equal for settings that mean the same. */
+const keyOf = ({
+  internal,
+  detectors: { off, allowSha256, confidence, publishedExamples },
+}: Settings): string =>
+  JSON.stringify([
+    internal.builtin,
+    [...new Set(internal.hosts)].sort(),
+    [...new Set(internal.markers)].sort(),
+    [...off].sort(),
+    [...allowSha256].sort(),
+    publishedExamples,
+    [...confidence].sort(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
+
+function unknownId(id: string, known: ReadonlySet<string>, path: string): Mistake[] {
+  if (known.has(id)) return [];
+  return [{ path, line: undefined, message: `there is no detector "${id}"${suggestion(id, known)}` }];
+}
+
+function ownWordMistake(make: (text: string) => Detector, text: string, path: string): Mistake[] {
+  try {
+    make(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof OwnWordError)) throw error;
+    return [{ path, line: undefined, message: error.message }];
+  }
+}

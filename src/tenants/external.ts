@@ -1,0 +1,181 @@
+import type { TenantConfig } from '../config/schema.ts';
+import { type Call, type Operation, operationAndParts, type Resource } from '../core/call.ts';
+import type { Target } from '../core/target.ts';
+import { kept } from '../util/kept.ts';
+import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
+
+type Addressing = Pick<Operation, 'principals' | 'toolName' | 'verb' | 'resource' | 'owners' | 'isPublic'>;
+
+/**
+ * Whether the call addresses somebody outside the organisation: a principal whose domain or account is not the tenant's own, everybody,
+ * or the owner of what it changes, where the tenant lists its own accounts and that is none of them. Without a principal, a host that is
+ * neither internal nor a known tool's.
+ */
+export function isExternal(operation: Addressing, target: Target, tenant: TenantConfig): boolean {
+  const { principals, toolName } = operation;
+  if (operation.isPublic || changesForeign(operation, tenant)) return true;
+  if (principals.length > 0) return principals.some((it) => !isOwn(it, operation, tenant));
+  return toolName === 'custom_proxy' && !isOwnHost(target.host, tenant);
+}
+
+/** The same of all that the call does. */
+export const addressesOutside = ({ operation, target }: Call, tenant: TenantConfig): boolean =>
+  operation !== undefined &&
+  (isExternal(operation, target, tenant) ||
+    (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false));
+
+/** Whether what the call carries leaves the organisation: it addresses somebody outside, or lays it where others read. */
+export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
+  call.isExternal || isForOthers(call, tenant);
+
+/**
+ * Whether it lays what it carries where others read: in an account of its tool that is not the tenant's own, where it is known which ones
+ * are, or where everybody can.
+ */
+export const isForOthers = ({ operation }: Call, tenant: TenantConfig): boolean =>
+  operation !== undefined &&
+  operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
+
+/** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
+export interface Place {
+  readonly host: string;
+  /** Organisation, account or bucket, in lower case; undefined where there is none. */
+  readonly account: string | undefined;
+}
+
+/** The place that a call acts on; undefined where nobody can tell, or it is not one. */
+export function placeOf({ operation, target: { host } }: Call): Place | undefined {
+  const all = operation ? operationAndParts(operation) : [];
+  const accounts = new Set(
+    all.map(({ resource }) => (resource.bucket ?? accountOf(resource))?.toLowerCase()),
+  );
+  const isClear = all.every((it) => it.unclear === undefined && it.resource.unknown === undefined);
+  return isClear && accounts.size === 1 ? { host, account: [...accounts][0] } : undefined;
+}
+
+const accountOf = ({ org, repo, account }: Resource): string | undefined =>
+  org ?? repo?.split('/')[0] ?? account;
+
+function isForeignAccount(
+  { toolName, resource }: Pick<Operation, 'toolName' | 'resource'>,
+  { orgAccounts }: TenantConfig,
+): boolean {
+  const own = listedIn(orgAccounts[toolName]);
+  if (own.accounts.size === 0) return false;
+  const account = accountOf(resource);
+  // An account that the call names in a way that nobody can read here is not known to be the tenant's.
+  if (account === undefined) return accountFields.some((it) => resource.unknown?.includes(it));
+  return !account.split(',').every((it) => isListed(it, own));
+}
+
+/**
+ * Whether it changes something of an account that the tenant does not list, where it lists any for the tool. What is read is not laid
+ * anywhere; and where nobody can tell the account, it counts as the tenant's own, since most calls are of that kind.
+ */
+function changesForeign(
+  { toolName, verb, resource, owners }: Addressing,
+  { orgAccounts, orgDomains }: TenantConfig,
+): boolean {
+  if (verb === 'READ') return false;
+  const own = listedIn(orgAccounts[toolName]);
+  const told = owners ?? (resource.org ?? resource.repo?.split('/')[0])?.split(',') ?? [];
+  if (own.accounts.size > 0 && !told.every((it) => isOwnAccount(it, own, orgDomains))) return true;
+  if (own.buckets.length === 0 || resource.bucket === undefined) return false;
+  return !resource.bucket.split(',').every((bucket) => own.buckets.some((it) => isSameBucket(it, bucket)));
+}
+
+/** What a tenant lists for one tool. Numbers and buckets may stand there without the accounts that they are of. */
+interface Listed {
+  /** In lower case. */
+  readonly accounts: ReadonlySet<string>;
+  readonly buckets: readonly string[];
+}
+
+/** The names of buckets do not tell whose they are: an entry `bucket:acme-*` does. */
+const bucketEntry = 'bucket:';
+const noList: readonly string[] = Object.freeze([]);
+const lists = new WeakMap<readonly string[], Listed>();
+
+/** The list is read once, so it must not change. */
+const listedIn = (entries: readonly string[] = noList): Listed =>
+  kept(lists, entries, () => {
+    const buckets = entries.filter((it) => it.startsWith(bucketEntry));
+    const accounts = entries.filter((it) => !it.startsWith(bucketEntry) && phoneNumberOf(it) === undefined);
+    return {
+      accounts: new Set(accounts.map((it) => it.toLowerCase())),
+      buckets: buckets.map((it) => it.slice(bucketEntry.length)),
+    };
+  });
+
+const isSameBucket = (listed: string, bucket: string): boolean =>
+  listed.endsWith('*') ? bucket.startsWith(listed.slice(0, -1)) : bucket === listed;
+
+/** `group@tenant` is of the tenant, and an address of its domain. */
+function isOwnAccount(account: string, own: Listed, orgDomains: readonly string[]): boolean {
+  if (isListed(account, own)) return true;
+  const of = account.slice(account.lastIndexOf('@') + 1).toLowerCase();
+  return of.length < account.length && (isListed(of, own) || isWithin(of, orgDomains));
+}
+
+/** In the list, or below an entry of it, as the groups of a group are. */
+function isListed(account: string, { accounts }: Listed): boolean {
+  const text = account.toLowerCase();
+  for (let end = text.length; end > 0; end = text.lastIndexOf('/', end - 1))
+    if (accounts.has(text.slice(0, end))) return true;
+  return false;
+}
+
+const accountFields = ['org', 'repo', 'account'] as const;
+
+/** How a directory of Microsoft names a guest: `eve_example.net#EXT#@acme.onmicrosoft.com`. */
+const guestName = /#EXT#/i;
+
+const phoneNumber = /^(?:(?:whatsapp|sms|tel|messenger):)?\+[\d\s().-]{5,24}$/i;
+
+/** The digits of a number with its country; undefined for what is none. Numbers are listed in `org_accounts`, for any tool. */
+const phoneNumberOf = (text: string): string | undefined =>
+  phoneNumber.test(text) ? text.replace(/\D/g, '') : undefined;
+
+/** Servers may take another one of several domains than we do, and end a name at a sign that is none of it. */
+const plainAddress = /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u;
+
+function isOwn(principal: string, { toolName, owners }: Addressing, tenant: TenantConfig): boolean {
+  const number = phoneNumberOf(principal);
+  if (number !== undefined)
+    return Object.values(tenant.orgAccounts).some((own) => own.some((it) => phoneNumberOf(it) === number));
+  const at = principal.lastIndexOf('@');
+  if (at >= 0)
+    return (
+      plainAddress.test(principal) &&
+      !guestName.test(principal) &&
+      isWithin(principal.slice(at + 1).toLowerCase(), tenant.orgDomains)
+    );
+  // It gets what is its own. Should that be a stranger's, then what is changed is foreign.
+  if (owners?.includes(principal)) return true;
+  // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have no dots.
+  if (principal.includes('.') && isOwnHost(principal.toLowerCase(), tenant)) return true;
+  const { [toolName]: ofTool, ...ofOthers } = tenant.orgAccounts;
+  const own = ofTool ?? Object.values(ofOthers).flat();
+  return own.some((it) => it.toLowerCase() === principal.toLowerCase());
+}
+
+/** Whether the host is one of the tenant's own. */
+export const isOwnHost = (
+  host: string,
+  { orgDomains, internal }: Pick<TenantConfig, 'orgDomains' | 'internal'>,
+): boolean => isWithin(host, orgDomains) || matchersOf(internal.hosts).some((matches) => matches(host));
+
+const isWithin = (host: string, domains: readonly string[]): boolean =>
+  domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
+
+const matchersOfGlobs = new WeakMap<readonly string[], readonly HostMatcher[]>();
+
+/** A list of the configuration never changes, so it is compiled once. */
+function matchersOf(globs: readonly string[]): readonly HostMatcher[] {
+  let matchers = matchersOfGlobs.get(globs);
+  if (!matchers) {
+    matchers = globs.map(toHostMatcher);
+    matchersOfGlobs.set(globs, matchers);
+  }
+  return matchers;
+}

@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import { isObject } from '../catalogue/body-path.ts';
+import type { ToolParameter } from '../risk/signals/risky-parameters.ts';
+import { toCanonicalJson } from '../state/rules/canonical-json.ts';
+
+/* Lists of tools in messages of MCP servers, and what such a list says of each tool. All of it is written by strangers. */
+
+export interface ListedTools {
+  /** Whatever stands in the list. */
+  readonly tools: readonly unknown[];
+  readonly hasMore: boolean;
+}
+
+const toolsName = /"(?:t|\\u0074)(?:o|\\u006f)(?:o|\\u006f)(?:l|\\u006c)(?:s|\\u0073)"/i;
+
+/** Cheap, and true of every text that `toolLists` finds something in. */
+export const mayListTools = (text: string): boolean => toolsName.test(text);
+
+/**
+ * The lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"): whatever was asked, a result with tools is one.
+ * Undefined where the text is no JSON, which other readers may still make something of.
+ */
+export function toolLists(text: string): readonly ListedTools[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch {
+    return undefined;
+  }
+  return (Array.isArray(value) ? value : [value]).flatMap((message) => {
+    const result = isObject(message) && message['result'];
+    const tools = isObject(result) && result['tools'];
+    if (!isObject(result) || !Array.isArray(tools)) return [];
+    return [{ tools, hasMore: typeof result['nextCursor'] === 'string' }];
+  });
+}
+
+/** What a server says of one of its tools. */
+export interface DescribedTool {
+  readonly name: string;
+  /** Of all but the name: 128 bits of SHA-256 over canonical JSON, in base64url. */
+  readonly version: string;
+  /** All that agents may read in it, one text a line. */
+  readonly text: string;
+  readonly parameters: readonly ToolParameter[];
+}
+
+/** As deep as no schema is; what is deeper is not read. */
+const depthMax = 64;
+const parametersMax = 2_000;
+
+/** Undefined for one that is nested too deep. */
+export function describeTool(tool: unknown): DescribedTool | undefined {
+  const { name, ...rest } = isObject(tool) ? tool : { name: undefined, tool };
+  const texts: string[] = [];
+  const parameters: ToolParameter[] = [];
+  const waiting: { value: unknown; depth: number }[] = [{ value: rest, depth: 0 }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value, depth } = next;
+    if (typeof value === 'string') texts.push(value);
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth > depthMax) return undefined;
+    if (isObject(value)) parameters.push(...parametersIn(value).slice(0, parametersMax - parameters.length));
+    // The last one is taken first, so that texts come in their order.
+    for (const inner of Object.values(value).reverse()) waiting.push({ value: inner, depth: depth + 1 });
+  }
+  const digest = hash('sha256', toCanonicalJson(rest), 'buffer');
+  return {
+    name: typeof name === 'string' ? name : '',
+    version: digest.toString('base64url', 0, 16),
+    text: texts.join('\n'),
+    parameters,
+  };
+}
+
+/** Of the JSON Schema that an object may be: what stands under `properties`. */
+function parametersIn({ properties }: Record<string, unknown>): ToolParameter[] {
+  if (!isObject(properties)) return [];
+  return Object.entries(properties).map(([name, schema]) => {
+    const description = isObject(schema) ? schema['description'] : undefined;
+    return { name, description: typeof description === 'string' ? description : '' };
+  });
+}

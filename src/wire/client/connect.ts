@@ -1,0 +1,269 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { GatewayError } from '../../core/errors.ts';
+import { type Peer, toConnectFailure } from './failures.ts';
+import type { Guard } from './reach/guard.ts';
+import { createPassesBy } from './reach/no-proxy.ts';
+import {
+  openTunnel,
+  type ParentAddress,
+  type ParentOptions,
+  parseParentUrl,
+  TunnelRefused,
+} from './reach/parent.ts';
+import type { Resolver } from './reach/resolve.ts';
+import { contextFor } from './reach/root-context.ts';
+
+/*
+ * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very addresses
+ * are dialled: between the check and the connection there is no second question to a name server that could be answered
+ * differently (DNS rebinding).
+ */
+
+export interface DialerOptions {
+  readonly guard: Guard;
+  readonly resolver: Resolver;
+  /** PEM certificates of the authorities that upstreams may lead to: see `loadRoots`. */
+  readonly roots: readonly string[];
+  /** For DNS, TCP and TLS together. */
+  readonly connectTimeoutMs: number;
+  /** Through which all leaves but what it lets pass by; undefined: none. */
+  readonly parent?: ParentOptions | undefined;
+}
+
+export interface Dialer {
+  /**
+   * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
+   * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
+   */
+  dial(endpoint: Endpoint, protocol: Protocol, session?: SessionStore): Promise<net.Socket>;
+}
+
+export interface Endpoint {
+  /** `tcp`: for bytes of any protocol; whoever takes the connection closes each side of it. */
+  readonly scheme: 'http' | 'https' | 'tcp';
+  readonly host: string;
+  readonly port: number;
+}
+
+/** As ALPN names them (RFC 7301). */
+export type Protocol = 'http/1.1' | 'h2';
+
+/** Keeps the last TLS session of one origin. Never share one between hosts: a resumed session skips the name check. */
+export interface SessionStore {
+  session: Buffer | undefined;
+}
+
+/** Where an endpoint is reached: the addresses are judged. */
+interface Location {
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly parent: Parent | undefined;
+}
+
+/** Opens connections to a parent proxy. */
+interface Parent {
+  readonly address: ParentAddress;
+  connect(timeoutMs: number, allowHalfOpen: boolean): Promise<net.Socket>;
+}
+
+/** A name with more addresses than this is not tried to its end; all of them are judged. */
+const addressesTriedMax = 8;
+
+export function createDialer(options: DialerOptions): Dialer {
+  const { guard, resolver, connectTimeoutMs } = options;
+  const secureContext = contextFor(options.roots);
+  const parent = options.parent && createParent(options.parent);
+  const passesBy = createPassesBy(options.parent?.noProxy ?? []);
+
+  async function dial(endpoint: Endpoint, protocol: Protocol, store?: SessionStore): Promise<net.Socket> {
+    const deadlineMs = performance.now() + connectTimeoutMs;
+    const { addresses, port, parent: through } = await locate(endpoint);
+    const allowHalfOpen = endpoint.scheme === 'tcp';
+    const wanted: Wanted = {
+      endpoint: { ...endpoint, port },
+      addresses,
+      deadlineMs,
+      allowHalfOpen,
+      peer: 'upstream',
+    };
+    return through
+      ? await dialThrough(through, wanted, protocol, store)
+      : await dialStraight(wanted, protocol, store);
+  }
+
+  async function locate({ host, port }: Endpoint): Promise<Location> {
+    guard.checkHost(host, port);
+    if (parent && options.parent?.resolves && !resolver.isGiven(host) && !passesBy(host, port, []))
+      return { addresses: [host], port, parent };
+    const resolution = await within(connectTimeoutMs, resolver.resolve(host, port));
+    // One forbidden address among public ones is how rebinding looks, so it condemns the whole answer.
+    for (const address of resolution.addresses) guard.checkAddress(address, resolution.port);
+    return { ...resolution, parent: passesBy(host, port, resolution.addresses) ? undefined : parent };
+  }
+
+  async function dialStraight(
+    { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
+    protocol: Protocol,
+    store: SessionStore | undefined,
+  ): Promise<net.Socket> {
+    const { scheme, host, port } = endpoint;
+    let failure = new GatewayError('UPSTREAM_TIMEOUT', late(peer));
+    for (const [address, attemptMs] of inTurn(addresses, deadlineMs)) {
+      const way = { host: address, port, allowHalfOpen };
+      const socket = scheme === 'https' ? secure(host, way, protocol, store) : net.connect(way);
+      const attempt = new Attempt(socket, scheme === 'https', attemptMs, peer);
+      try {
+        return await attempt.opened;
+      } catch (error) {
+        failure = error as GatewayError;
+        // What answered on TCP is the upstream; its siblings would fail at TLS as well.
+        if (attempt.isTcpOpen) break;
+      }
+    }
+    throw failure;
+  }
+
+  /** The parent is asked for each of the addresses, as long as it says that it cannot reach the one before. */
+  async function dialThrough(
+    { address: parentAddress, connect }: Parent,
+    { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
+    protocol: Protocol,
+    store: SessionStore | undefined,
+  ): Promise<net.Socket> {
+    const { scheme, host, port } = endpoint;
+    let failure = new GatewayError('UPSTREAM_TIMEOUT', late('parent proxy'));
+    for (const [address, attemptMs] of inTurn(addresses, deadlineMs)) {
+      const attemptEndMs = performance.now() + attemptMs;
+      const socket = await connect(attemptMs, allowHalfOpen);
+      const leftMs = Math.max(1, attemptEndMs - performance.now());
+      try {
+        const tunnel = await openTunnel(socket, { host: address, port }, parentAddress, leftMs);
+        if (scheme !== 'https') return tunnel;
+        const secured = secure(host, { socket: tunnel }, protocol, store);
+        const secureMs = Math.max(1, deadlineMs - performance.now());
+        return await new Attempt(secured, true, secureMs, peer, true).opened;
+      } catch (error) {
+        failure = error as GatewayError;
+        if (!(error instanceof TunnelRefused && error.isOfAddress)) break;
+      }
+    }
+    throw failure;
+  }
+
+  /** TLS with a host, on a connection that stands or one that is opened for it. */
+  function secure(
+    host: string,
+    way: { readonly socket: net.Socket } | net.TcpNetConnectOpts,
+    protocol: Protocol,
+    store: SessionStore | undefined,
+  ): tls.TLSSocket {
+    const socket = tls.connect({
+      ...way,
+      secureContext,
+      // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
+      rejectUnauthorized: true,
+      // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was asked for.
+      servername: net.isIP(host) === 0 ? host : '',
+      checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(host, certificate),
+      ALPNProtocols: [protocol],
+      ...(store?.session ? { session: store.session } : {}),
+    });
+    if (store) {
+      socket.on('session', (session) => {
+        store.session = session;
+      });
+    }
+    return socket;
+  }
+
+  function createParent({ url }: ParentOptions): Parent {
+    const address = parseParentUrl(url);
+    if (!address) throw new RangeError('The URL of the parent proxy is not valid.');
+    const store: SessionStore = { session: undefined };
+    return {
+      address,
+      async connect(timeoutMs, allowHalfOpen) {
+        const deadlineMs = performance.now() + timeoutMs;
+        const { addresses, port } = await within(timeoutMs, resolver.resolve(address.host, address.port));
+        // Who has chosen it may choose an address of the inside, but not this gateway: a call would go round for ever.
+        for (const it of addresses) guard.checkChosen(it, port);
+        const wanted: Wanted = {
+          endpoint: { ...address, port },
+          addresses,
+          deadlineMs,
+          allowHalfOpen,
+          peer: 'parent proxy',
+        };
+        return dialStraight(wanted, 'http/1.1', store);
+      },
+    };
+  }
+
+  return { dial };
+}
+
+/** What is to be dialled. */
+interface Wanted {
+  readonly endpoint: Endpoint;
+  readonly addresses: readonly string[];
+  readonly deadlineMs: number;
+  readonly allowHalfOpen: boolean;
+  readonly peer: Peer;
+}
+
+const keepAliveProbeMs = 60_000;
+const late = (peer: Peer): string => `The ${peer} did not accept the connection in time.`;
+
+/** The addresses that are tried, each with its share of the time: one that swallows packets may not use up that of those after it. */
+function* inTurn(all: readonly string[], deadlineMs: number): Generator<[address: string, ms: number]> {
+  const addresses = all.slice(0, addressesTriedMax);
+  for (const [index, address] of addresses.entries()) {
+    const leftMs = deadlineMs - performance.now();
+    if (leftMs <= 0) return;
+    yield [address, leftMs / (addresses.length - index)];
+  }
+}
+
+/** One connection being opened, until it stands, fails or is late. */
+class Attempt {
+  isTcpOpen: boolean;
+  readonly opened: Promise<net.Socket>;
+
+  constructor(socket: net.Socket, isSecure: boolean, timeoutMs: number, peer: Peer, isTcpOpen = false) {
+    this.isTcpOpen = isTcpOpen;
+    this.opened = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        socket.destroy(new GatewayError('UPSTREAM_TIMEOUT', late(peer)));
+      }, timeoutMs);
+      // Stays on the socket: an error between here and the listener of whoever takes it would end the process.
+      socket.on('error', (error) => {
+        clearTimeout(timer);
+        reject(toConnectFailure(error, this.isTcpOpen, peer));
+      });
+      socket.once('connect', () => {
+        this.isTcpOpen = true;
+      });
+      socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+        clearTimeout(timer);
+        resolve(socket);
+      });
+      socket.setNoDelay(true).setKeepAlive(true, keepAliveProbeMs);
+    });
+  }
+}
+
+async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new GatewayError('UPSTREAM_TIMEOUT', 'The host name was not resolved in time.')),
+      timeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,165 @@
+import type { Socket } from 'node:net';
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { Origin, OriginContext, Waiting } from './carrier.ts';
+import type { SessionStore } from './connect.ts';
+import { Connection, type Home } from './connection.ts';
+import { isProtocolRefused, toExchangeFailure } from './failures.ts';
+
+/**
+ * The HTTP/1.1 connections to one scheme, host and port. A request takes the one that was used last, so that those too many grow old and are
+ * closed; where there is none it waits, and for each that waits a connection is opened, up to the limit. Whichever is ready first serves
+ * whoever waited longest.
+ */
+export class ConnectionOrigin implements Origin, Home {
+  /** Requests that have a connection or wait for one. */
+  running = 0;
+  usedTick = 0;
+  readonly #context: OriginContext;
+  readonly #dial: (session: SessionStore) => Promise<Socket>;
+  readonly #makeSuccessor: (() => Origin) | undefined;
+  /** Takes all requests since the upstream has said that it does not speak HTTP/1.1. */
+  #successor: Origin | undefined;
+  readonly #session: SessionStore = { session: undefined };
+  /** The one that was used last stands last. */
+  readonly #idle: Connection[] = [];
+  /** Those that need a fresh connection stand first; each of them has one on its way. */
+  readonly #waiting: Waiting[] = [];
+  /** Connections that stand or are being opened. */
+  #open = 0;
+  /** Those of them that have not been ready yet. */
+  #opening = 0;
+  #isRetired = false;
+
+  constructor(
+    context: OriginContext,
+    dial: (session: SessionStore) => Promise<Socket>,
+    makeSuccessor?: () => Origin,
+  ) {
+    this.#context = context;
+    this.#dial = dial;
+    this.#makeSuccessor = makeSuccessor;
+  }
+
+  /** Each is answered by one `release`. */
+  dispatch(request: Waiting): void {
+    this.running++;
+    if (this.#successor) {
+      this.#successor.dispatch(request);
+      return;
+    }
+    const connection = this.#takeIdle();
+    if (connection) request.sendOn(connection);
+    else {
+      this.#waiting.push(request);
+      this.#openAsNeeded();
+    }
+  }
+
+  /** Once more for a request whose kept connection was lost, on a fresh one, which takes the place of that. */
+  repeat(request: Waiting): void {
+    if (this.#successor) {
+      this.#successor.repeat(request);
+      return;
+    }
+    this.#waiting.unshift(request);
+    this.#openOne();
+  }
+
+  /** The request is over, or waits no longer. */
+  release(request: Waiting, tick: number): void {
+    this.running--;
+    this.usedTick = tick;
+    if (this.#successor) this.#successor.release(request, tick);
+    else if (this.#waiting.length > 0) remove(this.#waiting, request);
+  }
+
+  /** Keeps no connection any more; those that run are closed when their requests are over. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#successor?.retire();
+    for (const connection of this.#idle.splice(0)) connection.destroy();
+  }
+
+  /** Closes the connections that have waited for too long. */
+  sweep(tick: number): void {
+    this.#successor?.sweep(tick);
+    for (const connection of this.#idle.filter(({ expiresTick }) => expiresTick <= tick))
+      connection.destroy();
+  }
+
+  onReady(connection: Connection): void {
+    if (connection.age === 'fresh') this.#opening--;
+    const next = this.#takeWaiting(connection.age === 'kept');
+    if (next) {
+      next.sendOn(connection);
+      return;
+    }
+    const { deadlines } = this.#context;
+    const keptTicks = deadlines.toTicksWithin(connection.keptMs);
+    if (this.#isRetired || keptTicks === 0) connection.destroy();
+    else {
+      connection.keep(deadlines.tick + keptTicks);
+      this.#idle.push(connection);
+    }
+  }
+
+  onGone(connection: Connection, reason: unknown): void {
+    if (connection.age === 'new') {
+      this.#notOpened(toExchangeFailure(reason, false));
+      return;
+    }
+    remove(this.#idle, connection);
+    this.#open--;
+    this.#openAsNeeded();
+  }
+
+  #takeIdle(): Connection | undefined {
+    for (let last = this.#idle.pop(); last; last = this.#idle.pop()) {
+      if (last.isUsable) return last;
+      last.destroy();
+    }
+    return undefined;
+  }
+
+  #takeWaiting(isKept: boolean): Waiting | undefined {
+    const at = isKept ? this.#waiting.findIndex(({ needsFresh }) => !needsFresh) : 0;
+    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
+  }
+
+  #openAsNeeded(): void {
+    while (this.#opening < this.#waiting.length && this.#open < this.#context.connectionsMax) this.#openOne();
+  }
+
+  #openOne(): void {
+    this.#open++;
+    this.#opening++;
+    const { turnEnd, keptMs } = this.#context;
+    this.#dial(this.#session).then(
+      (socket) => new Connection(socket, this, turnEnd, keptMs),
+      (error: unknown) => this.#notOpened(toGatewayError(error)),
+    );
+  }
+
+  #notOpened(error: GatewayError): void {
+    this.#open--;
+    this.#opening--;
+    if (isProtocolRefused(error) && this.#makeSuccessor) {
+      this.#succeed(this.#makeSuccessor);
+      return;
+    }
+    this.#waiting.shift()?.fail(error);
+    this.#openAsNeeded();
+  }
+
+  /** Others that are being opened fail in the same way, and find nobody waiting. */
+  #succeed(makeSuccessor: () => Origin): void {
+    this.#successor ??= makeSuccessor();
+    for (const request of this.#waiting.splice(0)) this.#successor.dispatch(request);
+    if (this.#isRetired) this.#successor.retire();
+  }
+}
+
+function remove<T>(list: T[], item: T): void {
+  const at = list.indexOf(item);
+  if (at >= 0) list.splice(at, 1);
+}

@@ -1,0 +1,147 @@
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { GatewayError, toGatewayError } from '../../../core/errors.ts';
+import { kept } from '../../../util/kept.ts';
+import { RangeList } from '../../../util/ranges.ts';
+import { type HostMatcher, toHostMatcher } from './host-glob.ts';
+import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
+
+/*
+ * The guard against server-side request forgery. It judges twice: the host as it is asked for, before anything is resolved, and
+ * each address that is about to be dialled, after DNS. Only the second is what an attacker cannot spell around; the first
+ * spares us the question to a name server, and holds the rules that are about names.
+ */
+
+export interface GuardOptions {
+  /** CIDRs that may be dialled although they are not public. Metadata services and our own listeners never may. */
+  readonly allowPrivate: readonly string[];
+  /** Host globs (`*` at any depth), addresses and CIDRs. Denial wins over `allowPrivate`. */
+  readonly deny: readonly string[];
+  /** Empty: all. */
+  readonly allowedPorts: readonly number[];
+  /** Where this daemon listens; asked anew each time. */
+  readonly ownListeners: () => readonly ListenerAddress[];
+  /** Whether a threat feed lists an address that is to be dialled. */
+  readonly isThreat?: (address: string) => boolean;
+}
+
+export interface ListenerAddress {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface Guard {
+  /** Judges a normalised host and its port without resolving it. Throws EGRESS_BLOCKED. */
+  checkHost(host: string, port: number): void;
+  /** Judges an address that is to be dialled. Throws EGRESS_BLOCKED, also for text that is no address. */
+  checkAddress(address: string, port: number): void;
+  /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
+  checkChosen(address: string, port: number): void;
+}
+
+/** What the ranges say of an address. */
+interface Place {
+  readonly isMetadata: boolean;
+  readonly isDenied: boolean;
+  /** Undefined for public addresses, and for those that may be dialled all the same. */
+  readonly privateRange: string | undefined;
+  readonly embedded: readonly string[];
+}
+
+const placesMax = 4096;
+
+/** Why nobody may go there, as far as that can be told without resolving anything; undefined where one may. */
+export function whyBlocked(
+  guard: Guard,
+  { host, port }: { readonly host: string; readonly port: number },
+): GatewayError | undefined {
+  try {
+    guard.checkHost(host, port);
+    return undefined;
+  } catch (error) {
+    return toGatewayError(error);
+  }
+}
+
+const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;
+
+/** Throws a RangeError for a CIDR that is none. */
+export function createGuard(options: GuardOptions): Guard {
+  const allowed = new RangeList(options.allowPrivate);
+  const denied = new RangeList(options.deny.filter(isRange));
+  const deniedHosts: readonly HostMatcher[] = options.deny
+    .filter((text) => !isRange(text))
+    .map(toHostMatcher);
+  const ports = new Set(options.allowedPorts);
+  const knownPlaces = new Map<string, Place>();
+
+  /** What the ranges say of an address does not change, and the calls of a route ask for the same one each time. */
+  function placeOf(address: string): Place {
+    if (knownPlaces.size >= placesMax) knownPlaces.clear();
+    return kept(knownPlaces, address, () => ({
+      isMetadata: isMetadataAddress(address),
+      isDenied: denied.has(address),
+      privateRange: allowed.has(address) ? undefined : specialRangeOf(address),
+      embedded: embeddedIpv4(address),
+    }));
+  }
+
+  function checkHost(host: string, port: number): void {
+    if (ports.size > 0 && !ports.has(port)) block(`Port ${port} is not among the allowed ports.`);
+    if (isMetadataName(host)) block('The host is a cloud metadata service.');
+    if (deniedHosts.some((matches) => matches(host))) block('The host is denied by configuration.');
+    if (isIP(host) !== 0) checkAddress(host, port);
+  }
+
+  function checkAddress(address: string, port: number): void {
+    // A zone would slip through BlockList, and no public address has one.
+    if (isIP(address) === 0 || address.includes('%')) block('The upstream address is not an IP address.');
+    judge(address, port);
+    // Who may dial a translation prefix may still not reach a private address through it.
+    for (const embedded of placeOf(address).embedded) judge(embedded, port);
+  }
+
+  function judge(address: string, port: number): void {
+    const { isMetadata, isDenied, privateRange } = placeOf(address);
+    if (isMetadata) block('The address is that of a cloud metadata service.');
+    if (isOwnListener(address, port, options.ownListeners())) block('The address is that of this gateway.');
+    if (isDenied) block('The address is denied by configuration.');
+    if (options.isThreat?.(address)) block('A threat feed lists the address.');
+    if (privateRange !== undefined) {
+      block(
+        `The address is not public: ${privateRange}. An administrator can exempt it with upstream.allow_private.`,
+      );
+    }
+  }
+
+  function checkChosen(address: string, port: number): void {
+    for (const it of [address, ...embeddedIpv4(address)])
+      if (isOwnListener(it, port, options.ownListeners())) block('The address is that of this gateway.');
+  }
+
+  return { checkHost, checkAddress, checkChosen };
+}
+
+function block(detail: string): never {
+  throw new GatewayError('EGRESS_BLOCKED', detail);
+}
+
+/** A listener on all addresses is reached over any address of this machine, and every listener over an unspecified one. */
+function isOwnListener(address: string, port: number, listeners: readonly ListenerAddress[]): boolean {
+  return listeners.some((listener) => {
+    if (listener.port !== port) return false;
+    const exact = new RangeList([listener.address]);
+    return (
+      exact.has(address) || anyAddress.has(address) || (anyAddress.has(listener.address) && isLocal(address))
+    );
+  });
+}
+
+const anyAddress = new RangeList(['0.0.0.0', '::']);
+const loopback = new RangeList(['127.0.0.0/8', '::1']);
+
+function isLocal(address: string): boolean {
+  if (loopback.has(address)) return true;
+  const own = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  return new RangeList(own.map((entry) => entry.address.replace(/%.*$/, ''))).has(address);
+}

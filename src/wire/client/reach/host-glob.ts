@@ -1,0 +1,19 @@
+import { domainToASCII } from 'node:url';
+import { compileGlob } from '../../../util/glob.ts';
+
+export type HostMatcher = (host: string) => boolean;
+
+const wildcard = /[*?[]/;
+const unprintable = /[^ -~]/;
+
+/** Hosts are compared in their normal form, so a label in other letters becomes punycode. A number stays: as a host of its own it would become an address. */
+const toLabel = (label: string): string =>
+  unprintable.test(label) && !wildcard.test(label) ? domainToASCII(label) || label : label;
+
+/**
+ * Compiles a host glob: `*` stands for any labels, at any depth, so `*.example.com` also matches `a.b.example.com`, but not
+ * `example.com`. A match takes no more steps than host and glob have characters, multiplied.
+ */
+export function toHostMatcher(glob: string): HostMatcher {
+  return compileGlob(glob.toLowerCase().replace(/\.$/, '').split('.').map(toLabel).join('.'));
+}

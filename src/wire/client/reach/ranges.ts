@@ -1,0 +1,103 @@
+import { isIP } from 'node:net';
+import { RangeList } from '../../../util/ranges.ts';
+
+/*
+ * Addresses that are not the public internet (IANA special-purpose registries, RFC 6890 and successors), and the cloud metadata
+ * services. Data only; guard.ts says what follows from it.
+ */
+
+/** Every range that needs `upstream.allow_private`, under the name that a refusal gives. The first that contains it names it. */
+const specialRanges: Readonly<Record<string, readonly string[]>> = {
+  unspecified: ['0.0.0.0/8', '::/128'],
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+  'link-local': ['169.254.0.0/16', 'fe80::/10'],
+  'carrier-grade NAT': ['100.64.0.0/10'],
+  multicast: ['224.0.0.0/4', 'ff00::/8'],
+  broadcast: ['255.255.255.255/32'],
+  benchmarking: ['198.18.0.0/15', '2001:2::/48'],
+  documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
+  'IPv4-mapped IPv6': ['::ffff:0:0/96'],
+  'IPv4-translated IPv6': ['::ffff:0:0:0/96'],
+  'IPv4-compatible IPv6': ['::/96'],
+  NAT64: ['64:ff9b::/96', '64:ff9b:1::/48'],
+  '6to4': ['192.88.99.0/24', '2002::/16'],
+  Teredo: ['2001::/32'],
+  'site-local': ['fec0::/10'],
+  'discard-only': ['100::/64', '100:0:0:1::/64'],
+  'segment routing': ['5f00::/16'],
+  'IETF protocol assignments': ['192.0.0.0/24', '2001::/23'],
+  // The last: of IPv6 only 2000::/3 is handed out (RFC 4291, 2.4), and these three are the rest of it.
+  reserved: ['240.0.0.0/4', '::/3', '4000::/2', '8000::/1'],
+};
+
+/** Credentials of the machine are served here, to whoever asks. Nothing exempts these. */
+const metadataAddresses = [
+  '169.254.169.254', // nearly all clouds
+  '169.254.169.253',
+  '169.254.170.2', // AWS ECS
+  '169.254.170.23', // AWS EKS
+  '169.254.0.23', // Tencent
+  '169.254.42.42', // Scaleway
+  '100.100.100.200', // Alibaba
+  '168.63.129.16', // Azure; a public address
+  '192.0.0.192', // Oracle
+  'fd00:ec2::254', // AWS
+  'fd00:ec2::253',
+  'fd00:ec2::23', // AWS EKS
+  'fd20:ce::254', // Google
+  'fd00:42::42', // Scaleway
+  'fd00:c1::a9fe:a9fe', // Oracle
+];
+
+const metadataName =
+  /^(?:(?:metadata|instance-data)(?:\.(?:[a-z0-9_-]+\.)*internal)?|(?:rancher-)?metadata|metadata\.(?:goog|tencentyun\.com|packet\.net|platformequinix\.com|udhcpc\.io))$/;
+
+const special = Object.entries(specialRanges).map(([name, ranges]) => ({
+  name,
+  list: new RangeList(ranges),
+}));
+const metadata = new RangeList(metadataAddresses);
+
+/** The name of the special range that an address is in, or undefined where it is on the public internet. */
+export const specialRangeOf = (address: string): string | undefined =>
+  special.find(({ list }) => list.has(address))?.name;
+
+export const isMetadataAddress = (address: string): boolean => metadata.has(address);
+
+/** Names under which metadata services are found. `host` is normalised. */
+export const isMetadataName = (host: string): boolean => metadataName.test(host);
+
+/**
+ * IPv4 addresses inside an IPv6 address, where the kernel or a translator would send the packets: IPv4-mapped and -compatible
+ * (RFC 4291, 2.5.5), IPv4-translated (RFC 2765), NAT64 with a /96 prefix (RFC 6052), 6to4, Teredo's server and client, ISATAP.
+ */
+export function embeddedIpv4(address: string): readonly string[] {
+  if (isIP(address) !== 6) return [];
+  const words = toWords(address);
+  const at = (index: number) => dotted(words[index] ?? 0, words[index + 1] ?? 0);
+  if (words[0] === 0x2002) return [at(1)];
+  if (words[0] === 0x2001 && words[1] === 0) {
+    return [at(2), dotted((words[6] ?? 0) ^ 0xffff, (words[7] ?? 0) ^ 0xffff)];
+  }
+  const isNat64 = words[0] === 0x64 && words[1] === 0xff9b;
+  const isIsatap = (words[4] === 0 || words[4] === 0x200) && words[5] === 0x5efe;
+  // `::` and `::1` are not IPv4-compatible, they are themselves.
+  const isLow = words.slice(0, 4).every((word) => word === 0) && (words[4] || words[5] || words[6]);
+  return isNat64 || isIsatap || isLow ? [at(6)] : [];
+}
+
+const dotted = (high: number, low: number): string => `${high >>> 8}.${high & 255}.${low >>> 8}.${low & 255}`;
+
+/** The eight 16-bit words of an IPv6 address in any spelling that `isIP` accepts, a zone left out. */
+function toWords(address: string): number[] {
+  // The URL parser writes every spelling in hexadecimal words, with at most one '::'.
+  const [head = '', tail] = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname
+    .slice(1, -1)
+    .split('::');
+  const words = (text: string) =>
+    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
+  const left = words(head);
+  const right = tail === undefined ? [] : words(tail);
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
+}

@@ -1,0 +1,63 @@
+import { promises as dns } from 'node:dns';
+import { isIP } from 'node:net';
+import { GatewayError } from '../../../core/errors.ts';
+import { type HostMatcher, toHostMatcher } from './host-glob.ts';
+
+/** An `upstream.resolve` entry: hosts that match are dialled at `address`, and at `port` where it is given. */
+export interface ResolveEntry {
+  /** A glob; `*` at any depth. */
+  readonly host: string;
+  readonly address: string;
+  readonly port?: number | undefined;
+}
+
+export interface ResolverOptions {
+  /** The first that matches counts. */
+  readonly resolve: readonly ResolveEntry[];
+  /** All addresses of a name; the system's resolver unless told. */
+  readonly lookup?: (host: string) => Promise<readonly { readonly address: string }[]>;
+}
+
+/** Where to dial. The addresses are not judged yet. */
+export interface Resolution {
+  /** At least one, in the order of preference. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+}
+
+export interface Resolver {
+  /**
+   * The addresses behind a normalised host. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are
+   * none. Neither cached nor bounded in time: who dials has the deadline.
+   */
+  resolve(host: string, port: number): Promise<Resolution>;
+  /** Whether the host needs no name server: an address, or a name that an entry replaces. */
+  isGiven(host: string): boolean;
+}
+
+const systemLookup = (host: string) => dns.lookup(host, { all: true });
+
+export function createResolver({ resolve, lookup = systemLookup }: ResolverOptions): Resolver {
+  const entries: { matches: HostMatcher; entry: ResolveEntry }[] = resolve.map((entry) => {
+    if (isIP(entry.address) === 0) throw new RangeError(`"${entry.address}" is not an IP address.`);
+    return { matches: toHostMatcher(entry.host), entry };
+  });
+
+  const findEntry = (host: string): ResolveEntry | undefined =>
+    entries.find(({ matches }) => matches(host))?.entry;
+
+  return {
+    isGiven: (host) => isIP(host) !== 0 || findEntry(host) !== undefined,
+    async resolve(host, port) {
+      if (isIP(host) !== 0) return { addresses: [host], port };
+      const replaced = findEntry(host);
+      if (replaced) return { addresses: [replaced.address], port: replaced.port ?? port };
+      const answers = await lookup(host).catch((error: unknown) => {
+        throw new GatewayError('UPSTREAM_UNREACHABLE', 'The host name cannot be resolved.', {}, error);
+      });
+      if (answers.length === 0)
+        throw new GatewayError('UPSTREAM_UNREACHABLE', 'The host name has no address.');
+      return { addresses: answers.map(({ address }) => address), port };
+    },
+  };
+}

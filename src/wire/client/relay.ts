@@ -1,0 +1,418 @@
+import type { Duplex } from 'node:stream';
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import { isEnvelopedText, isGrpcType } from '../grpc/grpc-type.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { ResponseHead } from '../http1/head.ts';
+import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from '../http1/headers.ts';
+import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
+import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import type { Decoding, OpenDecoding } from './decoding.ts';
+import { timedOut, toExchangeFailure } from './failures.ts';
+import { EnvelopeCheck } from './scrub/envelope-check.ts';
+import { MessageScrub } from './scrub/message-scrub.ts';
+import type { Scrub, ScrubbedBody } from './scrub/scrub.ts';
+import { isLinewise, notDecodable, stillCoded, tooFarExpanded, toScrubbable } from './scrub/scrubbable.ts';
+
+export interface RelayOptions {
+  readonly response: Answer;
+  /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
+  readonly extraHeaders: readonly string[];
+  /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
+  readonly scrub?: Scrub;
+  /** What is asked for may be a part, or stored with a coding: then it is looked through as it comes. */
+  readonly mayBeStored?: boolean;
+  /** Takes a content coding off what is to be looked through and was not to have one; by default none is known. */
+  readonly openDecoding?: OpenDecoding;
+  /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
+  onError(error: GatewayError): void;
+  /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
+  onCut?(error: GatewayError): void;
+  /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
+  onEnd?(outcome: Outcome): void;
+  /**
+   * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is whoever's who is told, and has its place
+   * among those to its origin until it closes.
+   */
+  onSwitch?(head: ResponseHead, connection: Duplex): void;
+  /** Asked at every tick of a clock while the answer comes: why it is to end. It is cut off then, after `onCut`. */
+  whyEnded?(): GatewayError | undefined;
+  /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
+  onData?(chunk: Buffer): void;
+}
+
+export interface Outcome {
+  readonly status: number;
+  readonly receivedBytes: number;
+  readonly aborted: boolean;
+}
+
+/** Exactly one of `onError` and `onEnd` is called, once, whatever happens. */
+export interface Forwarding {
+  /** Ends the upstream request, and the client's connection too where a head was sent. Without effect at the end. */
+  abort(): void;
+}
+
+/** What the exchanges of one gateway share. */
+export interface RelayContext {
+  readonly deadlines: Deadlines;
+  readonly turnEnd: TurnEnd;
+  readonly responseTicks: number;
+  readonly idleTicks: number;
+  readonly ownPrefix: string;
+}
+
+/** RFC 9110, 9.2.2. Sent twice they mean what they mean sent once. */
+const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+const noFields: string[] = [];
+
+/** Of a body to scrub: what comes in one turn of the event loop waits for its end, and no more is read once there is so much. */
+const collectedBytesMax = 65_536;
+/** Of a body that is decoded: beyond so many bytes it may be no more than so many times as large as it came. */
+const expandedBytesMax = 16 * 1024 * 1024;
+const expansionMax = 200;
+
+/**
+ * One exchange: takes an answer from its carrier and gives it to the client. The head waits for the first chunk, so that a small
+ * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
+ * server-sent events are never held back.
+ */
+export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListener {
+  slot = 0;
+  needsFresh = false;
+  readonly #options: RelayOptions;
+  readonly #context: RelayContext;
+  readonly #origin: Origin;
+  readonly #response: Answer;
+  /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
+  #outgoing: Outgoing | undefined;
+  readonly #messages: StreamedBody | undefined;
+  readonly #isGrpcAsked: boolean;
+  #moves = 0;
+  #carrier: Carrier | undefined;
+  #onDrain: (() => void) | undefined;
+  #needsDrain = false;
+  #head = noFields;
+  #status = 0;
+  #contentLength = -1;
+  #scrubbed: ScrubbedBody | undefined;
+  /** Of a body to scrub, what waits for the end of the turn. */
+  #collected: Buffer[] = [];
+  #collectedBytes = 0;
+  #receivedBytes = 0;
+  #decoding: Decoding | undefined;
+  #decodedBytes = 0;
+  /** Wait for the end of what is decoded. */
+  #trailers: readonly string[] = noFields;
+  #isHeadSent = false;
+  #isWaiting = false;
+  #isEnded = false;
+  #isSettled = false;
+  /** When something moved last. */
+  #activeTick: number;
+
+  constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
+    this.#outgoing = outgoing;
+    this.#messages = outgoing.messages;
+    this.#isGrpcAsked = options.scrub !== undefined && isGrpcType(fieldOf(outgoing.headers, 'content-type'));
+    this.#options = options;
+    this.#context = context;
+    this.#origin = origin;
+    this.#response = options.response;
+    this.#activeTick = context.deadlines.tick;
+    this.#response.once('close', () => {
+      // It may be over while we still write its end.
+      if (!this.#isEnded) this.abort();
+    });
+    context.deadlines.add(this);
+  }
+
+  start(): void {
+    this.#origin.dispatch(this);
+  }
+
+  sendOn(carrier: Carrier): void {
+    this.#carrier = carrier;
+    carrier.ask(this.#outgoing as Outgoing, this);
+  }
+
+  onHead(head: ResponseHead): void {
+    const { status } = head;
+    const isBodiless = status === 204 || status === 304 || this.#outgoing?.method === 'HEAD';
+    this.#outgoing = undefined;
+    this.#status = status;
+    this.#head = toClientHeaders(head, this.#options.extraHeaders, this.#context.ownPrefix);
+    this.#activeTick = this.#context.deadlines.tick;
+    this.#contentLength = head.contentLength;
+    // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
+    if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
+    if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
+    // Whether a body is what its coding says is seen when some of it is decoded.
+    if (!this.#decoding) this.#wait();
+  }
+
+  onSwitch(head: ResponseHead, connection: Duplex): void {
+    this.#carrier = undefined;
+    this.#isSettled = true;
+    this.#outgoing = undefined;
+    this.#context.deadlines.delete(this);
+    connection.once('close', () => this.#origin.release(this, this.#context.deadlines.tick));
+    if (this.#options.onSwitch) this.#options.onSwitch(head, connection);
+    else connection.destroy();
+  }
+
+  #wait(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#context.turnEnd.wait(this);
+  }
+
+  /** The length is not known before the end. False where the answer cannot be read. */
+  #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
+    const { mayBeStored } = this.#options;
+    let isEnveloped = false;
+    try {
+      const { status, head, coding, ...of } = toScrubbable(this.#status, this.#head, {
+        isBodiless,
+        mayBeStored,
+      });
+      isEnveloped = of.isEnveloped;
+      this.#status = status;
+      this.#head = scrub.fields(head);
+      if (coding !== '') this.#decoding = this.#openDecoding(coding);
+    } catch (error) {
+      this.fail(toGatewayError(error));
+      return false;
+    }
+    if (isBodiless) return true;
+    const type = fieldOf(this.#head, 'content-type');
+    // An agent could have its guess of where a credential stands taken for the end of a message.
+    const isGrpc = this.#isGrpcAsked && isGrpcType(type);
+    const body = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
+    this.#scrubbed = isEnveloped ? new EnvelopeCheck(body, { isText: isEnvelopedText(type) }) : body;
+    this.#contentLength = -1;
+    return true;
+  }
+
+  #openDecoding(coding: string): Decoding {
+    const decoding = this.#options.openDecoding?.(coding, {
+      take: (chunk) => this.#takeDecoded(chunk),
+      onFlow: () => this.#carrier?.resume(),
+      ended: () => this.#finishSafely(this.#trailers),
+      broken: (error) => this.fail(notDecodable(error)),
+    });
+    if (!decoding) throw stillCoded();
+    return decoding;
+  }
+
+  #takeDecoded(chunk: Buffer): boolean {
+    this.#decodedBytes += chunk.length;
+    if (this.#decodedBytes > Math.max(expandedBytesMax, this.#receivedBytes * expansionMax)) {
+      this.fail(tooFarExpanded());
+      return false;
+    }
+    this.#activeTick = this.#context.deadlines.tick;
+    this.#collect(chunk);
+    return this.#collectedBytes < collectedBytesMax && !this.#needsDrain;
+  }
+
+  /** Where the bytes come from that are sent next. */
+  #resumeSource(): void {
+    if (this.#decoding) this.#decoding.resume();
+    else this.#carrier?.resume();
+  }
+
+  /** What is decoded waits by itself. */
+  #pauseSource(): void {
+    if (!this.#decoding) this.#carrier?.pause();
+  }
+
+  onData(received: Buffer): void {
+    this.#receivedBytes += received.length;
+    this.#activeTick = this.#context.deadlines.tick;
+    if (this.#decoding) {
+      if (!this.#decoding.write(received)) this.#carrier?.pause();
+    } else if (this.#scrubbed) this.#collect(received);
+    else this.#send(received);
+  }
+
+  /**
+   * However small the pieces are in which a body comes, what is held back of it is looked through but once a turn; and however fast it
+   * comes, others have their turn before much of it is looked through.
+   */
+  #collect(received: Buffer): void {
+    this.#collected.push(received);
+    this.#collectedBytes += received.length;
+    if (this.#collectedBytes >= collectedBytesMax) this.#pauseSource();
+    this.#wait();
+  }
+
+  #takeCollected(scrubbed: ScrubbedBody): Buffer {
+    const collected = Buffer.concat(this.#collected);
+    this.#collected = [];
+    this.#collectedBytes = 0;
+    return scrubbed.push(collected);
+  }
+
+  #sendCollected(scrubbed: ScrubbedBody): void {
+    const isFull = this.#collectedBytes >= collectedBytesMax;
+    this.#send(this.#takeCollected(scrubbed));
+    if (isFull && !this.#needsDrain) this.#resumeSource();
+  }
+
+  #send(chunk: Buffer): void {
+    const response = this.#response;
+    // All of it may be held back. The head goes out at the end of the turn.
+    if (chunk.length === 0) return;
+    if (!this.#isHeadSent) this.#sendHead();
+    if (this.#receivedBytes === this.#contentLength) {
+      this.#isEnded = true;
+      response.end(chunk);
+    } else if (!response.write(chunk)) this.#waitForDrain();
+    this.#options.onData?.(chunk);
+  }
+
+  onEnd(trailers: readonly string[]): void {
+    this.#carrier = undefined;
+    if (this.#decoding) {
+      this.#trailers = trailers;
+      this.#decoding.end();
+    } else this.#finishSafely(trailers);
+  }
+
+  #finishSafely(trailers: readonly string[]): void {
+    if (this.#isSettled) return;
+    // The carrier has let go of us: nobody else would hear of what an answer does not take.
+    try {
+      this.#finish(trailers);
+    } catch (error) {
+      this.fail(toExchangeFailure(error, true));
+    }
+  }
+
+  #finish(trailers: readonly string[]): void {
+    const last = this.#scrubbed && Buffer.concat([this.#takeCollected(this.#scrubbed), this.#scrubbed.end()]);
+    if (!this.#isHeadSent) this.#sendHead();
+    if (!this.#isEnded) {
+      this.#isEnded = true;
+      const response = this.#response;
+      const fields = this.#options.scrub?.fields(trailers) ?? trailers;
+      if (fields.length > 0 && response.chunkedEncoding) {
+        response.addTrailers(toClientTrailers(fields, this.#options.extraHeaders, this.#context.ownPrefix));
+      }
+      response.end(last);
+      if (last && last.length > 0) this.#options.onData?.(last);
+    }
+    this.#end(false);
+  }
+
+  onFailure(error: unknown, isLost: boolean): void {
+    this.#carrier = undefined;
+    if (isLost && this.#mayRepeat) {
+      this.needsFresh = true;
+      this.#origin.repeat(this);
+    } else this.fail(toExchangeFailure(error, this.#status !== 0));
+  }
+
+  get #mayRepeat(): boolean {
+    return !this.needsFresh && !this.#messages && idempotentMethods.has(this.#outgoing?.method ?? '');
+  }
+
+  checkDeadline(tick: number): void {
+    if (this.#messages && this.#messages.moves !== this.#moves) {
+      this.#moves = this.#messages.moves;
+      this.#activeTick = tick;
+    }
+    const ended = this.#status === 0 ? undefined : this.#options.whyEnded?.();
+    if (ended) {
+      this.fail(ended);
+      return;
+    }
+    const idleTicks = tick - this.#activeTick;
+    // An upstream may wait for the end of what it is sent before it begins to answer.
+    const isSending = this.#messages !== undefined && !this.#messages.isEnded && this.#carrier !== undefined;
+    if (isSending) {
+      if (idleTicks >= this.#context.idleTicks)
+        this.fail(timedOut('was sent nothing more, and answered nothing'));
+    } else if (this.#status === 0) {
+      if (idleTicks >= this.#context.responseTicks) this.fail(timedOut('did not begin to answer in time'));
+    } else if (idleTicks >= this.#context.idleTicks) {
+      this.fail(timedOut('stopped in the middle of its answer'));
+    }
+  }
+
+  /** Lets go of a head that no body followed in the same turn, and of what was collected. */
+  onTurnEnd(): void {
+    this.#isWaiting = false;
+    if (this.#isSettled) return;
+    try {
+      if (this.#scrubbed && this.#collectedBytes > 0) this.#sendCollected(this.#scrubbed);
+      if (this.#isHeadSent) return;
+      this.#sendHead();
+      this.#response.flushHeaders();
+    } catch (error) {
+      this.fail(toExchangeFailure(error, true));
+    }
+  }
+
+  abort(): void {
+    if (this.#isSettled) return;
+    if (this.#isHeadSent) this.#response.destroy();
+    this.#end(true);
+  }
+
+  /**
+   * Ends the exchange for a reason. Once a head has gone out there is no other way to tell the client than to cut its connection: a
+   * clean end would make half an answer look whole.
+   */
+  fail(error: GatewayError): void {
+    if (this.#isSettled) return;
+    if (this.#response.headersSent) {
+      this.#options.onCut?.(error);
+      this.abort();
+      return;
+    }
+    this.#settle();
+    this.#options.onError(error);
+  }
+
+  #sendHead(): void {
+    this.#response.writeHead(this.#status, this.#head);
+    this.#isHeadSent = true;
+    this.#head = noFields;
+  }
+
+  #waitForDrain(): void {
+    this.#needsDrain = true;
+    this.#pauseSource();
+    if (this.#onDrain) return;
+    // Apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
+    // whole exchange would stay with it until the next full collection.
+    const onDrain = (): void => {
+      this.#needsDrain = false;
+      this.#activeTick = this.#context.deadlines.tick;
+      this.#resumeSource();
+    };
+    this.#onDrain = onDrain;
+    this.#response.on('drain', onDrain);
+  }
+
+  #end(isAborted: boolean): void {
+    this.#settle();
+    const outcome = { status: this.#status, receivedBytes: this.#receivedBytes, aborted: isAborted };
+    this.#options.onEnd?.(outcome);
+  }
+
+  /** A carrier that is still ours has not brought the whole answer, and can carry no other. */
+  #settle(): void {
+    this.#isSettled = true;
+    this.#outgoing = undefined;
+    this.#context.deadlines.delete(this);
+    if (this.#onDrain) this.#response.off('drain', this.#onDrain);
+    this.#origin.release(this, this.#context.deadlines.tick);
+    this.#decoding?.close();
+    this.#carrier?.destroy();
+    this.#carrier = undefined;
+  }
+}

@@ -1,0 +1,33 @@
+import { isCompressedAt, lengthAt, prefixBytes } from '../../grpc/grpc-prefix.ts';
+
+/** Tells where the messages of a body in envelopes end, as it streams. */
+export class MessageFrames {
+  readonly #prefix = Buffer.alloc(prefixBytes);
+  #prefixBytes = 0;
+  /** Of the message whose prefix was read. */
+  #bytesLeft = 0;
+
+  /** Whether the last part that was passed over was the last one of a message. */
+  get isAtEnd(): boolean {
+    return this.#prefixBytes === prefixBytes && this.#bytesLeft === 0;
+  }
+
+  /** Whether the message whose prefix was read says that it is compressed. */
+  get isCompressed(): boolean {
+    return this.#prefixBytes === prefixBytes && this.#bytesLeft > 0 && isCompressedAt(this.#prefix, 0);
+  }
+
+  /** Reads on in a prefix, or passes over what there is of a message. */
+  partEnd(chunk: Buffer, at: number): number {
+    if (this.isAtEnd) this.#prefixBytes = 0;
+    if (this.#prefixBytes < prefixBytes) {
+      const read = chunk.copy(this.#prefix, this.#prefixBytes, at, at + prefixBytes - this.#prefixBytes);
+      this.#prefixBytes += read;
+      if (this.#prefixBytes === prefixBytes) this.#bytesLeft = lengthAt(this.#prefix, 0);
+      return at + read;
+    }
+    const end = Math.min(chunk.length, at + this.#bytesLeft);
+    this.#bytesLeft -= end - at;
+    return end;
+  }
+}

@@ -1,0 +1,99 @@
+import { GatewayError } from '../../../core/errors.ts';
+import { isEnvelopedType, messageCodingFields } from '../../grpc/grpc-type.ts';
+import { fieldOf, withoutField } from '../../http1/headers.ts';
+import { withoutAnswerBodyFields } from './body-fields.ts';
+
+/*
+ * Whether a credential can be looked for in an answer, and how, by its head.
+ */
+
+/** Formats in which each line is a message of its own. */
+const linewise =
+  /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines)|application\/json-seq|application\/stream\+json)[\t ]*(?:;|$)/i;
+
+export const isLinewise = (head: readonly string[]): boolean => linewise.test(fieldOf(head, 'content-type'));
+
+/** An answer as it can be looked through. */
+export interface Scrubbable {
+  readonly status: number;
+  /** Flat. */
+  readonly head: string[];
+  /** Has to be taken off the body; '' where there is none. */
+  readonly coding: string;
+  /** Its messages must be seen not to be compressed. */
+  readonly isEnveloped: boolean;
+}
+
+const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
+
+/**
+ * How an answer is to be looked through, by its head, which is flat. Nothing is expected in a success that `mayBeStored`, nor where there
+ * is no body. Throws where the credential cannot be looked for.
+ */
+export function toScrubbable(
+  status: number,
+  head: string[],
+  {
+    isBodiless,
+    mayBeStored = false,
+  }: { readonly isBodiless: boolean; readonly mayBeStored?: boolean | undefined },
+): Scrubbable {
+  const coding = fieldOf(head, 'content-encoding');
+  const asIs = { coding: '', isEnveloped: false };
+  if (isBodiless) return { status, head: isPlain(coding) ? head : withoutAnswerBodyFields(head), ...asIs };
+  if (mayBeStored && status < 300) return { status, head: withoutField(head, 'content-length'), ...asIs };
+  const whole = isWholePart(status, head)
+    ? { status: 200, head: withoutField(head, 'content-range') }
+    : { status, head };
+  if (isPartial(whole.status, whole.head)) throw inPart();
+  if (!messageCodingFields.every((it) => isPlain(fieldOf(head, it)))) throw stillCoded();
+  const isEnveloped = isEnvelopedType(fieldOf(head, 'content-type'));
+  return isPlain(coding)
+    ? { ...whole, head: withoutField(whole.head, 'content-length'), coding: '', isEnveloped }
+    : { ...whole, head: withoutAnswerBodyFields(whole.head), coding, isEnveloped };
+}
+
+/** A part that is all there is (RFC 9110, 14.4), as some servers answer whoever asks. */
+function isWholePart(status: number, head: readonly string[]): boolean {
+  const [, from, to, length] =
+    /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(fieldOf(head, 'content-range')) ?? [];
+  return status === 206 && from === '0' && Number(to) + 1 === Number(length);
+}
+
+/** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. `head` is flat. */
+export const isPartial = (status: number, head: readonly string[]): boolean =>
+  status === 206 ||
+  status === 226 ||
+  fieldOf(head, 'content-range') !== '' ||
+  /^multipart\/byteranges/i.test(fieldOf(head, 'content-type'));
+
+/**
+ * Whoever chooses the pieces would get the credential in pieces, none of which is one. To cut what may be one at the edges would tell how
+ * much of a guess is right.
+ */
+const inPart = (): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The upstream sent a part of its answer though it was asked for all of it, so it cannot be looked through for the credential.',
+  );
+
+/** The upstream was asked for an answer as it is, and sent one in which nothing can be found. */
+export const stillCoded = (): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The upstream compressed its answer in a way that is not known here though it was asked not to, so it cannot be looked through for the credential.',
+  );
+
+export const notDecodable = (error: Error): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The answer of the upstream is not what its content coding says.',
+    {},
+    error,
+  );
+
+export const tooFarExpanded = (): GatewayError =>
+  new GatewayError(
+    'UPSTREAM_PROTOCOL',
+    'The upstream compressed its answer though it was asked not to, and it expands too far.',
+  );

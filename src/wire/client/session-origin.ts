@@ -1,0 +1,214 @@
+import { type ClientHttp2Session, connect } from 'node:http2';
+import type { Socket } from 'node:net';
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { fieldsMax } from '../http1/head-reader.ts';
+import type { Origin, OriginContext, Waiting } from './carrier.ts';
+import type { SessionStore } from './connect.ts';
+import { ConnectionEnded, toExchangeFailure } from './failures.ts';
+import { StreamCarrier } from './stream-carrier.ts';
+
+/** Of one session at once, whatever the upstream would take. */
+const streamsMax = 100;
+const sessionMegabytesMax = 16;
+/** Of each stream: an answer is read ahead by so much and no more. */
+const windowBytes = 1024 * 1024;
+
+/**
+ * The HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one; while it is full or says goodbye, another one is
+ * opened beside it, up to the limit.
+ */
+export class SessionOrigin implements Origin {
+  running = 0;
+  usedTick = 0;
+  readonly #context: OriginContext;
+  readonly #dial: (session: SessionStore) => Promise<Socket>;
+  readonly #tlsSession: SessionStore = { session: undefined };
+  readonly #sessions = new Set<Session>();
+  readonly #waiting: Waiting[] = [];
+  #opening = 0;
+  #isRetired = false;
+
+  constructor(context: OriginContext, dial: (session: SessionStore) => Promise<Socket>) {
+    this.#context = context;
+    this.#dial = dial;
+  }
+
+  dispatch(request: Waiting): void {
+    this.running++;
+    this.#send(request);
+  }
+
+  repeat(request: Waiting): void {
+    this.#send(request);
+  }
+
+  release(request: Waiting, tick: number): void {
+    this.running--;
+    this.usedTick = tick;
+    const at = this.#waiting.indexOf(request);
+    if (at >= 0) this.#waiting.splice(at, 1);
+  }
+
+  retire(): void {
+    this.#isRetired = true;
+    for (const session of this.#sessions) session.close();
+  }
+
+  sweep(tick: number): void {
+    const keptTicks = this.#context.deadlines.toTicksWithin(this.#context.keptMs);
+    for (const session of this.#sessions) if (tick - session.idleTick >= keptTicks) session.close();
+  }
+
+  #send(request: Waiting): void {
+    const session = [...this.#sessions].find((it) => it.hasRoom);
+    if (session) request.sendOn(session.carrier());
+    else {
+      this.#waiting.push(request);
+      this.#openAsNeeded();
+    }
+  }
+
+  /** One at a time: it may carry all that wait. An upstream that takes no streams for now would take none on another one either. */
+  #openAsNeeded(): void {
+    if (this.#waiting.length === 0 || this.#opening > 0) return;
+    if (this.#sessions.size >= this.#context.connectionsMax) return;
+    if ([...this.#sessions].some((it) => it.takesNone)) return;
+    this.#opening++;
+    this.#dial(this.#tlsSession).then(
+      (socket) => this.#opened(socket),
+      (error: unknown) => this.#notOpened(toGatewayError(error)),
+    );
+  }
+
+  #opened(socket: Socket): void {
+    this.#opening--;
+    // TLS without the protocol is HTTP/1.1; what it would make of our first bytes nobody knows.
+    if ('alpnProtocol' in socket && socket.alpnProtocol !== 'h2') {
+      socket.destroy();
+      this.#fail(new GatewayError('UPSTREAM_PROTOCOL', 'The upstream does not speak HTTP/2.'));
+      return;
+    }
+    const session = new Session(socket, this.#context, {
+      onRoom: () => this.#serve(session),
+      onGone: (error) => this.#gone(session, error),
+    });
+    this.#sessions.add(session);
+    this.#serve(session);
+    if (this.#isRetired) session.close();
+  }
+
+  #serve(session: Session): void {
+    while (session.hasRoom) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      next.sendOn(session.carrier());
+    }
+    this.#openAsNeeded();
+  }
+
+  #gone(session: Session, error: unknown): void {
+    this.#sessions.delete(session);
+    if (session.wasReady) this.#openAsNeeded();
+    else this.#fail(toExchangeFailure(error, false));
+  }
+
+  #notOpened(error: GatewayError): void {
+    this.#opening--;
+    this.#fail(error);
+  }
+
+  /** All that wait would have gone the same way. */
+  #fail(error: GatewayError): void {
+    for (const request of this.#waiting.splice(0)) request.fail(error);
+  }
+}
+
+interface SessionEvents {
+  onRoom(): void;
+  /** Called once, for whatever reason. */
+  onGone(error: unknown): void;
+}
+
+const sessionOptions = {
+  maxSessionMemory: sessionMegabytesMax,
+  maxHeaderListPairs: fieldsMax,
+  // A doubled field is sent as it was judged; by default Node throws.
+  strictSingleValueFields: false,
+  settings: { enablePush: false, initialWindowSize: windowBytes },
+};
+
+/** One session and its streams. */
+class Session {
+  /** It has heard from the upstream in HTTP/2. */
+  wasReady = false;
+  /** Since when it carries nothing, in ticks; infinite while it carries something. */
+  idleTick: number;
+  readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  readonly #context: OriginContext;
+  readonly #events: SessionEvents;
+  #streams = 0;
+  #failure: unknown = new ConnectionEnded();
+
+  constructor(socket: Socket, context: OriginContext, events: SessionEvents) {
+    this.#socket = socket;
+    this.#context = context;
+    this.#events = events;
+    this.idleTick = context.deadlines.tick;
+    const options = { ...sessionOptions, createConnection: () => socket };
+    // The authority is said by each request itself.
+    this.#session = connect('https://upstream', options);
+    this.#session.on('remoteSettings', () => {
+      this.wasReady = true;
+      events.onRoom();
+    });
+    this.#session.on('error', (error) => {
+      this.#failure = error;
+    });
+    this.#session.once('close', () => events.onGone(this.#failure));
+  }
+
+  get hasRoom(): boolean {
+    const isKnown = this.wasReady || !this.#context.awaitsSettings;
+    return this.#isOpen && isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
+  }
+
+  /** It stands, and the upstream has said that it takes no streams for now (RFC 9113, 5.1.2). */
+  get takesNone(): boolean {
+    return this.#isOpen && this.#streamsTaken === 0;
+  }
+
+  get #isOpen(): boolean {
+    return !this.#session.closed && !this.#session.destroyed;
+  }
+
+  get #streamsTaken(): number {
+    return (this.wasReady ? this.#session.remoteSettings.maxConcurrentStreams : undefined) ?? streamsMax;
+  }
+
+  carrier(): StreamCarrier {
+    this.#streams++;
+    this.idleTick = Number.POSITIVE_INFINITY;
+    return new StreamCarrier(this.#session, () => this.#streamEnded());
+  }
+
+  /** With its last stream. */
+  close(): void {
+    this.#session.close();
+    this.#leaveIfDone();
+  }
+
+  #streamEnded(): void {
+    this.#streams--;
+    if (this.#streams === 0) this.idleTick = this.#context.deadlines.tick;
+    this.#leaveIfDone();
+    if (this.hasRoom) this.#events.onRoom();
+  }
+
+  /** Node would wait for the upstream to close its side, without end. */
+  #leaveIfDone(): void {
+    if (this.#streams > 0 || !this.#session.closed) return;
+    this.#session.destroy();
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,63 @@
+import { Gathered } from './gathered.ts';
+import {
+  emptyLineBytes,
+  findHeadEnd,
+  MalformedMessage,
+  parseResponseHead,
+  type ResponseHead,
+} from './head.ts';
+
+const headBytesMax = 65_536;
+/** Of an answer, whatever protocol it comes in. */
+export const fieldsMax = 200;
+export const interimMax = 16;
+const statusLineStart = 'HTTP/1.';
+
+const nothing = Buffer.alloc(0);
+
+/** Finds the head of one answer in the bytes of a connection, behind the interim ones. */
+export class HeadReader {
+  /** What stands behind the head that `read` gave. */
+  rest: Buffer = nothing;
+  /** The beginning of a head whose end has not come yet. */
+  readonly #held = new Gathered();
+  #interimHeads = 0;
+
+  /** The final head, or undefined where it has not come yet. Throws `MalformedMessage`. `maySwitch`: 101 is final. */
+  read(bytes: Buffer, maySwitch = false): ResponseHead | undefined {
+    let seen = this.#held.length;
+    let unread = bytes;
+    if (seen > 0) {
+      this.#held.add(bytes);
+      unread = this.#held.take();
+    }
+    for (;;) {
+      const end = findHeadEnd(unread, seen);
+      if ((end < 0 ? unread.length : end + emptyLineBytes) > headBytesMax) {
+        throw new MalformedMessage('The head of its answer is too large.', true);
+      }
+      if (end < 0) {
+        this.#hold(unread);
+        return undefined;
+      }
+      const head = parseResponseHead(unread.toString('latin1', 0, end + 2), fieldsMax);
+      this.rest = unread.subarray(end + emptyLineBytes);
+      if (head.status >= 200 || (maySwitch && head.status === 101)) return head;
+      // Nobody else asks for an upgrade: the field is removed.
+      if (head.status === 101) throw new MalformedMessage('It switched protocols unasked.');
+      // The others are about the hop to us, or hints that a client can do without (RFC 9110, 15.2).
+      if (++this.#interimHeads > interimMax)
+        throw new MalformedMessage('There are too many interim answers.');
+      unread = this.rest;
+      seen = 0;
+    }
+  }
+
+  /** A server of another protocol may be waiting for us now, and will not send what would end a head. */
+  #hold(unread: Buffer): void {
+    if (!statusLineStart.startsWith(unread.toString('latin1', 0, statusLineStart.length))) {
+      throw new MalformedMessage('It does not speak HTTP/1.1.');
+    }
+    this.#held.add(unread);
+  }
+}

@@ -1,0 +1,221 @@
+import { isNamed } from './field.ts';
+import { foldedName } from './folded-name.ts';
+import type { ResponseHead } from './head.ts';
+
+export { fieldOf } from './field.ts';
+
+/*
+ * The heads of requests and answers as they go through a gateway: flat [name, value, …], in the order and casing in which they
+ * came, without the fields that are about one connection only (RFC 9110, 7.6.1).
+ */
+
+/**
+ * Field names, found in any casing and with any sign for `-`, as servers of CGI take them. A look at the length and the first letter
+ * spares nearly all other names the folding: this runs for every field.
+ */
+class NameSet {
+  readonly #names: ReadonlySet<string>;
+  /** For each length the first letters, as bits. */
+  readonly #firstLetters = new Uint32Array(lengthMax + 1);
+
+  constructor(...names: string[]) {
+    this.#names = new Set(names);
+    for (const name of names) {
+      this.#firstLetters[name.length] = (this.#firstLetters[name.length] ?? 0) | letterBit(name);
+    }
+  }
+
+  has(name: string): boolean {
+    return (
+      name.length <= lengthMax &&
+      ((this.#firstLetters[name.length] as number) & letterBit(name)) !== 0 &&
+      this.#names.has(foldedName(name))
+    );
+  }
+}
+
+const lengthMax = 31;
+
+/** The same for both casings of a letter, whose codes differ in a higher bit. */
+const letterBit = (name: string): number => 1 << (name.charCodeAt(0) & 31);
+
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+];
+
+/** `host` and `content-length` are made anew; `expect` was answered by us, who have the whole body. */
+const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect');
+
+/**
+ * `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2). `proxy-status` is how the gateway says
+ * why a call failed (RFC 9209), and an upstream could say it in its name.
+ */
+const notToClient = new NameSet(...hopByHop, 'alt-svc', 'proxy-status');
+
+/** What frames, routes or guards a message must be known before it (RFC 9110, 6.5.1). */
+const notInTrailers = new NameSet(
+  ...[
+    'content-length',
+    'content-type',
+    'content-encoding',
+    'content-range',
+    'host',
+    'cache-control',
+    'location',
+  ],
+  ...['set-cookie', 'authorization', 'www-authenticate', 'age', 'expires', 'date', 'vary', 'retry-after'],
+);
+
+/** A list to which every hop appends (RFC 9110, 7.6.3): ours beside theirs is no contradiction. */
+const appended = new NameSet('via');
+
+/**
+ * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay: else an agent could have us
+ * judge one request and send another, or strip what the gateway puts in.
+ */
+const notConnectionOptions = new NameSet(
+  ...['authorization', 'cookie', 'host', 'content-length', 'content-type', 'content-encoding', 'content-md5'],
+  ...[
+    'content-language',
+    'content-location',
+    'content-range',
+    'content-disposition',
+    'content-digest',
+    'digest',
+  ],
+  ...[
+    'accept',
+    'accept-encoding',
+    'accept-language',
+    'cache-control',
+    'date',
+    'forwarded',
+    'from',
+    'if-match',
+  ],
+  ...[
+    'if-modified-since',
+    'if-none-match',
+    'if-range',
+    'if-unmodified-since',
+    'max-forwards',
+    'origin',
+    'pragma',
+  ],
+  ...['range', 'referer', 'user-agent', 'via', 'idempotency-key', 'api-key', 'x-api-key', 'x-goog-api-key'],
+  ...[
+    'private-token',
+    'x-amz-date',
+    'x-amz-security-token',
+    'x-amz-content-sha256',
+    'x-http-method-override',
+  ],
+);
+
+const isProxyField = (name: string): boolean =>
+  (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
+
+/**
+ * The head of a request to an upstream. `raw` is the flat head as `withoutNamedFields` has left it; `authority` becomes its only Host;
+ * `via` is a whole Via entry (`1.1 postern`, `2 postern`) and goes after those that stand there already.
+ */
+export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] as string;
+    const value = raw[i + 1] as string;
+    if (notToUpstream.has(name)) {
+      // The one thing in TE that is about the message (RFC 9110, 10.1.4): its sender reads trailers.
+      if (name.length === 2 && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value))
+        headers.push(name, 'trailers');
+    } else if (!isProxyField(name)) {
+      headers.push(name, value);
+    }
+  }
+  headers.push('Via', via, 'Host', authority);
+  return headers;
+}
+
+/**
+ * A request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are end-to-end ones; `connection` is all of that
+ * field. They go before the request is judged: whoever could have them taken out afterwards would have one request judged and another
+ * one sent.
+ */
+export const withoutNamedFields = (fields: readonly string[], connection: string): readonly string[] =>
+  withoutOptions(fields, `,${connection},`);
+
+const ownFates: ReadonlySet<string> = new Set([',keep-alive,', ',close,']);
+
+/** Takes out the fields that Connection names. Nearly always it names none, or only the connection's own fate. */
+function withoutOptions<Fields extends readonly string[]>(headers: Fields, connection: string): Fields {
+  if (connection === '' || ownFates.has(connection.toLowerCase())) return headers;
+  const names = connection.toLowerCase().split(',');
+  const removed = new Set(names.map((name) => name.trim()).filter((name) => !notConnectionOptions.has(name)));
+  removed.delete('te');
+  return headers.filter(
+    (_text, i) => !removed.has((headers[i & ~1] as string).toLowerCase()),
+  ) as unknown as Fields;
+}
+
+/**
+ * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with the names of
+ * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name.
+ */
+export function toClientHeaders(
+  { fields, connection }: Pick<ResponseHead, 'fields' | 'connection'>,
+  extra: readonly string[],
+  ownPrefix: string,
+): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (!notToClient.has(name) && !isOurs(name, extra, ownPrefix))
+      headers.push(name, fields[i + 1] as string);
+  }
+  const sent = withoutOptions(headers, connection);
+  for (const part of extra) sent.push(part);
+  return sent;
+}
+
+/** The trailers of an answer, as pairs, under the rules of its head and without what may only stand there. */
+export function toClientTrailers(
+  fields: readonly string[],
+  extra: readonly string[],
+  ownPrefix: string,
+): [string, string][] {
+  const trailers: [string, string][] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (notToClient.has(name) || notInTrailers.has(name) || isOurs(name, extra, ownPrefix)) continue;
+    trailers.push([name, fields[i + 1] as string]);
+  }
+  return trailers;
+}
+
+/** A flat head without the fields of one name, given in lower case. */
+export const withoutField = (headers: readonly string[], name: string): string[] =>
+  headers.filter((_text, i) => !isNamed(headers[i & ~1] as string, name));
+
+function isOurs(name: string, extra: readonly string[], ownPrefix: string): boolean {
+  if (
+    name.length >= ownPrefix.length &&
+    (name.charCodeAt(0) | 0x20) === ownPrefix.charCodeAt(0) &&
+    foldedName(name.slice(0, ownPrefix.length)) === foldedName(ownPrefix)
+  ) {
+    return true;
+  }
+  for (let i = 0; i < extra.length; i += 2) {
+    const own = extra[i] as string;
+    if (own.length === name.length && foldedName(own) === foldedName(name)) return !appended.has(name);
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+import { GatewayError } from '../../core/errors.ts';
+import { isField, token } from './field.ts';
+
+/** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. OPTIONS may have `*` (3.2.4). */
+const originForm = /^\/[!-~]*$/;
+/** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
+
+/**
+ * The head of a request as it is sent, one character for each byte. `headers` is flat, with its Host; how long the body is, is said here
+ * alone. Throws VALIDATION_FAILED for anything that would be read as more than one request, or as none.
+ */
+export function toRequestHead(
+  method: string,
+  path: string,
+  headers: readonly string[],
+  bodyBytes: number,
+): string {
+  if (!token.test(method) || !isPath(method, path)) throw cannotBeSent();
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1];
+    if (value === undefined || !isField(name, value) || isFraming(name)) {
+      throw cannotBeSent();
+    }
+    head += `${name}: ${value}\r\n`;
+  }
+  return bodyBytes > 0 || methodsWithBody.has(method)
+    ? `${head}Content-Length: ${bodyBytes}\r\n\r\n`
+    : `${head}\r\n`;
+}
+
+const isPath = (method: string, path: string): boolean =>
+  originForm.test(path) || (path === '*' && method === 'OPTIONS');
+
+function isFraming(name: string): boolean {
+  if (name.length !== 14 && name.length !== 17) return false;
+  const lower = name.toLowerCase();
+  return lower === 'content-length' || lower === 'transfer-encoding';
+}
+
+const cannotBeSent = (): GatewayError =>
+  new GatewayError(
+    'VALIDATION_FAILED',
+    'The method, the path or a header has characters that cannot be sent.',
+  );

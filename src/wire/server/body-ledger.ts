@@ -1,0 +1,103 @@
+import { GatewayError } from '../../core/errors.ts';
+import { sizeText } from '../../util/byte-size.ts';
+import type { ConnectionOwner } from './connections.ts';
+import type { Closable } from './exchange.ts';
+
+/*
+ * How many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept until its call has ended, since it is
+ * held for as long: it may wait for a reader, for an upstream, for the end of a streamed answer. Each agent has the room that the
+ * configuration says, all together have a few times as much, and of several tenants none holds more than stays free for others.
+ */
+
+/** Shorter bodies are not counted: the number of connections bounds them, and most calls never ask the ledger. */
+export const uncountedBytesMax = 65_536;
+/** Of all agents together, in rooms of one. */
+const agentsInAll = 4;
+
+/** The room of one body. */
+export interface BodyRoom {
+  /** Takes room for a body that has so many bytes in all, or so far. Answers why there is none; what it had it keeps until its call ends. */
+  hold(bytes: number): GatewayError | undefined;
+}
+
+export interface BodyLedger {
+  /** Room for the body of a call, given back when `answer` closes. `isShared`: there are tenants for whom room is kept. */
+  roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom;
+  readonly heldBytes: number;
+}
+
+/** `perAgentMax` is asked for each body, so that a reload counts from the next one on. */
+export function createBodyLedger(perAgentMax: () => number): BodyLedger {
+  const agents = new Map<string, number>();
+  const tenants = new Map<string, number>();
+  let held = 0;
+
+  function change({ agentId, tenantId }: ConnectionOwner, bytes: number): void {
+    held += bytes;
+    add(agents, agentId, bytes);
+    add(tenants, tenantId, bytes);
+  }
+
+  function whyNone(
+    { agentId, tenantId }: ConnectionOwner,
+    isShared: boolean,
+    more: number,
+  ): GatewayError | undefined {
+    const perAgent = perAgentMax();
+    const inAll = perAgent * agentsInAll;
+    if ((agents.get(agentId) ?? 0) + more > perAgent)
+      return busy('The calls of this agent hold as many bytes as those of one agent may', perAgent);
+    if (held + more > inAll)
+      return busy('The calls of all agents hold as many bytes as the gateway keeps', inAll);
+    const isMuch = (tenants.get(tenantId) ?? 0) + more > inAll - held - more;
+    return isShared && isMuch
+      ? busy('The calls of this tenant leave too little to others', inAll)
+      : undefined;
+  }
+
+  return {
+    get heldBytes() {
+      return held;
+    },
+    roomFor(answer, owner, isShared) {
+      let own = 0;
+      return {
+        hold(bytes) {
+          if (bytes <= uncountedBytesMax || bytes <= own || answer.destroyed) return undefined;
+          if (bytes > perAgentMax()) return neverFits(bytes, perAgentMax());
+          const refusal = whyNone(owner, isShared, bytes - own);
+          if (refusal) return refusal;
+          if (own === 0)
+            answer.once('close', () => {
+              change(owner, -own);
+              own = 0;
+            });
+          change(owner, bytes - own);
+          own = bytes;
+          return undefined;
+        },
+      };
+    },
+  };
+}
+
+/** Of what nothing is held it keeps nothing. */
+function add(counts: Map<string, number>, name: string, bytes: number): void {
+  const left = (counts.get(name) ?? 0) + bytes;
+  if (left > 0) counts.set(name, left);
+  else counts.delete(name);
+}
+
+const busy = (why: string, limit: number): GatewayError =>
+  new GatewayError(
+    'GATEWAY_BUSY',
+    `${why} (${sizeText(limit)}, of limits.max_body_bytes_total); try again once some have ended.`,
+    { retryAfterSeconds: 1 },
+  );
+
+const neverFits = (actual: number, limit: number): GatewayError =>
+  new GatewayError(
+    'PAYLOAD_TOO_LARGE',
+    `The gateway holds ${sizeText(limit)} of bodies of one agent; raise limits.max_body_bytes_total, or send less.`,
+    { actual_bytes: actual, limit_bytes: limit },
+  );

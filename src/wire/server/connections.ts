@@ -1,0 +1,254 @@
+import type { Socket } from 'node:net';
+import type { Identity } from '../../core/call.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { isWithin, networkOf, unmapped } from '../../util/ranges.ts';
+import type { Closable } from './exchange.ts';
+import { peerAddress } from './peer-address.ts';
+
+/*
+ * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then it counts for an agent and a
+ * tenant. Strangers together have half of all places, and one address half of theirs. Where those are taken, the stranger that has waited
+ * longest for a request gives way to the next one, and to clients. So nobody is shut out by connections that say nothing.
+ * Agents and tenants may have fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The first
+ * one gets half of all, the next one half of the rest. A fixed share would either be small, or leave nothing once a few have taken theirs.
+ */
+
+/** For whom a connection counts. An ephemeral key counts for the agent that it was made for. */
+export interface ConnectionOwner {
+  readonly tenantId: string;
+  readonly agentId: string;
+}
+
+/** For whom the connections of a key count: for its own agent, whatever agents its calls name. */
+export const ownerOf = ({
+  tenantId,
+  ownAgent,
+}: Pick<Identity, 'tenantId' | 'ownAgent'>): ConnectionOwner => ({
+  tenantId,
+  agentId: ownAgent.agentId,
+});
+
+export interface ConnectionBounds {
+  readonly perAgent: number;
+  /** Null: as many as leave room for others. */
+  readonly perTenant: number | null;
+  /** Whether there are other tenants, for whom room is kept. */
+  readonly isShared: boolean;
+}
+
+/** The connections of one listener, and the streams in them. */
+export interface Connections {
+  /** Counts a connection until it closes. Answers why there is no place for it; then it counts no more. */
+  arrive(socket: Socket): GatewayError | undefined;
+  /**
+   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it; then it counts no more.
+   * Undefined: many share it, and it is no stranger's.
+   */
+  comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined;
+  /** A request is under way on it. Until `rest` it gives way to nobody. False where it would not in any case. */
+  begin(socket: Socket): boolean;
+  /** It waits for a request, or for its end. */
+  rest(socket: Socket): void;
+  /** The connection is also known as this one from now on, which speaks TLS on it. */
+  alias(socket: Socket, as: Socket): void;
+  /**
+   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. What has closed
+   * already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
+   */
+  claim(connection: Closable, owner: ConnectionOwner, bounds: ConnectionBounds): void;
+  /** Takes a claim back, for connections that others share. */
+  release(connection: Closable, owner: ConnectionOwner): void;
+}
+
+/** The address of those whose load balancer has yet to tell it. */
+export const untold = 'untold';
+
+/** A request of a listener: its connection, and the answer that ends it. */
+interface Arrived {
+  readonly socket: Socket;
+  readonly answer: Closable;
+}
+
+/**
+ * Counts a connection for the owner of its request. Where it is a trusted proxy's, which many clients share, it counts only until the
+ * answer is done. Throws GATEWAY_BUSY where the owner may have no more.
+ */
+export function claimRequest(
+  connections: Connections,
+  { socket, answer }: Arrived,
+  owner: ConnectionOwner,
+  {
+    bounds,
+    trustedProxies,
+  }: { readonly bounds: ConnectionBounds; readonly trustedProxies: readonly string[] },
+): void {
+  connections.claim(socket, owner, bounds);
+  if (isTrusted(socket, trustedProxies)) answer.once('close', () => connections.release(socket, owner));
+}
+
+/** The address that a connection counts for until its client is known; undefined where many clients share it, or there is none. */
+export const countedAddress = (socket: Socket, trustedProxies: readonly string[]): string | undefined =>
+  isTrusted(socket, trustedProxies) ? undefined : peerAddress(socket) || undefined;
+
+const isTrusted = (socket: Socket, trustedProxies: readonly string[]): boolean =>
+  trustedProxies.length > 0 && isWithin(trustedProxies, unmapped(peerAddress(socket)));
+
+/** What one connection counts for. */
+interface Place {
+  /** False once the connection has closed: from then on nothing would take back what it counts for. */
+  isOpen: boolean;
+  /** Of a stranger. */
+  address: string | undefined;
+  /** Agents and their tenants: several, where a proxy of the agents' own shares a connection. */
+  readonly owners: Map<string, string>;
+}
+
+export function createConnections(connectionsMax: () => number): Connections {
+  let open = 0;
+  let strangers = 0;
+  const addresses = new Tally();
+  const agents = new Tally();
+  const tenants = new Tally();
+  const places = new WeakMap<Closable, Place>();
+  /** Those of strangers without a request, in the order in which they began to wait. */
+  const waiting = new Map<Place, Socket>();
+
+  function enter(connection: Closable): Place {
+    const place: Place = { isOpen: !connection.destroyed, address: undefined, owners: new Map() };
+    places.set(connection, place);
+    if (!place.isOpen) return place;
+    open += 1;
+    connection.once('close', () => leave(place));
+    return place;
+  }
+
+  function leave(place: Place): void {
+    if (!place.isOpen) return;
+    open -= 1;
+    place.isOpen = false;
+    known(place);
+    for (const agentId of [...place.owners.keys()]) disown(place, agentId);
+  }
+
+  /** It is no stranger's any more. */
+  function known(place: Place): void {
+    if (place.address === undefined) return;
+    addresses.take(place.address);
+    strangers -= 1;
+    place.address = undefined;
+    waiting.delete(place);
+  }
+
+  function disown(place: Place, agentId: string): void {
+    const tenantId = place.owners.get(agentId);
+    if (tenantId === undefined) return;
+    place.owners.delete(agentId);
+    agents.take(agentId);
+    tenants.take(tenantId);
+  }
+
+  /** Closes the connection that has waited longest, of one address or of all; false where none waits but `place`. */
+  function makeRoom(place: Place, address?: string): boolean {
+    for (const [other, socket] of waiting) {
+      if (other === place || (address !== undefined && other.address !== address)) continue;
+      leave(other);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  /** Whether somebody who holds so many may have another one, in a place that is counted already or that a stranger has. */
+  const leavesRoom = (held: number, place: Place): boolean =>
+    held < connectionsMax() - (open - strangers) + (place.address === undefined ? 1 : 0);
+
+  return {
+    arrive(socket) {
+      const place = enter(socket);
+      if (open <= connectionsMax() || makeRoom(place)) return undefined;
+      leave(place);
+      return full();
+    },
+    comeFrom(socket, address) {
+      const place = places.get(socket);
+      if (!place?.isOpen || place.owners.size > 0) return undefined;
+      if (address === undefined) {
+        known(place);
+        return undefined;
+      }
+      const network = networkOf(address);
+      if (place.address === network) return undefined;
+      const strangersMax = Math.max(1, Math.floor(connectionsMax() / 2));
+      const isMuch = addresses.of(network) >= Math.ceil(strangersMax / 2);
+      const isFull = place.address === undefined && strangers >= strangersMax;
+      if ((isMuch || isFull) && !makeRoom(place, isMuch ? network : undefined)) {
+        leave(place);
+        return isMuch
+          ? busy('This address has as many connections without a valid key as leave room for others')
+          : full();
+      }
+      known(place);
+      place.address = network;
+      strangers += 1;
+      addresses.add(network);
+      waiting.set(place, socket);
+      return undefined;
+    },
+    begin(socket) {
+      const place = places.get(socket);
+      return place !== undefined && waiting.delete(place);
+    },
+    rest(socket) {
+      const place = places.get(socket);
+      if (place?.isOpen && place.address !== undefined) waiting.set(place, socket);
+    },
+    alias(socket, as) {
+      const place = places.get(socket);
+      if (place) places.set(as, place);
+    },
+    claim(connection, { tenantId, agentId }, { perAgent, perTenant, isShared }) {
+      const standing = places.get(connection);
+      const place = standing ?? enter(connection);
+      if (!place.isOpen || place.owners.has(agentId)) return;
+      if (!standing && open > connectionsMax() && !makeRoom(place)) throw full();
+      const [ofAgent, ofTenant] = [agents.of(agentId), tenants.of(tenantId)];
+      if (ofAgent >= perAgent) throw busy(`This agent holds ${ofAgent} connections, which is all it may`);
+      if (perTenant !== null && ofTenant >= perTenant)
+        throw busy(`This tenant holds ${ofTenant} connections, which is all it may`);
+      if (isShared && !leavesRoom(ofTenant, place))
+        throw busy(`This tenant holds ${ofTenant} connections, and the rest is kept for others`);
+      known(place);
+      place.owners.set(agentId, tenantId);
+      agents.add(agentId);
+      tenants.add(tenantId);
+    },
+    release(connection, { agentId }) {
+      const place = places.get(connection);
+      if (place) disown(place, agentId);
+    },
+  };
+}
+
+/** How many of each there are; of what there is none it keeps nothing. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, this.of(name) + 1);
+  }
+
+  take(name: string): void {
+    const left = this.of(name) - 1;
+    if (left > 0) this.#counts.set(name, left);
+    else this.#counts.delete(name);
+  }
+}
+
+const full = (): GatewayError => busy('The gateway has as many connections as it takes');
+
+const busy = (why: string): GatewayError =>
+  new GatewayError('GATEWAY_BUSY', `${why}; close one, or try again.`, { retryAfterSeconds: 1 });

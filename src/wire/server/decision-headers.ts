@@ -1,0 +1,39 @@
+import type { Verdict } from '../../core/call.ts';
+
+/** The names of the gateway's own response headers; the word in the middle is the administrator's (`branding.header_word`). */
+export interface HeaderNames {
+  readonly decision: string;
+  readonly traceId: string;
+  readonly reasons: string;
+  readonly approvalId: string;
+  /** Lower-case beginning of request headers that are read and removed: `x-service-`. */
+  readonly requestPrefix: string;
+}
+
+export function headerNames(word: string): HeaderNames {
+  return {
+    decision: `X-${word}-Decision`,
+    traceId: `X-${word}-Trace-Id`,
+    reasons: `X-${word}-Reasons`,
+    approvalId: `X-${word}-Approval-Id`,
+    requestPrefix: `x-${word.toLowerCase()}-`,
+  };
+}
+
+/** Flat [name, value, …] that says what was decided; stands on every answer of the proxies. */
+export function decisionHeaders(names: HeaderNames, traceId: string, verdict: Verdict): string[] {
+  const headers = [names.decision, verdict.decision, names.traceId, traceId];
+  if (verdict.reasonCodes.length > 0) headers.push(names.reasons, verdict.reasonCodes.join(','));
+  if (verdict.approval) headers.push(names.approvalId, verdict.approval.approvalId);
+  return headers;
+}
+
+/** The same for a call that got no verdict: it did not go out, and why. */
+export const refusalHeaders = (names: HeaderNames, traceId: string, code: string): string[] => [
+  names.decision,
+  'DENY',
+  names.traceId,
+  traceId,
+  names.reasons,
+  code,
+];

@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { GatewayError } from '../../core/errors.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { BodyRoom } from './body-ledger.ts';
+
+/**
+ * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`, which speaks HTTP/1.1 on the
+ * listeners and inside tunnels, and the one on a stream of HTTP/2.
+ */
+export interface Exchange {
+  readonly method: string;
+  /** As it stands in the request line (RFC 9112, 3.2), not parsed. */
+  readonly target: string;
+  /** Flat [name, value, …] in the order and casing in which they came. They are slices of the head: who keeps one for long copies it. */
+  readonly fields: readonly string[];
+  /** Whether a body is declared, in whatever way. */
+  readonly hasBody: boolean;
+  readonly socket: Socket;
+  /** Where several exchanges share the connection: its part of that, which closes with it. */
+  readonly stream?: Closable;
+  readonly answer: Answer;
+  /**
+   * Reads the body, once; at most `bytesMax` bytes of it, and no more than `room` has place for. A client that waits to be asked for it is
+   * asked now.
+   */
+  collect(bytesMax: number, into: Collected, room?: BodyRoom): void;
+  /** Reads the body as it comes, in place of `collect`. Nothing of it is told before this returns. */
+  receive(into: Receiver): Flow;
+  /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
+  refuse(status: number, fields: string[], body: Buffer): void;
+  /** Whether the client may ask to go on in WebSocket, and is then answered by `switchProtocols`. */
+  readonly maySwitch: boolean;
+  /**
+   * Answers that WebSocket is spoken from now on, with these fields beside those that say it; hands over the connection, or the stream. The
+   * answer is closed with it. Throws as `writeHead` of the answer does.
+   */
+  switchProtocols(fields: readonly string[]): Duplex;
+}
+
+/** A connection, or one of the streams that share one. */
+export interface Closable {
+  /** Whether it is gone: then it may never emit 'close' again. */
+  readonly destroyed: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Hears a body as it comes. Nothing comes after `ended` or `failed`; when the client leaves, `failed` may be all that comes. */
+export interface Receiver {
+  /** How many messages of the body are whole, and whether another one has begun: each has its time. */
+  readonly messages: number;
+  readonly isMidway: boolean;
+  data(chunk: Buffer): void;
+  ended(): void;
+  failed(error: GatewayError): void;
+}
+
+/** A body that comes. After `pause` a little of it may still come. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** Exactly one of the two is called, once; none when the client leaves before its body is there. */
+export interface Collected {
+  done(body: Buffer): void;
+  failed(error: GatewayError): void;
+}

@@ -1,0 +1,48 @@
+import { STATUS_CODES } from 'node:http';
+import { type GatewayError, problems, toProblem } from '../../core/errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * Answers with a problem (RFC 9457) and `Proxy-Status` (RFC 9209); `headers` stand beside it. When the head is already on its
+ * way, the connection is closed instead: a cut answer must not look whole.
+ */
+export function answerProblem(exchange: Exchange, error: GatewayError, headers: readonly string[]): void {
+  const { answer } = exchange;
+  if (answer.headersSent || answer.destroyed) {
+    answer.destroy();
+    return;
+  }
+  const { fields, body } = problemMessage(error);
+  exchange.refuse(problems[error.code].status, [...headers, ...fields], body);
+}
+
+/** The body of a problem and the fields that go with it, flat. */
+export function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {
+  const { proxyStatus } = problems[error.code];
+  const body = Buffer.from(`${JSON.stringify(toProblem(error))}\n`);
+  const fields = ['Content-Type', 'application/problem+json', 'Content-Length', String(body.length)];
+  fields.push('Cache-Control', 'no-store', 'Proxy-Status', `postern; error=${proxyStatus}`);
+  if (error.code === 'PROXY_AUTH_REQUIRED') fields.push('Proxy-Authenticate', 'Basic realm="postern"');
+  if (error.code === 'INVALID_KEY') fields.push('WWW-Authenticate', 'Bearer');
+  if (error.extra.retryAfterSeconds !== undefined)
+    fields.push('Retry-After', String(error.extra.retryAfterSeconds));
+  return { fields, body };
+}
+
+/**
+ * A whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand beside what belongs to it. The connection
+ * ends with it.
+ */
+export function rawProblem(error: GatewayError, headers: readonly string[] = []): string {
+  const { status } = problems[error.code];
+  const { fields, body } = problemMessage(error);
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${toLines([...headers, ...fields])}`;
+  return `${head}Connection: close\r\n\r\n${body.toString()}`;
+}
+
+/** Flat fields as they stand in a head. */
+export function toLines(fields: readonly string[]): string {
+  let lines = '';
+  for (let i = 0; i + 1 < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
+  return lines;
+}

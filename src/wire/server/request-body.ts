@@ -1,0 +1,91 @@
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import { BodyReader } from '../http1/body.ts';
+import { type BodyBounds, BodyCollector } from './collect.ts';
+import type { Collected, Receiver } from './exchange.ts';
+import { cutShort, toReadingFailure } from './request-problems.ts';
+
+/** The body of a request on an `AgentConnection`: nothing of it is read before somebody collects it. */
+export class RequestBody {
+  readonly #declaredBytes: number;
+  readonly #reader: BodyReader;
+  #collector: BodyCollector | undefined;
+  #problem: GatewayError | undefined;
+  #into: Collected | undefined;
+  #receiver: Receiver | undefined;
+
+  /** `length` in bytes, or `chunked`. */
+  constructor(length: number) {
+    this.#declaredBytes = length;
+    this.#reader = new BodyReader(length);
+  }
+
+  get isWhole(): boolean {
+    return this.#reader.isDone;
+  }
+
+  /** Somebody waits for what is to come. */
+  get isAwaited(): boolean {
+    return this.#into !== undefined || this.#receiver !== undefined;
+  }
+
+  /** A body that is declared too large fails before its first byte. */
+  collect(bounds: BodyBounds, into: Collected): void {
+    try {
+      this.#collector = new BodyCollector(bounds, this.#declaredBytes);
+      this.#into = into;
+    } catch (error) {
+      into.failed(toGatewayError(error));
+    }
+  }
+
+  /** In place of `collect`: hands the body on as it comes. */
+  receive(into: Receiver): void {
+    this.#receiver = into;
+  }
+
+  /** Answers where the body ended, or `bytes.length`. Where it is whole, `deliver` comes next; a failure has been told. */
+  read(bytes: Buffer): number {
+    let end = bytes.length;
+    try {
+      end = this.#reader.read(bytes, 0, this.#onData);
+    } catch (error) {
+      this.fail(toReadingFailure(error));
+      return end;
+    }
+    if (this.#problem) this.fail(this.#problem);
+    return end;
+  }
+
+  deliver(): void {
+    const into = this.#into;
+    const receiver = this.#receiver;
+    this.#into = undefined;
+    this.#receiver = undefined;
+    if (this.#collector) into?.done(this.#collector.take());
+    receiver?.ended();
+  }
+
+  fail(error: GatewayError): void {
+    const into = this.#into ?? this.#receiver;
+    this.#drop();
+    into?.failed(error);
+  }
+
+  /** The client has left. Who collects is not told; who receives has begun with what came. */
+  abandon(): void {
+    const receiver = this.#receiver;
+    this.#drop();
+    receiver?.failed(cutShort());
+  }
+
+  #drop(): void {
+    this.#into = undefined;
+    this.#receiver = undefined;
+    this.#collector = undefined;
+  }
+
+  readonly #onData = (data: Buffer): void => {
+    if (this.#receiver) this.#receiver.data(data);
+    else this.#problem ??= this.#collector?.add(data);
+  };
+}

@@ -1,0 +1,36 @@
+import { METHODS } from 'node:http';
+import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { MalformedMessage } from '../http1/head.ts';
+
+/* What can be wrong with a request before anybody looks at what it wants. */
+
+/** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
+export const knownMethods: ReadonlySet<string> = new Set(METHODS);
+
+export const malformed = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
+
+export const headTooLarge = (): GatewayError =>
+  new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.');
+
+export const tooSlow = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The request did not arrive in time.');
+
+export const cutShort = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The request ended before it was whole.');
+
+export const unknownMethod = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The method is unknown.');
+
+export const nestedTunnel = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'A tunnel carries requests, and no second tunnel.');
+
+export const unmetExpectation = (): GatewayError =>
+  new GatewayError('EXPECTATION_FAILED', 'The only expectation that can be met is 100-continue.');
+
+/** What the parser threw, as the client may see it. */
+export function toReadingFailure(thrown: unknown): GatewayError {
+  if (!(thrown instanceof MalformedMessage)) return toGatewayError(thrown);
+  if (thrown.isTooLarge) return headTooLarge();
+  return new GatewayError('VALIDATION_FAILED', `The request is not well-formed HTTP/1.1. ${thrown.message}`);
+}

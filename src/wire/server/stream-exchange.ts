@@ -1,0 +1,162 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { AllowedTicks } from './agent-connections.ts';
+import type { BodyRoom } from './body-ledger.ts';
+import { BodyCollector } from './collect.ts';
+import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
+import { cutShort, tooSlow } from './request-problems.ts';
+import { StreamAnswer } from './stream-answer.ts';
+import type { StreamRequest } from './stream-request.ts';
+
+/** A request on a stream of HTTP/2, and the answer to it. */
+export class StreamExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly string[];
+  readonly hasBody: boolean;
+  readonly socket: Socket;
+  readonly answer: StreamAnswer;
+  readonly stream: ServerHttp2Stream;
+  readonly #request: StreamRequest;
+  readonly #clock: { readonly tick: number };
+  /** When the stream began, or its answer was whole. */
+  #sinceTick: number;
+  #failBody: ((error: GatewayError) => void) | undefined;
+  #receiver: Receiver | undefined;
+  /** Since when the receiver waits for the end of the same message, and how many were whole then. */
+  #midwayTick = 0;
+  #messages = 0;
+
+  constructor(
+    stream: ServerHttp2Stream,
+    request: StreamRequest,
+    socket: Socket,
+    clock: { readonly tick: number },
+  ) {
+    this.method = request.method;
+    this.target = request.target;
+    this.fields = request.fields;
+    this.hasBody = !request.isConnect && !stream.endAfterHeaders;
+    this.socket = socket;
+    this.answer = new StreamAnswer(stream, request.method === 'HEAD');
+    this.stream = stream;
+    this.#request = request;
+    this.#clock = clock;
+    this.#sinceTick = clock.tick;
+    stream.once('finish', () => {
+      this.#sinceTick = clock.tick;
+    });
+  }
+
+  /**
+   * Asked at every tick: a body takes its time, or each message of one that is received as it comes, and so does a client that does not
+   * take the rest of its answer.
+   */
+  checkDeadline({ request, idle }: AllowedTicks): void {
+    // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it any more.
+    if (this.stream.closed) {
+      this.stream.destroy();
+      return;
+    }
+    const ticks = this.#clock.tick - this.#sinceTick;
+    if (this.#receiver) this.#checkMessage(this.#receiver, request);
+    if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
+    else if (!this.answer.writableEnded) return;
+    else if (this.#isAnsweredEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
+    else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  collect(bytesMax: number, { done, failed }: Collected, room?: BodyRoom): void {
+    const stream = this.stream;
+    const { contentLength, expectsContinue } = this.#request;
+    let body: BodyCollector;
+    try {
+      body = new BodyCollector({ bytesMax, room }, contentLength);
+    } catch (error) {
+      failed(toGatewayError(error));
+      return;
+    }
+    if (expectsContinue) stream.additionalHeaders({ ':status': 100 });
+    const stop = (): void => {
+      this.#failBody = undefined;
+      stream.off('data', onData).off('end', onEnd).off('aborted', onAborted);
+    };
+    const fail = (error: GatewayError): void => {
+      stop();
+      stream.pause();
+      failed(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      const problem = body.add(chunk);
+      if (problem) fail(problem);
+    };
+    const onEnd = (): void => {
+      stop();
+      done(body.take());
+    };
+    const onAborted = (): void => fail(cutShort());
+    this.#failBody = fail;
+    stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+  }
+
+  get maySwitch(): boolean {
+    return this.#request.isConnect;
+  }
+
+  /** RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. */
+  switchProtocols(fields: readonly string[]): Duplex {
+    this.answer.writeHead(200, [...fields]);
+    this.answer.flushHeaders();
+    return this.stream;
+  }
+
+  receive(into: Receiver): Flow {
+    const stream = this.stream;
+    if (this.#request.expectsContinue) stream.additionalHeaders({ ':status': 100 });
+    const stop = (): void => {
+      this.#receiver = undefined;
+      stream.off('data', onData).off('end', onEnd).off('aborted', onAborted);
+    };
+    const onData = (chunk: Buffer): void => into.data(chunk);
+    const onEnd = (): void => {
+      stop();
+      into.ended();
+    };
+    const onAborted = (): void => {
+      stop();
+      into.failed(cutShort());
+    };
+    this.#receiver = into;
+    this.#midwayTick = this.#clock.tick;
+    stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+    return stream;
+  }
+
+  #checkMessage(receiver: Receiver, allowedTicks: number): void {
+    const { messages, isMidway } = receiver;
+    if (!isMidway || messages !== this.#messages) {
+      this.#messages = messages;
+      this.#midwayTick = this.#clock.tick;
+    } else if (this.#clock.tick - this.#midwayTick >= allowedTicks) {
+      this.#receiver = undefined;
+      receiver.failed(tooSlow());
+    }
+  }
+
+  /**
+   * Whether the client need not send the rest of its request (RFC 9113, 8.1). Asked at a tick and not when the answer ends: a reset drops
+   * what waits to be written, and nothing tells when that has gone.
+   */
+  get #isAnsweredEarly(): boolean {
+    const { stream } = this;
+    const isSent = this.answer.endsWithHead || stream.sentTrailers !== undefined;
+    return isSent && !stream.readableEnded && stream.session?.state.outboundQueueSize === 0;
+  }
+
+  refuse(status: number, fields: string[], body: Buffer): void {
+    this.answer.writeHead(status, fields);
+    this.answer.end(body);
+  }
+}

@@ -1,0 +1,94 @@
+import { GatewayError } from '../../core/errors.ts';
+import {
+  headTooLarge,
+  knownMethods,
+  nestedTunnel,
+  unknownMethod,
+  unmetExpectation,
+} from './request-problems.ts';
+
+/** The head of a request on a stream of HTTP/2, as one of HTTP/1.1 would say it. */
+export interface StreamRequest {
+  readonly method: string;
+  readonly target: string;
+  /** Flat; the `:authority` is the Host among them. */
+  readonly fields: readonly string[];
+  /** -1 where none is declared. */
+  readonly contentLength: number;
+  readonly expectsContinue: boolean;
+  /** An extended CONNECT for WebSocket (RFC 8441), which is said here as HTTP/1.1 says it: a GET that asks for an upgrade. */
+  readonly isConnect: boolean;
+}
+
+/** How a stream's head is judged. */
+export interface StreamRequestOptions {
+  /** What the connection speaks: `:scheme` may name nothing else. */
+  readonly scheme: string;
+  readonly fieldsMax: number;
+  readonly bytesMax: number;
+}
+
+/** Names and values, each as long as it stands there, and 32 bytes for each field (RFC 9113, 10.5.1). */
+const fieldOverheadBytes = 32;
+const cookieSeparator = '; ';
+
+/**
+ * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws VALIDATION_FAILED where
+ * `:authority` and Host disagree, the method is unknown or the path is no ASCII, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
+ */
+export function readStreamRequest(
+  raw: readonly string[],
+  { scheme, fieldsMax, bytesMax }: StreamRequestOptions,
+): StreamRequest {
+  const pseudo: Record<string, string> = Object.create(null);
+  const fields: string[] = [];
+  const cookies: string[] = [];
+  let bytes = 0;
+  let contentLength = -1;
+  let expected = '';
+  let host: string | undefined;
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] as string;
+    const value = raw[i + 1] as string;
+    bytes += name.length + value.length + fieldOverheadBytes;
+    if (name.startsWith(':')) pseudo[name] = value;
+    else if (name === 'cookie') cookies.push(value);
+    else {
+      if (name === 'content-length') contentLength = Number(value);
+      if (name === 'expect') expected += value.toLowerCase();
+      if (name === 'host') host = value;
+      fields.push(name, value);
+    }
+  }
+  if (raw.length > 2 * fieldsMax || bytes > bytesMax) throw headTooLarge();
+  const { ':method': method = '', ':path': path, ':authority': authority, ':scheme': said } = pseudo;
+  const isConnect = method === 'CONNECT' && pseudo[':protocol']?.toLowerCase() === 'websocket';
+  if (method === 'CONNECT' && !isConnect) throw nestedTunnel();
+  if (!knownMethods.has(method)) throw unknownMethod();
+  if (said !== scheme) {
+    throw new GatewayError('MISDIRECTED_REQUEST', `This connection carries requests for ${scheme} URLs.`);
+  }
+  if (authority !== undefined && host !== undefined && authority !== host) throw contradiction();
+  if (!visible.test(path ?? '')) throw oddPath();
+  if (authority !== undefined && host === undefined) fields.push('host', authority);
+  // RFC 9113, 8.2.3: the parts of a cookie are one field to whoever does not speak HTTP/2.
+  if (cookies.length > 0) fields.push('cookie', cookies.join(cookieSeparator));
+  if (expected !== '' && expected !== '100-continue') throw unmetExpectation();
+  if (isConnect) fields.push('connection', 'Upgrade', 'upgrade', 'websocket');
+  return {
+    ...{ method: isConnect ? 'GET' : method, target: path ?? '', fields, contentLength, isConnect },
+    expectsContinue: expected !== '',
+  };
+}
+
+/** As in a request line of HTTP/1.1: whatever else a path needs is percent-encoded. */
+const visible = /^[!-~]+$/;
+
+const oddPath = (): GatewayError =>
+  new GatewayError('VALIDATION_FAILED', 'The path has characters that no URL has; percent-encode them.');
+
+const contradiction = (): GatewayError =>
+  new GatewayError(
+    'VALIDATION_FAILED',
+    'The request names one authority in :authority and another one in Host.',
+  );

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import t from 'tap';
+import type { Finding } from '../../src/core/call.ts';
+import { createSecretHashes, hashesMax } from '../../src/credentials/secret-hashes.ts';
+import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { tenantSecrets } from '../support/noticing.ts';
+
+const hashSecrets = createSecretHashes(tenantSecrets.credentialKey);
+const secret = () => randomBytes(12).toString('hex');
+
+/** A call whose body is made of these texts, each of which was found in it. */
+function hashesOf(
+  texts: readonly string[],
+  fields: (at: number) => Partial<Finding> = () => ({}),
+  tenantId = 'acme',
+): readonly string[] {
+  const call = callOf({ body: Buffer.from(texts.join('')) });
+  let start = 0;
+  call.findings = texts.map((text, at) => {
+    start += text.length;
+    return findingOf({ start: start - text.length, end: start, ...fields(at) });
+  });
+  call.identity = identityOf({ tenantId });
+  return hashSecrets(call);
+}
+
+t.test('credentials are known again by keyed hashes, each once', async (t) => {
+  const [one, two] = [secret(), secret()];
+  const hashes = hashesOf([one, two, one]);
+  t.equal(hashes.length, 2);
+  for (const it of hashes) t.match(it, /^[\w-]{12}$/);
+  t.same(hashesOf([two, one]), hashes.toReversed(), 'wherever they stand');
+  for (const it of hashesOf([one], undefined, 'beta')) t.notOk(hashes.includes(it), 'in one tenant alone');
+});
+
+t.test('those at home are nothing to be remembered', async (t) => {
+  t.same(
+    hashesOf([secret(), secret(), secret()], () => ({ atHome: true, kind: 'github-token' })),
+    [],
+  );
+});
+
+t.test('they are found in the head as in the body', async (t) => {
+  const one = secret();
+  const call = callOf();
+  call.identity = identityOf();
+  call.head = Buffer.from(`x ${one}`);
+  call.findings = [findingOf({ part: 'head', start: 2, end: 2 + one.length })];
+  t.same(hashSecrets(call), hashesOf([one]));
+  call.plain = Buffer.from(one);
+  call.findings = [findingOf({ start: 0, end: one.length })];
+  t.same(hashSecrets(call), hashesOf([one]), 'and in a body as it was decoded');
+});
+
+t.test('what is no credential, or may be none, has no hash', async (t) => {
+  t.same(hashesOf([]), []);
+  t.same(
+    hashesOf([secret()], () => ({ class: 'PII' })),
+    [],
+  );
+  t.same(
+    hashesOf([secret()], () => ({ confidence: 'low' })),
+    [],
+  );
+  const call = callOf();
+  call.findings = [findingOf()];
+  t.same(hashSecrets(call), [], 'nor has that of nobody');
+});
+
+t.test('a call has so many, and repeating one hides no other', async (t) => {
+  const many = Array.from({ length: hashesMax + 10 }, secret);
+  t.equal(hashesOf(many).length, hashesMax);
+  const one = secret();
+  const repeated = Array.from({ length: hashesMax }, () => one);
+  t.same(hashesOf([...repeated, ...many.slice(0, 3)]), hashesOf([one, ...many.slice(0, 3)]));
+});

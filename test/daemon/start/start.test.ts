@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import t, { type Test } from 'tap';
+import { run } from '../../support/clients.ts';
+import { isRunning, workersOf } from '../../support/crew.ts';
+import { posternCommand, startDaemon } from '../../support/daemon.ts';
+import { adminSecret, apiClient, writeTestConfig } from '../../support/gateway.ts';
+import { findOldNode, needProgram } from '../../support/programs.ts';
+import { type RedisServer, startRedis, startRedisCluster, until } from '../../support/redis.ts';
+
+/** Takes a port for the test; undefined where another program has it, which is as good. */
+async function take(t: Test, port: number): Promise<number | undefined> {
+  const server = createServer();
+  t.teardown(() => void server.close());
+  const taken = Promise.race([once(server, 'listening'), once(server, 'error')]);
+  server.listen(port, '127.0.0.1');
+  await taken.catch(() => undefined);
+  const address = server.address();
+  return typeof address === 'object' ? address?.port : undefined;
+}
+
+/** `postern serve` as a script starts it, with its log; it ends with the test. */
+function serve(t: Test, configFile: string) {
+  const child = spawn('env', posternCommand(['--config', configFile, '--json', 'serve']), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const said: string[] = [];
+  const logged = (text: string): Promise<void> =>
+    until(text, async () => said.some((line) => line.includes(text)));
+  createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
+  const ready = Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then(() => Promise.reject(new Error(`it has ended: ${said.join('\n')}`))),
+  ]);
+  ready.catch(() => undefined);
+  return { ended: ended.then(([code]) => code), ready, said, logged };
+}
+
+/** A free port, for a daemon that shall be reached before it has written down where it listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
+
+const readyz = async (port: number): Promise<number> =>
+  (await apiClient(`http://127.0.0.1:${port}`)('GET', '/readyz', undefined, '')).status;
+
+t.test('a start that finds its port taken leaves nothing behind', async (t) => {
+  const empty = mkdtempSync(join(tmpdir(), 'postern-start-'));
+  t.teardown(() => rmSync(empty, { recursive: true }));
+  await take(t, 8081);
+  const inFolder = ['-c', 'cd "$1" && shift && "$@"', 'sh', empty, 'env'];
+  const first = await run('sh', [...inFolder, ...posternCommand(['serve'])]);
+  t.match(first, { code: 1, stderr: /is taken by another program/ }, 'a first start');
+  t.same(readdirSync(empty), []);
+
+  const port = await take(t, 0);
+  const { dir, configFile } = writeTestConfig(t, { config: { control: { listen: `127.0.0.1:${port}` } } });
+  const before = readdirSync(dir);
+  const second = await run('env', posternCommand(['--config', configFile, 'serve']));
+  t.match(second, { code: 1, stderr: /is taken by another program/ }, 'one with a configuration');
+  t.same(readdirSync(dir), before);
+});
+
+t.test('a second daemon of the same configuration names the process of the first', async (t) => {
+  const listen = `127.0.0.1:${await freePort()}`;
+  const { dir, configFile } = writeTestConfig(t, { config: { control: { listen } } });
+  await startDaemon(t, dir, ['--config', configFile]);
+  const second = await run('env', posternCommand(['--config', configFile, 'serve']));
+  t.match(second, { code: 1, stderr: /listening\.json names the process \d+/ });
+});
+
+const onRedis = ({ host, port }: RedisServer, sections: Readonly<Record<string, unknown>> = {}) => ({
+  log: { level: 'warn' },
+  state: { url: `redis://${host}:${port}/0`, dir: './local', timeout: '1s' },
+  ...sections,
+});
+const goesOn = 'the state does not answer; the start goes on trying';
+
+for (const workers of [1, 2]) {
+  t.test(`a start of ${workers} processes goes on once a Redis that is away is back`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    await redis.kill();
+    const control = await freePort();
+    const config = onRedis(redis, { workers, control: { listen: `127.0.0.1:${control}` } });
+    const { configFile } = writeTestConfig(t, { config });
+    const daemon = serve(t, configFile);
+    await daemon.logged(goesOn);
+    t.equal(await readyz(control), 503, 'meanwhile it says that it is not ready');
+    await redis.start();
+    await daemon.ready;
+    t.equal(await readyz(control), 200);
+  });
+
+  t.test(
+    `a start of ${workers} processes ends with a code where a master of a cluster stays stopped`,
+    async (t) => {
+      const cluster = await startRedisCluster(t);
+      if (!cluster) return;
+      // The others go on answering, so that a client is ready, and stumbles later.
+      for (const master of cluster.masters)
+        await master.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
+      const [, stopped] = cluster.masters;
+      stopped?.pause();
+      t.teardown(() => stopped?.resume());
+      const nodes = cluster.masters.map(({ host, port }) => `${host}:${port}`).join(',');
+      const { configFile } = writeTestConfig(t, {
+        config: {
+          workers,
+          log: { level: 'warn' },
+          state: { url: `redis+cluster://${nodes}`, dir: './local', timeout: '300ms' },
+        },
+      });
+      const daemon = serve(t, configFile);
+      t.equal(await daemon.ended, 1);
+      t.match(daemon.said.join('\n'), goesOn, 'it has said that it tries');
+      t.match(daemon.said.at(-1) ?? '', /^postern: The state does not answer/);
+    },
+  );
+}
+
+const postern = resolve(import.meta.dirname, '../../../bin/postern');
+
+t.test(
+  'under an older Node the daemon ends with the process that was started, however that ends',
+  async (t) => {
+    const old = await findOldNode(t);
+    if (old === undefined || needProgram(t, 'env') === undefined) return;
+    const { configFile } = writeTestConfig(t, {});
+    // The test runner puts options into the environment of each Node, and an older one fails over them.
+    const command = ['-u', 'NODE_OPTIONS', old, postern, '--config', configFile, '--json', 'serve'];
+    const parent = spawn('env', command, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(createInterface({ input: parent.stdout }), 'line');
+    const { pid } = JSON.parse(String(line));
+    t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
+    t.same(workersOf(parent.pid ?? 0), [pid], 'the daemon is its child');
+    parent.kill('SIGKILL');
+    await until('the daemon is gone', async () => !isRunning(pid));
+    t.pass('and is gone with it');
+  },
+);
+
+t.test('what an older Node has handed over is the second half of nobody else', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, { config: { control: { admin_secret: adminSecret } } });
+  const env = { POSTERN_REEXEC: '1' };
+  const checked = await run('env', posternCommand(['--config', configFile, 'config', 'check']), env);
+  t.equal(checked.code, 0, 'the variable alone ends nothing');
+  const old = await findOldNode(t);
+  if (old === undefined || needProgram(t, 'env') === undefined) return;
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const shell = { POSTERN_URL: daemon.controlUrl, POSTERN_CA: daemon.caFile, HTTPS_PROXY: daemon.proxyUrl };
+  const command = [postern, 'run', '--', old, postern, '--version'];
+  const nested = await run('env', ['-u', 'NODE_OPTIONS', '-u', 'POSTERN_CONFIG', old, ...command], shell);
+  t.match(nested, { code: 0, stdout: /^\d+\.\d+\.\d+/ }, 'nor does a command of run inherit it');
+});

@@ -1,0 +1,47 @@
+import t from 'tap';
+import { openLog } from '../../../src/core/log.ts';
+import { createAnswerDesk, waitingMax } from '../../../src/decision/approvals/answer-desk.ts';
+
+const log = openLog({ level: 'silent', file: null });
+
+t.test('keeps what it takes in its order, and more than it may hold it does not', async (t) => {
+  const kept: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const desk = createAnswerDesk(
+    {
+      async addResponseScan(_tenantId, _traceId, scan) {
+        await promise;
+        kept.push(scan);
+        return true;
+      },
+    },
+    log,
+  );
+  for (let i = 0; i < waitingMax + 10; i++) desk.take('acme', 'trace', String(i));
+  resolve();
+  await desk.close();
+  t.strictSame(
+    kept,
+    Array.from({ length: waitingMax }, (_, i) => String(i)),
+  );
+  desk.take('acme', 'trace', 'later');
+  await desk.close();
+  t.equal(kept.at(-1), 'later', 'there is room again');
+});
+
+t.test('a state that fails does not stop the next one', async (t) => {
+  const kept: string[] = [];
+  const desk = createAnswerDesk(
+    {
+      async addResponseScan(_tenantId, _traceId, scan) {
+        if (scan === 'bad') throw new Error('away');
+        kept.push(scan);
+        return scan !== 'unknown';
+      },
+    },
+    log,
+  );
+  for (const scan of ['bad', 'unknown', 'good']) desk.take('acme', 'trace', scan);
+  await desk.close();
+  t.strictSame(kept, ['unknown', 'good']);
+});
