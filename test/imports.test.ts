@@ -98,6 +98,24 @@ t.test('in the rooms that read, imports point upwards only', async (t) => {
   }
 });
 
+t.test('no imports go in a circle', async (t) => {
+  const state = new Map<string, 'open' | 'done'>();
+  const walk = (file: string, way: readonly string[]): void => {
+    if (state.get(file) === 'done') return;
+    const begun = way.indexOf(file);
+    if (state.get(file) === 'open') {
+      const circle = [...way.slice(begun), file].map((it) => relative(source, it));
+      t.fail(`${circle.join(' -> ')} is no circle`);
+      return;
+    }
+    state.set(file, 'open');
+    for (const imported of importsOf(file)) walk(imported, [...way, file]);
+    state.set(file, 'done');
+  };
+  for (const file of files) walk(file, []);
+  t.equal(state.size >= files.length, true, 'all files were walked through');
+});
+
 t.test('what agents use stands alone', async (t) => {
   const own = files.filter((it) => placeOf(it) === alone);
   t.ok(own.length > 5, 'its files are found');

@@ -1,4 +1,4 @@
-import type { DataClass } from './call.ts';
+import type { DataClass } from './finding.ts';
 
 /*
  * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was seen lately in its tenant.

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
+import type { PresentedKey } from '../core/call.ts';
 import { derivedId } from '../core/ids.ts';
 
 /** Whose the calls of the forward proxy are that bring no key, with `proxy.require_auth: false`. */
@@ -34,4 +35,9 @@ export function keylessAgentOf({
     envName: known?.envName ?? environments[0] ?? 'default',
     name: keylessName,
   };
+}
+
+export interface Keyless {
+  readonly key: PresentedKey;
+  readonly tenantId: string;
 }

@@ -2,16 +2,17 @@ import type { Environment } from '../config/checks/references.ts';
 import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../core/log.ts';
+import type { Bound } from './bound.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
 import { untilStateAnswers } from './patience.ts';
 import { readInThread } from './reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving } from './serving.ts';
-import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
+import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './start/first-start.ts';
-import { alone } from './start/foundations.ts';
 import { type Loaded, loadedHere } from './start/loaded.ts';
 import { nextSteps } from './start/next-steps.ts';
 import type { Found } from './start/seed.ts';
+import { alone } from './worker-slot.ts';
 
 export interface Gateway {
   /** URLs of the first listener of each kind. */

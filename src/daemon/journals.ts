@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { lockDirectory } from '../state/embedded/lock.ts';
 import { type JournalOptions, openJournal } from '../state/journal.ts';
 import type { Closers } from './closers.ts';
-import type { Place } from './start/foundations.ts';
+import type { WorkerSlot } from './worker-slot.ts';
 
 /*
  * Each process of a daemon has a journal of its own, by its place: `journal` that of the first, `journal/worker-2` that of the second. One
@@ -23,7 +23,11 @@ const dirOf = (stateDir: string, slot: number): string =>
  * The folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE where another daemon writes there. An
  * embedded state is locked as a whole.
  */
-export function holdJournal({ url, dir: stateDir }: Config['state'], place: Place, closers: Closers): string {
+export function holdJournal(
+  { url, dir: stateDir }: Config['state'],
+  place: WorkerSlot,
+  closers: Closers,
+): string {
   const dir = dirOf(stateDir, place.slot);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   if (url.driver !== 'embedded') closers.add(lockDirectory(dir, handOverMs));
@@ -33,7 +37,7 @@ export function holdJournal({ url, dir: stateDir }: Config['state'], place: Plac
 /** Ships the journals of places that the daemon has no more. Rejects where the state does not take them. */
 export async function shipLeftBehind(
   stateDir: string,
-  { slot, workers }: Place,
+  { slot, workers }: WorkerSlot,
   options: Omit<JournalOptions, 'dir'>,
 ): Promise<void> {
   if (slot !== 1) return;

@@ -6,7 +6,7 @@ import { ReaderPool } from '../inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
 import type { Engines } from '../tenants/engines.ts';
 import type { Closers } from './closers.ts';
-import type { Place } from './start/foundations.ts';
+import type { WorkerSlot } from './worker-slot.ts';
 
 /** What a reader thread runs. */
 const program = new URL(`../decision/reader-program${extname(import.meta.url)}`, import.meta.url);
@@ -26,7 +26,7 @@ export interface OpenedReaders {
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,
   engines: Engines,
-  { place, log, closers }: { readonly place: Place; readonly log: Log; readonly closers: Closers },
+  { place, log, closers }: { readonly place: WorkerSlot; readonly log: Log; readonly closers: Closers },
 ): OpenedReaders {
   const threads = threadsOf(reading.threads, place, availableParallelism());
   if (threads === 0) return { readers: onTheLoop, start: () => undefined };
@@ -42,6 +42,6 @@ export function openReaders(
 /** Each process of a daemon has its share of the cores. */
 export const threadsOf = (
   wanted: number | null,
-  { workers }: Pick<Place, 'workers'>,
+  { workers }: Pick<WorkerSlot, 'workers'>,
   cores: number,
 ): number => wanted ?? Math.max(1, Math.floor((cores - workers) / workers));

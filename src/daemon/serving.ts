@@ -1,31 +1,26 @@
 import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
-import type { ListenAddress } from '../config/sections/addresses.ts';
 import type { Log } from '../core/log.ts';
 import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
+import type { Bound } from './bound.ts';
 import { Closers } from './closers.ts';
+import type { Addresses, ConfigStatus } from './config-status.ts';
 import { configReloaded } from './gateway-notices.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
-import type { Bound } from './start/announce.ts';
 import type { FirstStart } from './start/first-start.ts';
-import { openFoundations, type Place } from './start/foundations.ts';
+import { openFoundations } from './start/foundations.ts';
 import { readListenersTls } from './start/listener-tls.ts';
 import { listen } from './start/listeners.ts';
 import type { Loaded } from './start/loaded.ts';
 import { applyTerms, type Found, seed } from './start/seed.ts';
 import { openServers } from './start/servers.ts';
+import type { WorkerSlot } from './worker-slot.ts';
 
 /*
  * What one process serves with. It is put in force in steps, so that several processes can take each of them together: all prepare, one of
  * them seeds the state, and then all take over, or none does.
  */
-
-/** What `/readyz` tells of a configuration. */
-export interface Standing {
-  readonly generation: number;
-  readonly loadedAtMs: number;
-}
 
 export interface Serving {
   readonly certFile: string;
@@ -50,19 +45,14 @@ export interface Serving {
 export interface Prepared {
   seed(): Promise<Found>;
   /** From the next call on this one judges. */
-  take(standing: Standing): Promise<void>;
+  take(standing: ConfigStatus): Promise<void>;
   drop(): void;
 }
 
-export interface Addresses {
-  readonly proxy: readonly ListenAddress[];
-  readonly control: readonly ListenAddress[];
-}
-
 export interface ServingOptions {
-  readonly place: Place;
+  readonly place: WorkerSlot;
   readonly log: Log;
-  readonly standing: Standing & { readonly lastError: string | null };
+  readonly standing: ConfigStatus & { readonly lastError: string | null };
   readonly firstStart: FirstStart | undefined;
 }
 

@@ -1,6 +1,8 @@
 import type { Call } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
-import type { Gate } from './gate.ts';
+import type { Catalogues } from '../tenants/catalogues.ts';
+import type { Tenants } from '../tenants/tenants.ts';
+import type { ToolSettings } from '../tenants/tool-settings.ts';
 import { toRequest } from './request.ts';
 
 /**
@@ -9,16 +11,23 @@ import { toRequest } from './request.ts';
  * What only the body itself tells of the tool is asked at admission, and lowers the bound alone.
  */
 export function bodyBytesMaxOf(
-  gate: Pick<Gate, 'tenants' | 'catalogues' | 'toolSettings'>,
+  sources: BodyLimitSources,
   tenantId: string,
   { toolName, bodyless, wayMax, target, isOneOfMany = false }: KnownBefore,
 ): number {
-  const toolMax = toolLimit(gate, tenantId, { toolName, bodyless });
+  const toolMax = toolLimit(sources, tenantId, { toolName, bodyless });
   const said = least(wayMax, toolMax);
   if (said !== undefined) return said;
   return isOneOfMany
-    ? (gate.tenants.find(tenantId)?.maxBodyBytes ?? 0)
-    : unsaidBytesMax(gate, tenantId, target, toolName);
+    ? (sources.tenants.find(tenantId)?.maxBodyBytes ?? 0)
+    : unsaidBytesMax(sources, tenantId, target, toolName);
+}
+
+/** Where the limits of a body are written down. */
+export interface BodyLimitSources {
+  readonly tenants: Tenants;
+  readonly catalogues: Catalogues;
+  readonly toolSettings: ToolSettings;
 }
 
 /** What is known of a call before its body is read. */
@@ -37,7 +46,7 @@ export interface KnownBefore {
  * nobody has written a limit, it is the default or what the vendor is known to take, whichever is more.
  */
 export function unsaidBytesMax(
-  { tenants, catalogues }: Pick<Gate, 'tenants' | 'catalogues'>,
+  { tenants, catalogues }: Pick<BodyLimitSources, 'tenants' | 'catalogues'>,
   tenantId: string,
   { host, path }: Pick<Target, 'host' | 'path'>,
   toolName?: string,
@@ -53,7 +62,7 @@ export function unsaidBytesMax(
 }
 
 function toolLimit(
-  { catalogues, toolSettings }: Pick<Gate, 'catalogues' | 'toolSettings'>,
+  { catalogues, toolSettings }: Pick<BodyLimitSources, 'catalogues' | 'toolSettings'>,
   tenantId: string,
   { toolName, bodyless }: Pick<KnownBefore, 'toolName' | 'bodyless'>,
 ): number | undefined {

@@ -1,10 +1,10 @@
 import type { AgentStatus, Call } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Keyless } from '../credentials/keyless.ts';
 import { keylessKeyPrefix } from '../credentials/keyless.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
-import type { Keyless } from './gate.ts';
 
 export type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
 

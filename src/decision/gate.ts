@@ -3,6 +3,7 @@ import type { PresentedKey } from '../core/call.ts';
 import type { Log } from '../core/log.ts';
 import type { SafeName } from '../core/safe-name.ts';
 import type { Credentials } from '../credentials/credentials.ts';
+import type { Keyless } from '../credentials/keyless.ts';
 import type { IsOwnUpstream } from '../credentials/own-upstream.ts';
 import type { RouteBook } from '../credentials/route-book.ts';
 import type { Vault } from '../credentials/vault.ts';
@@ -105,11 +106,6 @@ export interface Gate {
   enter(): () => void;
   /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
   retire(): void;
-}
-
-export interface Keyless {
-  readonly key: PresentedKey;
-  readonly tenantId: string;
 }
 
 export interface GateStatus {

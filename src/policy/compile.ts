@@ -1,8 +1,8 @@
-import type { MatchedRule } from '../core/call.ts';
 import { readingsOf } from '../core/url-readings.ts';
 import { WordList } from '../inspect/match/rule-words.ts';
 import { kept } from '../util/kept.ts';
 import { Pace } from '../util/pace.ts';
+import type { CompiledInput, CompiledRule } from './compiled-rule.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
 import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
 import type { Facts } from './facts.ts';
@@ -24,33 +24,6 @@ const routesMax = 1024;
 /** URLs, and lists of rules, of all routes together; agents call few URLs many times. A longer URL is not kept. */
 const keptMax = 4096;
 const urlLengthMax = 512;
-
-/** A policy as it takes part in decisions: the latest version of one that is not archived. */
-export interface CompiledInput {
-  readonly policyId: string;
-  readonly policyName: string;
-  readonly version: number;
-  /** undefined: all environments. */
-  readonly envNames: readonly string[] | undefined;
-  readonly mode: 'enforce' | 'monitor';
-  readonly rules: readonly Rule[];
-}
-
-export interface CompiledRule {
-  readonly rule: Rule;
-  readonly matched: MatchedRule;
-  readonly isEnforced: boolean;
-  /** Whose rule it is: equal for rules of one policy. */
-  readonly policy: CompiledInput;
-  readonly checks: readonly Check[];
-  readonly urlCheck: UrlCheck | undefined;
-  /** It can only hold where one of the set's words stands in the body. */
-  readonly needsWord: boolean;
-  /** Why it applies, for the explanation. */
-  readonly because: string;
-  /** The same for a body that does not tell. */
-  readonly becauseUnclear: string;
-}
 
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {

@@ -1,5 +1,5 @@
 import { type Band, bands, type ContentClass, type DataClass, type MatchedRule } from '../core/call.ts';
-import type { CompiledRule } from './compile.ts';
+import type { CompiledRule } from './compiled-rule.ts';
 import type { RuleAction } from './schema.ts';
 
 /** What the policies say of a call. Where no enforced rule holds, `action` is undefined and the posture decides. */

@@ -5,7 +5,8 @@ export {
   type WordsFound,
   wordsOfList,
 } from '../inspect/match/rule-words.ts';
-export { type CompiledInput, compileInSlices, compilePolicies, type PolicySet } from './compile.ts';
+export { compileInSlices, compilePolicies, type PolicySet } from './compile.ts';
+export type { CompiledInput } from './compiled-rule.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
 export type { Facts } from './facts.ts';
 export { PlaceTree } from './match/body-places.ts';

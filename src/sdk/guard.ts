@@ -1,30 +1,11 @@
-import type { ResponseScanResult, ScanResult } from './answers.ts';
-import type { CallerFields, Postern } from './client.ts';
+import type { ScanResult } from './answers.ts';
 import { timeoutMsMax } from './connection.ts';
 import { PosternApprovalRequired, PosternDenied, PosternError } from './errors.ts';
 import { type Outgoing, type Taken, takeCall, toDescribedHeaders, withSanitizedBody } from './outgoing.ts';
+import type { CallerFields, GuardOptions, Postern } from './postern.ts';
 import { nextCall, redirectsMax } from './redirect.ts';
 import { createReporter, type Report } from './report.ts';
 import { within } from './time.ts';
-
-export interface GuardOptions extends CallerFields {
-  /** A call with a larger body is refused unread. Default 262,144, as much as gateways take by default. */
-  readonly bodyBytesMax?: number;
-  /** What happens to a call that needs an approval: it waits for the decision (default), or throws PosternApprovalRequired at once. */
-  readonly onApproval?: 'wait' | 'throw';
-  /** How long it waits, for all approvals of one call together. Default 600,000. */
-  readonly approvalTimeoutMs?: number;
-  /** Tells the gateway what was answered, beside the caller who reads it. Default false. */
-  readonly scanResponses?: boolean;
-  /** So much of an answer is told. Default 131,072. */
-  readonly responseBytesMax?: number;
-  /** What has come of an answer within this time is told. Default 30,000. */
-  readonly responseReadMs?: number;
-  /** What the gateway says of an answer. It comes when the answer may have been read already. */
-  readonly onResponseScan?: (result: ResponseScanResult) => void;
-  /** An answer could not be told; where absent, the console says so. */
-  readonly onResponseScanFailure?: (error: unknown, traceId: string) => void;
-}
 
 const bytesMost = 1 << 28;
 /** An approval may be used by the twin of a call, and the call then needs another one. */

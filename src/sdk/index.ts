@@ -14,16 +14,7 @@ export type {
   Signal,
 } from './answers.ts';
 export type { WaitOptions } from './approval.ts';
-export {
-  type AnsweredCall,
-  type AskOptions,
-  type CallerFields,
-  createPostern,
-  type EphemeralKeyRequest,
-  type Postern,
-  type PosternOptions,
-  type ScanCall,
-} from './client.ts';
+export { createPostern } from './client.ts';
 export type { ConnectionOptions } from './connection.ts';
 export type { HeaderFields } from './described.ts';
 export {
@@ -35,4 +26,13 @@ export {
   type PosternErrorCode,
   type ProblemCode,
 } from './errors.ts';
-export type { GuardOptions } from './guard.ts';
+export type {
+  AnsweredCall,
+  AskOptions,
+  CallerFields,
+  EphemeralKeyRequest,
+  GuardOptions,
+  Postern,
+  PosternOptions,
+  ScanCall,
+} from './postern.ts';

@@ -1,7 +1,7 @@
 import type { ResponseScanResult } from './answers.ts';
 import { join, toTextStart, toUtf8 } from './bytes.ts';
-import type { Postern } from './client.ts';
 import { PosternError } from './errors.ts';
+import type { Postern } from './postern.ts';
 import { pause } from './time.ts';
 
 /** Reports under way at once; of further answers `onFailure` is told. */

@@ -2,7 +2,7 @@ import type { Verb } from '../../core/call.ts';
 import { hostOf } from '../addresses.ts';
 import { textsOf, valuesAt } from '../body-path.ts';
 import type { OperationSummary } from '../load/summary.ts';
-import type { MessageMeaning } from './messages.ts';
+import type { MessageMeaning } from './message-meaning.ts';
 
 /*
  * Methods of the Agent2Agent protocol (A2A specification, 7 and 9): those of JSON-RPC as versions 0.2 and 0.3 name them, and as 1.0 does.

@@ -1,7 +1,7 @@
 import type { Verb } from '../../core/call.ts';
 import { isObject } from '../body-path.ts';
 import type { OperationSummary } from '../load/summary.ts';
-import type { MessageMeaning } from './messages.ts';
+import type { MessageMeaning } from './message-meaning.ts';
 
 /*
  * Messages of the Model Context Protocol, as a client sends them (specification of 2025-06-18). A call of a tool is named as the server

@@ -1,4 +1,4 @@
-import type { Operation, Unclear, Verb } from '../../core/call.ts';
+import type { Operation, Unclear } from '../../core/call.ts';
 import { isObject } from '../body-path.ts';
 import type { OperationSummary, ToolSummary } from '../load/summary.ts';
 import { verbOf } from '../meaning.ts';
@@ -7,21 +7,12 @@ import { splitPath } from '../paths.ts';
 import { headerValues, type Request } from '../reading.ts';
 import { a2aMeaning, a2aOperations, cardPaths } from './a2a.ts';
 import { mcpMeaning, mcpOperations } from './mcp.ts';
+import type { MessageMeaning } from './message-meaning.ts';
 
 /*
  * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools (MCP), or between two agents (A2A).
  * They are told by their methods, for their hosts are nobody's in particular.
  */
-
-export interface MessageMeaning {
-  readonly toolName: string;
-  readonly name: string;
-  readonly category: string;
-  readonly verb: Verb;
-  /** Whom it addresses beside the agent at the other end. */
-  readonly principals?: readonly string[];
-  readonly unclear?: Unclear;
-}
 
 /** They stand at no host of their own. */
 export const protocols: readonly ToolSummary[] = [

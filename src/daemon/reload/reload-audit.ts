@@ -1,11 +1,11 @@
 import { toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
-import type { Standing } from '../serving.ts';
+import type { ConfigStatus } from '../config-status.ts';
 
 /** Writes into the audit log of each tenant that its configuration was exchanged. Nobody waits for it but the end of the process. */
 export interface ReloadAudit {
-  note(tenantIds: readonly string[], standing: Standing): void;
+  note(tenantIds: readonly string[], standing: ConfigStatus): void;
   /** Resolves when all that was noted is written, or cannot be. */
   close(): Promise<void>;
 }
@@ -13,7 +13,10 @@ export interface ReloadAudit {
 export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log): ReloadAudit {
   let writing = Promise.resolve();
 
-  async function write(tenantIds: readonly string[], { generation, loadedAtMs }: Standing): Promise<void> {
+  async function write(
+    tenantIds: readonly string[],
+    { generation, loadedAtMs }: ConfigStatus,
+  ): Promise<void> {
     const details = { generation, loaded_at: new Date(loadedAtMs).toISOString() };
     const event = { atMs: loadedAtMs, kind: 'config.reloaded', operator: 'config', details };
     for (const tenantId of tenantIds) {

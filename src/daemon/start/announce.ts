@@ -3,18 +3,15 @@ import { join } from 'node:path';
 import { ConfigError } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
-import type { Gateway } from '../gateway.ts';
+import type { Bound } from '../bound.ts';
 import { ignoredKeys } from '../not-yet.ts';
 
 /* What a daemon tells of itself, be it one process or many. */
 
-/** Addresses as URLs have them, in the order of the configuration. */
-export interface Bound {
-  readonly proxy: readonly string[];
-  readonly control: readonly string[];
-}
-
-export function urlsOf(config: Config, bound: Bound): Pick<Gateway, 'proxyUrl' | 'controlUrl'> {
+export function urlsOf(
+  config: Config,
+  bound: Bound,
+): { readonly proxyUrl: string; readonly controlUrl: string } {
   return {
     proxyUrl: `${config.proxy.tls ? 'https' : 'http'}://${bound.proxy[0]}`,
     controlUrl: `${config.control.tls ? 'https' : 'http'}://${bound.control[0]}`,

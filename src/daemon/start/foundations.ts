@@ -28,6 +28,7 @@ import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
 import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
+import type { Bound } from '../bound.ts';
 import type { Closers } from '../closers.ts';
 import { type FeedConnections, openFeedConnections } from '../feed-connections.ts';
 import { withFreshTraces } from '../fresh-traces.ts';
@@ -36,22 +37,12 @@ import { holdJournal, shipLeftBehind } from '../journals.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
 import type { Foundations } from '../reload/generation.ts';
-import type { Bound } from './announce.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
-
-/** Which of the processes of a daemon this is. */
-export interface Place {
-  /** From 1. The first one does what one is to do for all. */
-  readonly slot: number;
-  readonly workers: number;
-}
-
-/** The only process of its daemon. */
-export const alone: Place = { slot: 1, workers: 1 };
 
 export interface FoundationsOptions {
   readonly files: Files;
-  readonly place: Place;
+  readonly place: WorkerSlot;
   readonly log: Log;
   readonly bound: () => Bound;
   readonly status: () => GateStatus;

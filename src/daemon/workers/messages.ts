@@ -1,9 +1,9 @@
 import { ConfigError, type Mistake } from '../../config/load.ts';
 import { GatewayError, type ProblemCode } from '../../core/errors.ts';
-import type { Addresses, Standing } from '../serving.ts';
-import type { Bound } from '../start/announce.ts';
-import type { Place } from '../start/foundations.ts';
+import type { Bound } from '../bound.ts';
+import type { Addresses, ConfigStatus } from '../config-status.ts';
 import type { Found } from '../start/seed.ts';
+import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
 /*
@@ -16,14 +16,14 @@ export type Order =
       readonly to: 'open';
       readonly file: string;
       readonly taken: TakenFiles;
-      readonly place: Place;
-      readonly standing: Standing & { readonly lastError: string | null };
+      readonly place: WorkerSlot;
+      readonly standing: ConfigStatus & { readonly lastError: string | null };
     }
   | { readonly to: 'listen'; readonly addresses: Addresses }
   /** Of what was opened or prepared last. */
   | { readonly to: 'seed' }
   | { readonly to: 'prepare'; readonly taken: TakenFiles }
-  | { readonly to: 'take'; readonly standing: Standing }
+  | { readonly to: 'take'; readonly standing: ConfigStatus }
   /** What was prepared, if anything was; `reason` is for `/readyz`. */
   | { readonly to: 'drop'; readonly reason: string }
   | { readonly to: 'stop'; readonly graceMs: number };

@@ -14,12 +14,13 @@ import { openVault } from '../../credentials/credentials.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
+import type { Bound } from '../bound.ts';
+import type { Addresses, ConfigStatus } from '../config-status.ts';
 import type { Gateway } from '../gateway.ts';
 import { type HeldAddresses, holdAddresses } from '../held-addresses.ts';
 import { untilStateAnswers } from '../patience.ts';
 import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
-import type { Addresses, Standing } from '../serving.ts';
-import { announce, type Bound, removePid, tellRefusal, urlsOf, warn } from '../start/announce.ts';
+import { announce, removePid, tellRefusal, urlsOf, warn } from '../start/announce.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import { nextSteps } from '../start/next-steps.ts';
 import { loadPepper } from '../start/pepper.ts';
@@ -53,7 +54,7 @@ const openMs = (workers: number): number => 30_000 + 10_000 * workers;
 interface InForce {
   readonly config: Config;
   readonly taken: TakenFiles;
-  readonly standing: Standing;
+  readonly standing: ConfigStatus;
 }
 
 type First = ReturnType<typeof load>;

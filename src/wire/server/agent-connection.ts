@@ -6,7 +6,6 @@ import { fieldOf } from '../http1/field.ts';
 import { Gathered } from '../http1/gathered.ts';
 import { isPersistent, type RequestHead } from '../http1/head.ts';
 import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
-import type { AllowedTicks, Served, ServingContext } from './agent-connections.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
 import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
@@ -14,6 +13,7 @@ import { HeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
 import { RequestBody } from './request-body.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
+import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 
 /** What is kept of later requests while one is being answered; then nothing more is read. */
 const waitingBytesMax = 65_536;

@@ -2,48 +2,7 @@ import type { Socket } from 'node:net';
 import { AgentConnection, type OnConnect } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
-
-export interface ConnectionLimits {
-  /** Of the request line and all fields together. */
-  readonly maxHeaderBytes: number;
-  readonly maxHeaders: number;
-  /** For a head, from its first byte; for the first one from the beginning of the connection. */
-  readonly headerTimeoutMs: number;
-  /** For a body, beyond what its head might have taken. */
-  readonly bodyTimeoutMs: number;
-  /** Between requests, and for the end of an answer to be taken. */
-  readonly idleTimeoutMs: number;
-}
-
-/** For how many ticks a connection may do what. */
-export interface AllowedTicks {
-  readonly head: number;
-  /** A whole request, from its first byte. */
-  readonly request: number;
-  readonly idle: number;
-  readonly linger: number;
-}
-
-/** A connection that is served. */
-export interface Served {
-  /** Its place among the others. */
-  slot: number;
-  /** Asked at every tick. */
-  checkDeadline(allowed: AllowedTicks): void;
-  /** Closes it where no request is under way; else the next answer does. */
-  drain(): void;
-}
-
-/** What all connections share. */
-export interface ServingContext {
-  /** The present, in ticks of their clock. */
-  readonly tick: number;
-  readonly isDraining: boolean;
-  readonly keepAliveLines: string;
-  limits(): ConnectionLimits;
-  /** It is closed. */
-  delete(connection: Served): void;
-}
+import type { AllowedTicks, ConnectionLimits, Served, ServingContext } from './serving-context.ts';
 
 export interface AgentConnections {
   /**

@@ -1,9 +1,9 @@
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { toGatewayError } from '../../core/errors.ts';
-import type { AllowedTicks, Served, ServingContext } from './agent-connections.ts';
 import type { Exchange } from './exchange.ts';
 import { answerProblem } from './problem.ts';
+import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 import { StreamExchange } from './stream-exchange.ts';
 import { readStreamRequest, type StreamRequest } from './stream-request.ts';
 

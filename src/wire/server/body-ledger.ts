@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { sizeText } from '../../util/byte-size.ts';
+import type { Closable } from './closable.ts';
 import type { ConnectionOwner } from './connections.ts';
-import type { Closable } from './exchange.ts';
 
 /*
  * How many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept until its call has ended, since it is

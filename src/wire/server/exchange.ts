@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../../core/errors.ts';
 import type { Answer } from '../http1/answer.ts';
 import type { BodyRoom } from './body-ledger.ts';
+import type { Closable } from './closable.ts';
 
 /**
  * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`, which speaks HTTP/1.1 on the
@@ -36,13 +37,6 @@ export interface Exchange {
    * answer is closed with it. Throws as `writeHead` of the answer does.
    */
   switchProtocols(fields: readonly string[]): Duplex;
-}
-
-/** A connection, or one of the streams that share one. */
-export interface Closable {
-  /** Whether it is gone: then it may never emit 'close' again. */
-  readonly destroyed: boolean;
-  once(event: 'close', listener: () => void): unknown;
 }
 
 /** Hears a body as it comes. Nothing comes after `ended` or `failed`; when the client leaves, `failed` may be all that comes. */

@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import {
-  type AgentConnections,
-  type ConnectionLimits,
-  createAgentConnections,
-} from '../../../src/wire/server/agent-connections.ts';
+import { type AgentConnections, createAgentConnections } from '../../../src/wire/server/agent-connections.ts';
 import type { Exchange } from '../../../src/wire/server/exchange.ts';
 import { answerProblem } from '../../../src/wire/server/problem.ts';
+import type { ConnectionLimits } from '../../../src/wire/server/serving-context.ts';
 
 /* Agent connections behind a bare listener, and clients that write bytes. */
 
